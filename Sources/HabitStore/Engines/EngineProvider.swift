@@ -11,11 +11,11 @@ public protocol EngineProvider: Sendable {
     /// What flag files, addresses and users' stores call it. Two providers of one kind may differ by it, as for two servers.
     @_spi(Engines) var name: EngineName { get }
 
-    /// What an open store costs its process.
+    /// The resources that an open store takes in its process.
     @_spi(Engines) var cost: EngineCost { get }
 
-    /// Whether other machines reach the stores, too. What has to be known about a user of such a store is kept in it then, and
-    /// nothing on one machine alone keeps two movers apart.
+    /// Whether other machines can reach the stores. If so, everything that has to be known about a user is kept in the store, and no lock on
+    /// one machine keeps two movers apart.
     @_spi(Engines) var isShared: Bool { get }
 
     /// Where a user's store is, or would be: whatever the engine understands as a place.
@@ -33,9 +33,9 @@ public protocol EngineProvider: Sendable {
     ///   - place: where the store itself is.
     @_spi(Engines) func place(ofCopy name: String, inFolder folder: String, beside place: String) -> String
 
-    /// Which store is at a place now; nil where there is none.
+    /// The store at a place; nil if there is none.
     ///
-    /// - Throws: why that cannot be told: a store that cannot be asked is not one that is gone.
+    /// - Throws: why that is unknown: a store that cannot be asked is not a missing one.
     @_spi(Engines) func identity(at place: String) throws -> StoreIdentity?
 
     /// Whether a store that was opened is the one at its place still, as far as its own operations would not notice. It is asked
@@ -55,27 +55,27 @@ public protocol EngineProvider: Sendable {
     ///   ``HabitStoreError/Code/notFound`` where there is none and `access` makes none.
     @_spi(Engines) func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend
 
-    /// What a store says of itself, whatever its schema. Nothing is written.
+    /// A store's outline, whatever its schema. Nothing is written.
     ///
-    /// - Throws: as opening does, but for the schema.
+    /// - Throws: the errors of opening, except those about the schema.
     @_spi(Engines) func outline(at place: String) throws -> StoreOutline
 
     /// Whether nothing speaks against writing to a store now: its disk, its owner, its mode. It must not open the store; who asks
     /// has just been refused.
     @_spi(Engines) func mayWrite(_ place: String) -> Bool
 
-    /// Gives a store that nobody has open another name, beside its own.
+    /// Renames a closed store, next to its old name.
     ///
-    /// - Parameter suffix: what to tell the name by.
-    /// - Returns: where the store is then.
+    /// - Parameter suffix: what to add to the name.
+    /// - Returns: the store's new place.
     @_spi(Engines) func setAside(_ place: String, as suffix: String) throws -> String
 
-    /// Copies a store that nobody writes to, with all that belongs to it.
+    /// Copies a store without writers, with all its files.
     ///
-    /// - Parameter target: a place at which there is nothing.
+    /// - Parameter target: an empty place.
     @_spi(Engines) func copy(_ place: String, to target: String) throws
 
-    /// Removes a store that nobody has open, with all that belongs to it.
+    /// Removes a closed store, with all its files.
     @_spi(Engines) func remove(_ place: String) throws
 
     /// Bounds what all of the engine's stores in this process keep in memory; nothing, for an engine that keeps nothing.
@@ -100,7 +100,7 @@ public protocol EngineProvider: Sendable {
     public func limitCaches(toBytes bytes: Int) {}
 }
 
-/// What an open store costs its process.
+/// The resources that an open store takes in its process.
 @_spi(Engines) public struct EngineCost: Sendable, Hashable {
     /// How many file descriptors a store at rest has open, at most.
     public var fileDescriptors: Int

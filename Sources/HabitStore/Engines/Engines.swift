@@ -1,6 +1,6 @@
 import Foundation
 
-/// Opens a store in the place of its engine; tests put one in between that fails or hangs.
+/// Opens a store instead of its engine; tests use one that fails or hangs.
 @_spi(Engines) public typealias StoreOpener =
     @Sendable (StoreAddress, StoreAccess, Schema) throws -> any UserStoreBackend
 
@@ -10,7 +10,7 @@ public struct Engines: Sendable {
     @_spi(Engines) public let providers: [any EngineProvider]
     private let byName: [EngineName: any EngineProvider]
     private var opener: StoreOpener?
-    /// What the copies are called that are meant in the place of users' own stores.
+    /// The name of copies that will replace users' stores.
     private var copyName: String?
     /// Which one of several stores of each user is meant; nil for the one without a name.
     private var storeName: String?
@@ -75,7 +75,7 @@ public struct Engines: Sendable {
             return StoreAddress(engine, path: "\(folder)/store.\(engine.rawValue)")
         }
         var address = StoreAddress(engine, path: provider.place(ofUser: user, inFolder: folder))
-        // Stores in files are told apart by the folders that they are in.
+        // Stores in files have separate folders.
         if let storeName, provider.isShared {
             address = self.address(ofCopy: "store-\(storeName)", of: address, inFolder: folder)
         }
@@ -106,7 +106,7 @@ public struct Engines: Sendable {
         return engines
     }
 
-    /// The same engines, for another one of several stores of each user, which has a folder of its own in each root.
+    /// The same engines for another of a user's stores, which has its own folder in each root.
     @_spi(Engines) public func naming(_ store: String?) -> Engines {
         var engines = self
         engines.storeName = store
@@ -116,14 +116,14 @@ public struct Engines: Sendable {
     /// Whether other machines reach the stores of an engine; false for one that was not given.
     @_spi(Engines) public func isShared(_ engine: EngineName) -> Bool { byName[engine]?.isShared ?? false }
 
-    /// Which store is at an address; nil where there is none, or its engine was not given.
+    /// The store at an address; nil if there is none, or its engine is not among these.
     ///
-    /// - Throws: why that cannot be told.
+    /// - Throws: why that is unknown.
     @_spi(Engines) public func identity(of address: StoreAddress) throws -> StoreIdentity? {
         try byName[address.engine]?.identity(at: address.path)
     }
 
-    /// Whether a store that was opened is the one at its address still, as far as it would not notice by itself.
+    /// Whether an open store is still the one at its address, as far as it would not notice by itself.
     @_spi(Engines) public func holds(_ identity: StoreIdentity, at address: StoreAddress) -> Bool {
         byName[address.engine]?.holds(identity, at: address.path) ?? false
     }
@@ -143,7 +143,7 @@ public struct Engines: Sendable {
         return try provider(address.engine).open(address.path, schema: schema, access: access)
     }
 
-    /// What a store says of itself, whatever its schema. Nothing is written.
+    /// A store's outline, whatever its schema. Nothing is written.
     ///
     /// - Throws: a typed error for everything that can be wrong with it.
     public func outline(_ address: StoreAddress) throws -> StoreOutline {
@@ -155,14 +155,14 @@ public struct Engines: Sendable {
         byName[address.engine]?.mayWrite(address.path) ?? false
     }
 
-    /// Gives a store that nobody has open another name.
+    /// Renames a closed store.
     ///
-    /// - Returns: where it is then.
+    /// - Returns: the store's new place.
     @_spi(Engines) public func setAside(_ address: StoreAddress, as suffix: String) throws -> String {
         try provider(address.engine).setAside(address.path, as: suffix)
     }
 
-    /// Removes a store that nobody has open, with all that belongs to it, if there is one.
+    /// Removes a closed store, with all its files, if it exists.
     package func discard(_ address: StoreAddress) throws {
         guard try identity(of: address) != nil else { return }
         try provider(address.engine).remove(address.path)

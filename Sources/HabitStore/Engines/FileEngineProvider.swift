@@ -1,10 +1,9 @@
 import DurableFiles
 import Foundation
 
-/// An engine whose stores are files: one in a user's folder, called after the engine, and perhaps others beside it.
+/// An engine whose stores are files: one in a user's folder, named after the engine, and perhaps others next to it.
 @_spi(Engines) public protocol FileEngineProvider: EngineProvider {
-    /// What may lie beside a store's file and belongs to it, by what its name ends with: `-wal`, for example. The file itself
-    /// is not named.
+    /// The suffixes of files that belong to a store's file, such as `-wal`; without the file itself.
     var sidecars: [String] { get }
 
     /// Those of the sidecars that hold records, or what opening a copy needs.

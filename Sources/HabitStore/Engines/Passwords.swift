@@ -1,10 +1,10 @@
 import Foundation
 
-/// Passwords in addresses and connection strings, as they are typed. No output repeats one: errors and notes go through
-/// ``redacted(_:)``, and an address that has a password is refused.
+/// Passwords in addresses and connection strings, as typed. No output repeats one: errors and notes go through ``redacted(_:)``, and an address
+/// that has a password is refused.
 ///
-/// What libpq takes for a password counts, and what was meant for one in an address that is malformed: `USER:PASSWORD@`, a setting
-/// `password=` or `sslpassword=` of a URI, whatever letters of it are written as numbers, and the same of a connection string.
+/// A password is what libpq takes for one, and what looks like one in a malformed address: `USER:PASSWORD@`, a setting `password=` or
+/// `sslpassword=` of a URI, even with percent-encoded letters, and the same in a connection string.
 package enum Passwords {
     /// The replacement for a password.
     package static let mask = "***"

@@ -16,7 +16,7 @@ public struct StoreAddress: Sendable, Hashable, CustomStringConvertible {
     /// `ENGINE:PATH`.
     public var description: String { "\(engine.rawValue):\(path)" }
 
-    /// The first bytes of a file, by which its engine is told.
+    /// The first bytes of a file, which identify its engine.
     static func head(ofFileAt path: String) throws -> Data {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {

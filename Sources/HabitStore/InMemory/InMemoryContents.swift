@@ -2,7 +2,7 @@ import Foundation
 
 /// Everything that a store in memory begins with, where it is filled from somewhere else.
 package struct InMemoryContents: Sendable {
-    /// The records of each entity of the schema, as they are encoded.
+    /// The encoded records of each entity of the schema.
     package var records: [[UUID: EncodedRecord]]
     /// The store's own bookkeeping.
     package var metadata: [String: String] = [:]

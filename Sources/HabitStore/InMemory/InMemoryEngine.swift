@@ -32,7 +32,7 @@ import Synchronization
     private let contents: Mutex<Contents?>
     private let keep: (@Sendable (String, Contents) throws -> Void)?
 
-    /// - Parameter keep: puts a copy where others find it; nil where nobody does.
+    /// - Parameter keep: stores a copy where others find it; nil without one.
     init(
         schema: Schema,
         contents: Contents? = nil,
@@ -126,7 +126,7 @@ struct EntityTable: Sendable {
     var identifiers: [UUID] { order.get { records.keys.sorted { $0.isBefore($1) } } }
 }
 
-/// Sorted once, by whoever asks first.
+/// Sorted once, on first use.
 private final class SortedIdentifiers: Sendable {
     private let sorted = Mutex<[UUID]?>(nil)
 

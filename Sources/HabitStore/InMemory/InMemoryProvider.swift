@@ -6,10 +6,10 @@ extension EngineName {
     public static let memory: EngineName = "memory"
 }
 
-/// Stores in the memory of one process, for previews and tests of rollouts: they are kept by their places as long as the
-/// provider is, opened and closed as files are, and gone with the process.
+/// Stores in the memory of one process, for previews and tests of rollouts. The provider keeps them by their places, as long as it exists; they open
+/// and close like files.
 ///
-/// Records are no safer there than in any other memory, and no other process sees them.
+/// No other process sees the records, and they are lost with the process.
 public final class InMemoryProvider: EngineProvider {
     private struct Shelf {
         var stores: [String: (contents: InMemoryEngine.Contents, number: UInt64)] = [:]
@@ -65,7 +65,7 @@ public final class InMemoryProvider: EngineProvider {
         }
     }
 
-    /// What a store says of itself.
+    /// A store's outline.
     @_spi(Engines) public func outline(at place: String) throws -> StoreOutline {
         guard let contents = shelf.withLock({ $0.stores[place]?.contents }) else {
             throw HabitStoreError(.notFound, "there is no store", at: .init(path: place))

@@ -15,7 +15,7 @@ import Foundation
         public let accessPath: String
     }
 
-    /// Filters are evaluated as they are written.
+    /// Filters are evaluated as written.
     public static let interpretsFilters = true
 
     private var contents: InMemoryEngine.State

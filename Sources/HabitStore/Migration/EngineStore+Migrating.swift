@@ -1,15 +1,15 @@
 import Foundation
 
 extension EngineStore {
-    /// Takes the store through one stage, in one transaction: it is of the one version or of the other, whatever happens. The
-    /// store must be opened anew behind it.
+    /// Takes the store through one stage, in one transaction, so that it always has either the old version or the new one. The store must be
+    /// reopened afterwards.
     ///
     /// - Parameters:
-    ///   - timestamp: the time of what the hooks change, in the history.
-    ///   - progress: is told how many of the records that have to be written anew were; a throw undoes the stage.
-    /// - Throws: what a hook throws; ``HabitStoreError/Code/schemaMismatch`` for what the declarations do not say how to do;
-    ///   ``HabitStoreError/Code/invalidValue`` and ``HabitStoreError/Code/uniqueViolation`` for a record that does not fit into
-    ///   the new version. The store is as it was then.
+    ///   - timestamp: the time of the hooks' changes in the history.
+    ///   - progress: gets how many of the records to rewrite are done; an error that it throws undoes the stage.
+    /// - Throws: the errors of the hooks; ``HabitStoreError/Code/schemaMismatch`` if the declarations do not say how to migrate;
+    ///   ``HabitStoreError/Code/invalidValue`` and ``HabitStoreError/Code/uniqueViolation`` for a record that does not fit the new version. The
+    ///   store is then unchanged.
     func migrate(
         _ stage: MigrationStage,
         timestamp: Date,
@@ -121,7 +121,7 @@ extension EngineStore {
         return drops
     }
 
-    /// Puts the records that have to be written anew aside, in their new form.
+    /// Spools the records to rewrite, in their new form.
     private func spoolRecords(
         _ writer: Engine.Writer,
         _ mapping: SchemaMapping,
@@ -156,7 +156,7 @@ extension EngineStore {
         }
     }
 
-    /// What an older version allowed to be there twice is carried as it is, unless this version is the first to forbid it.
+    /// Duplicates that an older version allowed are carried over, unless this version is the first to forbid them.
     private static func requireUnique(_ mapping: SchemaMapping, _ schema: Schema, _ writer: Engine.Writer) throws {
         for combination in mapping.newCombinations { try requireUnique(combination, schema, writer) }
         for (entity, attribute) in mapping.newlyUnique {
@@ -219,7 +219,7 @@ extension EngineStore {
 }
 
 extension RecordView {
-    /// Whether somebody has given an attribute a value.
+    /// Whether any record has a value for an attribute.
     fileprivate func hasValue(at position: Int, of entity: EntityDescription) throws -> Bool {
         let value = try value(at: position)
         switch value {
@@ -232,7 +232,7 @@ extension RecordView {
 }
 
 extension SchemaMapping {
-    /// The names of the new version's entities whose records are written anew.
+    /// The names of the new version's entities whose records are rewritten.
     fileprivate func rewritten(in schema: Schema) -> Set<String> {
         Set(entities.filter(\.isRewritten).map { schema.entities[$0.target].name })
     }

@@ -22,7 +22,7 @@ struct EntityMapping {
     let source: Int?
     /// For each attribute of the new record.
     let attributes: [Source]
-    /// Whether the records have to be written anew.
+    /// Whether the records have to be rewritten.
     let isRewritten: Bool
     /// The attributes that may no longer be nil.
     private let required: [Int]

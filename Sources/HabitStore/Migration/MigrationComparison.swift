@@ -1,14 +1,14 @@
 import Foundation
 
-/// An entity that is there behind a migration, and what it was before.
+/// An entity after a migration, and its counterpart before it.
 private struct EntityPairing {
     let source: Int?
-    /// For attributes that both have, with one kind: the positions before and behind.
+    /// The attributes that both have with the same kind: their positions before and after.
     var attributes: [(before: Int, after: Int)] = []
 }
 
-/// Compares the records of a store before and behind a migration, by the cursors that audits read with: nothing here is shared
-/// with what takes records from one version to the next.
+/// Compares the records of a store before and after a migration through the audit's cursors, which share nothing with the code that
+/// migrates records.
 struct MigrationComparison {
     private let old: Schema
     private let new: Schema

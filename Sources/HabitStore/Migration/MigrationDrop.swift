@@ -1,6 +1,6 @@
-/// What a stage takes out of a store for good: an attribute, or an entity with all of its records.
+/// Something that a stage removes from a store for good: an attribute, or an entity with all its records.
 public struct MigrationDrop: Sendable, Hashable, Codable {
-    /// The entity's name, as it was before.
+    /// The entity's name before the stage.
     public let entity: String
     /// The attribute's name; nil where the whole entity goes.
     public let attribute: String?

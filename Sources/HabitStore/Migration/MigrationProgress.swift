@@ -6,7 +6,7 @@ public struct MigrationProgress: Sendable {
     public let stage: Int
     /// How many stages there are.
     public let stages: Int
-    /// How many records were written anew.
+    /// How many records were rewritten.
     public let done: Int
     /// How many have to be.
     public let total: Int

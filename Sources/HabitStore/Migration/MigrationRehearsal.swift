@@ -1,8 +1,8 @@
-/// What a migration would do to a store, tried out on a copy.
+/// The effect that a migration would have on a store, found by migrating a copy.
 public struct MigrationRehearsal: Sendable, Hashable, Codable {
-    /// What became of the records of one entity, as the files have them before and behind: read past what migrates records.
+    /// The records of one entity before and after, read from the files by code that does not migrate.
     public struct Entity: Sendable, Hashable, Codable {
-        /// The entity's name; behind the migration, if it is there then.
+        /// The entity's name after the migration, or before it if the migration drops the entity.
         public var name: String
         /// How many records there were; nil for a new entity.
         public var before: Int?
@@ -18,11 +18,11 @@ public struct MigrationRehearsal: Sendable, Hashable, Codable {
         public var changed: [String: Int] = [:]
     }
 
-    /// What was done; it names no copies, since the store itself was not touched.
+    /// The result; without copies, since the store itself was not touched.
     public let outcome: MigrationOutcome
     /// What became of the records.
     public let entities: [Entity]
-    /// What a check of the copy finds that one of the store does not.
+    /// Findings of the check that the copy has and the store does not.
     public let findings: [StoreFinding]
 
     /// Whether no record is gone that its entity has not taken along, and the migrated store contradicts itself nowhere.

@@ -1,8 +1,8 @@
 import DurableFiles
 import Foundation
 
-/// The records of a stage between their old place and their new one: a file beside the store that has no name, so that
-/// nothing is left of it however the process ends. The memory that it takes does not grow with the store.
+/// The records of a stage between their old place and their new one, in an unnamed file next to the store, which disappears however the
+/// process ends. Its memory use does not grow with the store.
 final class MigrationSpool {
     private let file: OpenFile
     private let path: String

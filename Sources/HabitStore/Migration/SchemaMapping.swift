@@ -20,8 +20,8 @@ struct SchemaMapping {
         let attribute: Int?
     }
 
-    /// - Parameter isCustom: whether the stage has work of its own, which may fill an attribute whose kind changes.
-    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` for what the declarations do not say how to do.
+    /// - Parameter isCustom: whether the stage has hooks, which may fill an attribute whose kind changes.
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` if the declarations do not say how to migrate.
     init(from old: Schema, to new: Schema, isCustom: Bool) throws {
         try old.validate()
         try new.validate()
@@ -39,7 +39,7 @@ struct SchemaMapping {
         }
         let gone = old.entities.indices.filter { !used.contains($0) }
         self.entities = entities
-        // An entity that was renamed leaves its old name behind.
+        // A renamed entity leaves its old name.
         removed = old.entities.map(\.name).filter { name in !new.entities.contains { $0.name == name } }
         newlyUnique = builder.newlyUnique
         newCombinations = entities.flatMap { entity in
@@ -51,7 +51,7 @@ struct SchemaMapping {
         drops = builder.drops + gone.map { Drop(entity: $0, attribute: nil) }
     }
 
-    /// What was said to have had another name is not taken for new: it would begin empty, and what it was would go.
+    /// A declaration with a former name is not taken for a new one, which would begin empty and drop the old values.
     fileprivate static func unknown(
         _ title: String,
         _ name: String,
@@ -158,7 +158,7 @@ private struct Builder {
         return .copy(position: source.position, fallback: attribute.isOptional ? nil : attribute.defaultValue)
     }
 
-    /// What the records that there are begin with in a new attribute.
+    /// The value of a new attribute in existing records.
     private func begin(_ attribute: AttributeDescription, of entity: EntityDescription) throws -> Value {
         if let value = attribute.defaultValue { return value }
         if attribute.kind == .links { return .links([]) }

@@ -2,12 +2,12 @@ import Foundation
 
 /// A folder for copies of a person's records that are gone when the work on them is done: for its owner only.
 package enum ScratchFolder {
-    /// Runs `body` with the path of a new folder, which is removed behind it.
+    /// Runs `body` with the path of a new folder, and removes the folder afterwards.
     ///
     /// - Parameters:
-    ///   - directory: where the folder is made.
-    ///   - purpose: what its name begins with.
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` when it cannot be made there.
+    ///   - directory: where to create the folder.
+    ///   - purpose: the beginning of its name.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if it cannot be created.
     package static func with<R>(in directory: String, for purpose: String, _ body: (String) throws -> R) throws -> R {
         let folder = "\(directory)/\(purpose)-\(UUID().uuidString)"
         try PrivateFolder.make(

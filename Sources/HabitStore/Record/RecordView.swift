@@ -1,9 +1,9 @@
 import Foundation
 
-/// An encoded record in somebody else's memory: reads any attribute by its position; ``reader`` reads them in order.
+/// An encoded record in borrowed memory: reads any attribute by its position; ``reader`` reads them in order.
 ///
-/// It is valid only as long as the memory is. Nothing in it is trusted: ``init(validating:layout:)`` checks the header
-/// and the checksum, and each access is checked against the record's bounds.
+/// It is valid only as long as the memory is. Nothing in it is trusted: ``init(validating:layout:)`` checks the header and the checksum, and each
+/// access is checked against the record's bounds.
 ///
 /// - Important: it does not keep its layout alive; the schema that the layout belongs to must outlive it.
 @_spi(Engines) public struct RecordView: RecordAccess {
@@ -27,7 +27,7 @@ import Foundation
         self.init(trusting: bytes, layout: layout)
     }
 
-    /// What is wrong with bytes that are no valid record.
+    /// The reason why bytes are not a valid record.
     @usableFromInline
     @inline(never)
     static func invalid(_ bytes: UnsafeRawBufferPointer, _ layout: RecordLayout) -> HabitStoreError {
@@ -95,7 +95,7 @@ import Foundation
     /// A copy that owns its bytes.
     public func encoded() -> EncodedRecord { EncodedRecord(copying: bytes) }
 
-    /// The bytes of an attribute as they are encoded, for comparing and for index keys; empty for null.
+    /// The encoded bytes of an attribute, for comparing and for index keys; empty for null.
     public func rawBytes(at field: Int) throws -> UnsafeRawBufferPointer {
         if isNull(at: field) { return UnsafeRawBufferPointer(start: nil, count: 0) }
         guard field < layout.attributeCount, let base = bytes.baseAddress else { throw AttributeReader.outOfBounds }
@@ -149,9 +149,9 @@ import Foundation
         }
     }
 
-    /// Whether the texts of an attribute lie in NFC in the record; true for one that has none.
+    /// Whether an attribute's texts are in NFC in the record; true if it has none.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for what is no text.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if a text is not valid.
     package func isTextInNFC(at field: Int) throws -> Bool {
         let kind = layout.kinds[field]
         guard kind == .string || kind == .strings, !isNull(at: field) else { return true }

@@ -1,8 +1,8 @@
 /// The 64-bit XXH3 hash, without a seed, of Yann Collet's xxHash specification
 /// (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md).
 ///
-/// It is the checksum of every encoded record: for a record of some 80 bytes it takes a fraction of the time of XXH64,
-/// since its steps do not wait for one another, so that it can be checked on every read.
+/// It is the checksum of every encoded record. For a record of about 80 bytes it takes a fraction of XXH64's time, since its steps do not depend on
+/// each other, so every read can check it.
 @_spi(Engines) public enum XXHash3 {
     static let prime32x1: UInt64 = 0x9E37_79B1
     static let prime32x2: UInt64 = 0x85EB_CA77

@@ -10,7 +10,7 @@
 }
 
 extension HabitStoreError {
-    /// What an engine fails with whose stores keep no evidence: one machine has it then, in a file.
+    /// The error of engines that keep no evidence; then one machine has it, in a file.
     static var keepsNoEvidence: HabitStoreError {
         HabitStoreError(.unsupported, "the engine's stores are one machine's, and keep no evidence of a rollout")
     }

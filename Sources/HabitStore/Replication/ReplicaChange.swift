@@ -6,10 +6,10 @@ import Foundation
     public let entity: Int
     /// The record's identifier.
     public let id: UUID
-    /// The record as it is then; nil for one that is gone.
+    /// The record after the change; nil if it was deleted.
     public let record: EncodedRecord?
 
-    /// A record as it is, or one that is gone.
+    /// A stored record, or a deletion.
     public init(entity: Int, id: UUID, _ record: EncodedRecord?) {
         (self.entity, self.id, self.record) = (entity, id, record)
     }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A store that can be kept equal to another one: records and history arrive as they are, past uniqueness, delete rules
-/// and references, since what is carried across must stay what it was.
+/// A store that can be kept equal to another one: records and history arrive unchanged, bypassing uniqueness, delete rules and references, since a
+/// copy must not alter them.
 public protocol ReplicableStore: HabitStore {
     /// Runs `body` over one moment, also while a copy into the store is not finished.
     @_spi(Engines) func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R
@@ -9,17 +9,15 @@ public protocol ReplicableStore: HabitStore {
     /// Runs `body` in a write transaction of the replication.
     @_spi(Engines) func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R
 
-    /// Runs `body` over one moment at which a condition holds, as `read(_:)` does.
+    /// Runs `body` over one moment at which a condition holds, like `read(_:)`.
     ///
-    /// - Throws: also ``ReadRefused``, before `body` is told anything, when the condition does not hold once the moment is chosen,
-    ///   or the store is the unfinished target of a copy.
+    /// - Throws: also ``ReadRefused``, before `body` sees anything, if the condition does not hold once the moment is chosen, or the store is the
+    ///   unfinished target of a copy.
     @_spi(Engines) func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R
 
-    /// Runs `body` in a write transaction, as `write(author:_:)` does, under the terms of whoever keeps the store equal to
-    /// another one.
+    /// Runs `body` in a write transaction, like `write(author:_:)`, under the terms of the code that keeps the store equal to another one.
     ///
-    /// - Throws: also what the terms throw; and ``HabitStoreError/Code/notAuthoritative``, before `body` runs, when the
-    ///   store is of another epoch.
+    /// - Throws: also the errors of the terms; and ``HabitStoreError/Code/notAuthoritative``, before `body` runs, if the store has another epoch.
     @discardableResult
     @_spi(Engines) func write<R>(
         author: String?,
@@ -31,18 +29,18 @@ public protocol ReplicableStore: HabitStore {
     /// bill; also for a store that keeps none yet.
     func checkDigests() throws -> [StoreFinding]
 
-    /// Makes the digests that the store keeps anew from its records, once it is known that these are right.
+    /// Recomputes the store's digests from its records, which must be known to be right.
     func rebuildDigests() throws
 
-    /// Takes the store through one stage of a migration, in one transaction: it is of the one version or of the other, whatever
-    /// happens. It must be closed after it, and opened with the new version.
+    /// Takes the store through one stage of a migration, in one transaction, so that it always has either the old version or the new one. Close the
+    /// store afterwards, and open it with the new version.
     ///
     /// - Parameters:
-    ///   - timestamp: the time of what the stage's hooks change, in the history.
-    ///   - progress: is told how many of the records that have to be written anew were; a throw undoes the stage.
-    /// - Throws: what a hook throws; ``HabitStoreError/Code/schemaMismatch`` for what the declarations do not say how to do;
-    ///   ``HabitStoreError/Code/invalidValue`` and ``HabitStoreError/Code/uniqueViolation`` for a record that does not fit into
-    ///   the new version. The store is as it was then.
+    ///   - timestamp: the time of the hooks' changes in the history.
+    ///   - progress: gets how many of the records to rewrite are done; an error that it throws undoes the stage.
+    /// - Throws: the errors of the hooks; ``HabitStoreError/Code/schemaMismatch`` if the declarations do not say how to migrate;
+    ///   ``HabitStoreError/Code/invalidValue`` and ``HabitStoreError/Code/uniqueViolation`` for a record that does not fit the new version. The
+    ///   store is then unchanged.
     @_spi(Engines) func migrate(
         _ stage: MigrationStage,
         timestamp: Date,
@@ -52,7 +50,7 @@ public protocol ReplicableStore: HabitStore {
 
 /// One moment of a store, for replication.
 @_spi(Engines) public protocol ReplicaSnapshot: AnyObject {
-    /// What the store knows about itself.
+    /// The store's information about itself.
     func information() throws -> StoreInformation
 
     /// The part of it that changes: a smaller read than ``information()``, which is what it is made from unless a store has
@@ -62,8 +60,8 @@ public protocol ReplicableStore: HabitStore {
     /// The number of records of an entity.
     func count(entity: Int) throws -> Int
 
-    /// Hands the encoded records of an entity to `body`, ascending by identifier, from behind `id` (nil: from the
-    /// first), until it returns false.
+    /// Passes the encoded records of an entity to `body`, ascending by identifier, starting after `id` (nil: from the first), until it returns
+    /// false.
     func enumerate(entity: Int, after id: UUID?, _ body: (UUID, EncodedRecord) throws -> Bool) throws
 
     /// An encoded record, or nil.
@@ -75,7 +73,7 @@ public protocol ReplicableStore: HabitStore {
     /// The state of an unfinished copy into the store, as ``ReplicaTransaction/setBackfillState(_:)`` left it.
     func backfillState() throws -> String?
 
-    /// What the rollout keeps in the store, as ``ReplicaTransaction/setRolloutState(_:)`` left it.
+    /// The rollout's state in the store, as set by ``ReplicaTransaction/setRolloutState(_:)``.
     func rolloutState() throws -> String?
 
     /// The lines of the rollout's evidence from a number on, ascending, `limit` at most; or the last one.
@@ -105,20 +103,20 @@ public protocol ReplicableStore: HabitStore {
 
 /// The write transaction of a replication.
 @_spi(Engines) public protocol ReplicaTransaction: ReplicaSnapshot {
-    /// Stores and removes records, as ``put(entity:id:_:)`` and ``remove(entity:id:)`` do, one after the other. An engine that has to
-    /// wait for each answer asks for all of them at once.
+    /// Stores and removes records in order, like ``put(entity:id:_:)`` and ``remove(entity:id:)``. An engine that waits for answers sends them
+    /// together.
     func apply(_ changes: [ReplicaChange]) throws
 
-    /// Stores a record as it is.
+    /// Stores a record unchanged.
     func put(entity: Int, id: UUID, _ record: EncodedRecord) throws
 
     /// Removes a record, and nothing else.
     func remove(entity: Int, id: UUID) throws
 
-    /// Appends a history transaction as it is; its token must be the next.
+    /// Appends a history transaction unchanged; its token must be the next.
     func append(_ transaction: HistoryTransaction) throws
 
-    /// Takes over another store's lineage, and a history that begins behind `floor`; appended transactions follow it.
+    /// Adopts another store's lineage, and a history that begins after `floor`; appended transactions follow it.
     func adopt(lineage: UUID, floor: HistoryToken) throws
 
     /// Sets what the store may be used for.
@@ -127,7 +125,7 @@ public protocol ReplicableStore: HabitStore {
     /// Keeps the state of an unfinished copy, or nil when it is finished.
     func setBackfillState(_ state: String?) throws
 
-    /// Keeps what the rollout has to know of the store, beside the role.
+    /// Stores the rollout's state, next to the role.
     func setRolloutState(_ state: String?) throws
 
     /// Forgets the history up to and including a token.

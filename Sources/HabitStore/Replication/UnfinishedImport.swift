@@ -1,15 +1,15 @@
 import Foundation
 
-/// What an import leaves in a store that it fills in batches, until the last of them.
+/// The state of a store that an import fills in batches, until the last of them.
 ///
-/// It stands where a copy keeps its state, with the role ``StoreRole/backfilling``: nobody is served from the store. It is the
-/// fence, too: whoever fills the store proves in each transaction that what stands there is its own.
+/// It replaces the state of a copy, with the role ``StoreRole/backfilling``: the store serves no one. It is also the fence: each transaction of the
+/// import checks that this state is its own.
 @_spi(Engines) public struct UnfinishedImport: Codable, Equatable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case run = "import"
     }
 
-    /// The run that goes on there.
+    /// The run of the import.
     private let run: UUID
 
     /// Of a new run.
@@ -21,6 +21,6 @@ import Foundation
         self = decoded
     }
 
-    /// What is kept in the store.
+    /// The text in the store.
     public var state: String { "{\"\(CodingKeys.run.stringValue)\":\"\(run.uuidString)\"}" }
 }

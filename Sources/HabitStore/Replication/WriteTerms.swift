@@ -1,14 +1,14 @@
-/// What a write transaction is subject to in a store that is kept equal to another one.
+/// The conditions of a write transaction in a store that is kept equal to another one.
 @_spi(Engines) public struct WriteTerms {
     /// The epoch that the store must have, so that a process that slept through a switch cannot write to a store that came
     /// back; nil for any.
     public var epoch: Int?
-    /// The last token whose history may be forgotten: what lies behind it, the other store has yet to be told; nil for all.
+    /// The last token whose history may be forgotten, since the other store lacks the transactions after it; nil for all.
     public var pruneLimit: HistoryToken?
     /// Runs inside of the transaction, before its body. A throw refuses the write before anything of it has happened.
     public var willBegin: ((any ReplicaSnapshot) throws -> Void)?
-    /// Runs inside of the transaction, behind its body and right before the commit, with the history transaction that the
-    /// body comes to; nil where it changes nothing. A throw undoes the write.
+    /// Runs inside the transaction, after its body and right before the commit, with the body's history transaction; nil if the body changes nothing. An
+    /// error undoes the write.
     public var willCommit: ((any ReplicaSnapshot, HistoryTransaction?) throws -> Void)?
 
     /// Whether other writes may share the write's commit. ``willCommit`` then runs at the end of this write's part of the

@@ -74,10 +74,10 @@ final class ProjectedAttributes: Sendable {
     /// The attributes' positions.
     let positions: [Int]
     private let schema: Schema
-    /// Where each lies in the model; nil for one that is no stored property.
+    /// The offset of each property in the model; nil for one that is not stored.
     private let offsets: [Int?]
 
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for what is no stored attribute of the model.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a property that is not a stored attribute of the model.
     @usableFromInline
     init<Model: PersistentModel>(_ properties: [PartialKeyPath<Model>], schema: Schema) throws {
         self.schema = schema
@@ -110,7 +110,7 @@ final class ProjectedAttributes: Sendable {
 
     /// The place of an attribute among them; nil when it is none of them.
     func place<Model: PersistentModel, V>(of keyPath: KeyPath<Model, V>) -> Int? {
-        // Two stored properties never lie at the same place, and that is told sooner than whether two key paths are equal.
+        // Two stored properties never share an offset, and comparing offsets is faster than comparing key paths.
         if let offset = MemoryLayout<Model>.offset(of: keyPath), let place = offsets.firstIndex(of: offset) {
             return place
         }

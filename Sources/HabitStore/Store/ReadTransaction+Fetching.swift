@@ -136,7 +136,7 @@ extension ReadTransaction {
             throw HabitStoreError(.invalidQuery, "a page of \(size) records never comes to an end; ask for 1 or more")
         }
         var descriptor = descriptor
-        // The offset is passed over once, before the first page; a cursor stands behind it.
+        // The offset is skipped once, before the first page; a cursor stands after it.
         if descriptor.cursor != nil { descriptor.fetchOffset = 0 }
         let left = descriptor.fetchLimit.map { min($0, descriptor.cursor?.left ?? $0) }
         descriptor.fetchLimit = min(left ?? Int.max, min(size, Int.max - 1) + 1)

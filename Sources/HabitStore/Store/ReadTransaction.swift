@@ -21,7 +21,7 @@ public protocol ReadTransaction: RowSource {
     /// The number of records of a fetch, its window applied.
     @_spi(Engines) func count(_ fetch: PreparedFetch) throws -> Int
 
-    /// What tells of single records whether they fulfil the condition of a fetch that was prepared for this transaction.
+    /// Tests single records against the condition of a fetch that was prepared for this transaction.
     @_spi(Engines) func matcher(of fetch: PreparedFetch) throws -> RowMatcher
 
     /// How a fetch is answered.
@@ -32,6 +32,6 @@ public protocol ReadTransaction: RowSource {
     /// - Throws: ``HabitStoreError/Code/historyExpired`` when some of them were pruned.
     func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws
 
-    /// What the store knows about itself.
+    /// The store's information about itself.
     func information() throws -> StoreInformation
 }

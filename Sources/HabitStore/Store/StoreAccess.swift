@@ -1,4 +1,4 @@
-/// What a program may do to a store that it opens.
+/// The access with which a program opens a store.
 public enum StoreAccess: Sendable {
     /// Nothing is written, and there must be a store.
     case readOnly

@@ -1,14 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// The threads on which a store's async forms run: reads and writes, each beside each other up to a limit. The task that calls
-/// goes on there by itself, with its task-locals and its cancellation.
+/// The threads of a store's async forms: reads and writes run concurrently, each up to a limit. The calling task continues on them, with its
+/// task-locals and its cancellation.
 ///
-/// Writes wait for one another in the store itself, where those that arrive together share a commit.
+/// Writes wait for each other in the store itself, where those that arrive together share a commit.
 public final class StoreDispatcher: Sendable {
-    /// How many reads run at once; more of them wait without a thread of their own.
+    /// How many reads run concurrently; further ones wait without a thread.
     @_spi(Engines) public static let concurrentReads = 4
-    /// How many writes are let into the store at once; more of them wait without a thread of their own.
+    /// How many writes enter the store concurrently; further ones wait without a thread.
     @_spi(Engines) public static let concurrentWrites = 8
 
     private struct Lanes {
@@ -23,7 +23,7 @@ public final class StoreDispatcher: Sendable {
     /// - Parameter label: what the queues are named after, the store.
     @_spi(Engines) public init(label: String) { self.label = label }
 
-    /// Made for the first async form: an opening need not wait for what callers with threads of their own never use.
+    /// Made for the first async form, so that an opening does not pay for threads that blocking callers never use.
     private var lanes: Lanes {
         made.withLock { made in
             if let made { return made }

@@ -4,7 +4,7 @@ import Foundation
 public struct StoreFinding: Sendable, Hashable, Codable {
     /// How bad it is.
     public enum Severity: String, Sendable, Hashable, Codable {
-        /// Odd data that is carried as it is: dangling references, duplicates, odd dates.
+        /// Odd data that is carried over unchanged: dangling references, duplicates, odd dates.
         case anomaly
         /// A sound record that this program's model cannot read, so that each fetch that finds it throws. Most likely a newer version
         /// of the app wrote it.

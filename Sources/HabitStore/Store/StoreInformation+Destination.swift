@@ -16,10 +16,10 @@
         }
     }
 
-    /// Makes sure that an import may write to the store as a file of its own. It is a source that no rollout knows of, and so
-    /// it may go where a copy of such a store may: not into a store that serves a user, nor into one that follows it.
+    /// Checks that an import may write to the store as a separate file. The rollout does not know the import's source, so the store must be one that
+    /// a copy may replace: it neither serves a user nor follows a store that does.
     ///
-    /// - Parameter path: where the store is.
+    /// - Parameter path: the store's path.
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` for a store of a rollout.
     public func requireImportable(path: String?) throws {
         guard !mayBeDestination(of: .authoritative, epoch: 0, isEmpty: false) else { return }

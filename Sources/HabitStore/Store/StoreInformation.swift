@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a store knows about itself.
+/// A store's information about itself.
 public struct StoreInformation: Sendable, Hashable, Codable {
     /// This store's identity.
     public var storeID: UUID
@@ -10,7 +10,7 @@ public struct StoreInformation: Sendable, Hashable, Codable {
     public var token: HistoryToken
     /// The last token whose history was pruned.
     public var historyFloor: HistoryToken
-    /// What the store may be used for.
+    /// The store's role.
     public var role: StoreRole
     /// How often the role was handed from one store of the user to another.
     public var epoch: Int
@@ -18,7 +18,7 @@ public struct StoreInformation: Sendable, Hashable, Codable {
 
 /// How far a store has come, and what it may be used for.
 @_spi(Engines) public struct StorePosition: Sendable, Hashable {
-    /// What the store may be used for.
+    /// The store's role.
     public var role: StoreRole
     /// How often the role was handed from one store of the user to another.
     public var epoch: Int
@@ -33,7 +33,7 @@ public struct StoreInformation: Sendable, Hashable, Codable {
     }
 }
 
-/// What a store of a user may be used for.
+/// The purposes that a user's store may serve.
 public enum StoreRole: String, Sendable, Hashable, Codable {
     /// It holds the user's data, and takes writes.
     case authoritative

@@ -1,10 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// Threads of a store's own on which tasks go on while they block, made when they are needed, up to a limit.
+/// A store's threads, on which tasks may block. They are created on demand, up to a limit.
 ///
-/// It is a task executor, so that what runs here is the caller's task itself: its task-locals are there, and its cancellation
-/// is seen. Tasks that find no thread wait without one, in the order in which they came.
+/// It is a task executor, so that the caller's task itself runs here, with its task-locals and its cancellation. Tasks that find no thread wait
+/// without one, in the order in which they came.
 final class ThreadLanes: TaskExecutor {
     private struct State {
         var idle: [DispatchQueue] = []
@@ -12,7 +12,7 @@ final class ThreadLanes: TaskExecutor {
         var waiting: [UnownedJob] = []
     }
 
-    /// What the queues of lanes have, and no others.
+    /// Marks the queues of these threads.
     private static let mark = DispatchSpecificKey<Void>()
 
     private let label: String

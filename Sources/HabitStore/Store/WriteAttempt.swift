@@ -10,8 +10,7 @@ package final class WriteAttempt: Sendable {
     /// Whether the closure has begun: it must not run again.
     var hasBegun: Bool { begun.load(ordering: .acquiring) }
 
-    /// The closure as it is to run inside of the transaction: a task that was cancelled while its write waited for the
-    /// transaction to begin does nothing.
+    /// Wraps the transaction's closure: a task that was cancelled while its write waited for the transaction does nothing.
     package func guarding<R>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> R
     ) -> (any WriteTransaction) throws -> R {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What a store's async writes know of one another: one that the store is too busy for waits for those before it.
+/// Retries async writes that found the store busy, in order.
 final class WriteLine: Sendable {
     private struct State {
         /// How many closures have begun and not come back yet.
@@ -10,7 +10,7 @@ final class WriteLine: Sendable {
         var steps: UInt64 = 0
     }
 
-    /// The pause before a write that was told to be busy is tried again.
+    /// The pause before a busy write is retried.
     private static let pauseSeconds = 0.001
 
     private let state = Mutex(State())
@@ -23,8 +23,7 @@ final class WriteLine: Sendable {
         }
     }
 
-    /// Runs a write on the thread of its own that its task is on; a store that is busy with other async writes is waited for
-    /// without limit, as if they stood in one line before it.
+    /// Runs a write on the thread of its task. Waits without limit while other async writes keep the store busy, as if they stood in line before it.
     func run<R>(_ attempt: WriteAttempt, _ work: (WriteAttempt) throws -> R) throws -> R {
         defer { if attempt.hasBegun { noteEnd() } }
         while true {

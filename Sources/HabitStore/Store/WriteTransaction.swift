@@ -9,17 +9,17 @@ public protocol WriteTransaction: ReadTransaction {
     ///   ``HabitStoreError/Code/invalidValue`` for NaN and infinities.
     func insert<M: PersistentModel>(_ model: M) throws
 
-    /// Stores many new records: what ``insert(_:)`` does for each in their order, with the same outcome, and faster, since an
-    /// engine may write them in an order that suits it.
+    /// Stores many new records, with the same outcome as ``insert(_:)`` for each in order, but faster, since an engine may write them in the order that
+    /// suits it.
     ///
-    /// All of them are checked and encoded before the first is stored, up to 16 MiB of records or 262,144 of them at a time,
-    /// which is what a load of any size takes in memory.
+    /// All of them are checked and encoded before the first is stored, up to 16 MiB or 262,144 records at a time, which bounds the memory of a load of
+    /// any size.
     ///
     /// - Parameters:
-    ///   - progress: is told now and then how many records were taken up, and in the end how many there are; a throw ends the
-    ///     insertion. It must not use the transaction.
-    /// - Throws: as ``insert(_:)`` does for the first record, in their order, that cannot be stored. Then nothing of the
-    ///   transaction is kept: where the error is caught inside of it, everything behind fails with it, and so does the commit.
+    ///   - progress: gets the number of records taken so far now and then, and the total at the end; an error that it throws ends the insertion. It
+    ///     must not use the transaction.
+    /// - Throws: the error of ``insert(_:)`` for the first record, in order, that cannot be stored. The transaction is then undone: if the error is
+    ///   caught inside it, everything after fails, and so does the commit.
     func insert<M: PersistentModel>(contentsOf models: [M], progress: (Int) throws -> Void) throws
 
     /// Stores a record: a new one, or the new state of the one that has its identifier.
@@ -39,8 +39,7 @@ public protocol WriteTransaction: ReadTransaction {
     @discardableResult
     func delete<M: PersistentModel>(_ type: M.Type, id: UUID) throws -> Bool
 
-    /// Forgets the history up to and including a token. Consumers behind it get
-    /// ``HabitStoreError/Code/historyExpired``.
+    /// Forgets the history up to and including a token. Consumers that have not reached it get ``HabitStoreError/Code/historyExpired``.
     func pruneHistory(through token: HistoryToken) throws
 }
 
@@ -50,7 +49,7 @@ extension WriteTransaction {
         try insert(contentsOf: models) { _ in }
     }
 
-    /// Stores many new records that are made as they are wanted, 65,536 at a time; see the form for arrays.
+    /// Stores many new records from a lazy sequence, 65,536 at a time; see the form for arrays.
     public func insert<M: PersistentModel>(
         contentsOf models: some Sequence<M>,
         progress: (Int) throws -> Void = { _ in }

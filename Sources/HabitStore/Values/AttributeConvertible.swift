@@ -19,7 +19,7 @@ public protocol AttributeConvertible: Sendable {
     static var alwaysReadsBackEqual: Bool { get }
     /// Makes a value from what is kept, or nil when it is of another kind.
     init?(attributeValue: Value)
-    /// What is kept.
+    /// The stored value.
     func attributeValue() throws -> Value
 }
 

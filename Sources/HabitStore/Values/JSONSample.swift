@@ -29,9 +29,9 @@ struct JSONSample: Decoder {
         JSONSample(position: position, codingPath: codingPath + [key].compactMap { $0 })
     }
 
-    /// A value of any type: of those that JSON encoders treat in a way of their own and of enums without decoding.
+    /// A value of any type: types that JSON encoders treat specially, and enums without decoding.
     func value<T: Decodable>(_ type: T.Type) throws -> T {
-        // A type that contains itself would go on for ever.
+        // A type that contains itself would never end.
         guard codingPath.count < 16 else { throw Self.refusal(codingPath) }
         if let cases = type as? any CaseIterable.Type, let value = oneCase(cases) as? T { return value }
         let known: Any?

@@ -9,7 +9,7 @@ import Darwin
 #endif
 
 extension String {
-    /// A text from bytes of a file, in NFC; nil when they are no UTF-8.
+    /// A text from bytes of a file, in NFC; nil if they are not UTF-8.
     package static func stored(_ utf8: UnsafeRawBufferPointer) -> String? {
         // ASCII is valid and in NFC as it stands, and most text is ASCII.
         if utf8.isASCII { return String(decoding: utf8, as: UTF8.self) }
@@ -59,7 +59,7 @@ extension String {
 }
 
 extension Double {
-    /// The number as it is kept: `-0.0` becomes `0.0`, which Swift calls equal.
+    /// The number in its stored form: `-0.0` becomes `0.0`, which Swift calls equal.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for NaN and infinities, which have no place in a total order.
     @inlinable
@@ -70,7 +70,7 @@ extension Double {
 }
 
 extension Date {
-    /// The instant as it is kept; see ``Swift/Double/storable()``.
+    /// The instant in its stored form; see ``Swift/Double/storable()``.
     @inlinable
     @_spi(Engines) public func storable() throws -> Date {
         Date(timeIntervalSinceReferenceDate: try timeIntervalSinceReferenceDate.storable())

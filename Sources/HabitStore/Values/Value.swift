@@ -33,7 +33,7 @@ extension Value {
         return false
     }
 
-    /// The value as it is kept: text in NFC, `-0.0` as `0.0`, links sorted and without repeats.
+    /// The value in its stored form: text in NFC, `-0.0` as `0.0`, links sorted and without repeats.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for NaN and infinities.
     public func normalized() throws -> Value {

@@ -1,21 +1,20 @@
-/// What leads from one version of a schema to a later one.
+/// A step from one version of a schema to a later one.
 ///
-/// A stage is one transaction: a store is of the one version or of the other, whatever happens. Identifiers, history and
-/// tokens stay. What the stage's hooks change is in the history, as what apps change is; what follows from the new shape
-/// alone is not.
+/// A stage is one transaction: the store always has either the old version or the new one. Identifiers, history and tokens stay. Changes by the
+/// stage's hooks are in the history, like an app's changes; the consequences of the new shape alone are not.
 public enum MigrationStage: Sendable {
     /// Changes the records' shape as the two versions' declarations say: entities and attributes are added (optional, or
     /// with a default), removed, or renamed (by `originalName`), nil may be allowed or, where there is a default, forbidden.
     case lightweight(fromVersion: any VersionedSchema.Type, toVersion: any VersionedSchema.Type)
 
-    /// The same, with work before and behind it. An attribute of the same name may have another kind in the new version, and
-    /// begins with its default there, with nil or without links.
+    /// A stage with work before and after it. An attribute of the same name may have another kind in the new version, and begins with its default
+    /// there, with nil, or without links.
     ///
     /// - `willMigrate` writes to the store in its old shape.
-    /// - `didMigrate` is given the store as it was before the stage, and writes to it in its new shape.
+    /// - `didMigrate` gets the store as it was before the stage, and writes to it in its new shape.
     ///
-    /// What they make must follow from the store alone, so that the stores of one user come out alike: derive the identifiers of
-    /// new records (see `UUID.named(_:in:)`), and do not ask the clock.
+    /// Hooks must be deterministic across a user's stores: derive the identifiers of new records (see `UUID.named(_:in:)`), and do not use the
+    /// clock.
     case custom(
         fromVersion: any VersionedSchema.Type,
         toVersion: any VersionedSchema.Type,
@@ -37,7 +36,7 @@ public enum MigrationStage: Sendable {
         }
     }
 
-    /// Whether it has work of its own.
+    /// Whether it has hooks.
     public var isCustom: Bool {
         if case .custom = self { return true }
         return false

@@ -6,11 +6,11 @@ public struct MigrationStep: Sendable, Hashable, Codable {
     public let to: Schema.Version
     /// Whether the stage has hooks.
     public let isCustom: Bool
-    /// What the declarations change, a sentence each.
+    /// The changes in the declarations, one sentence each.
     public let changes: [String]
     /// What goes for good, with the number of records that had a value there when the stage began.
     public internal(set) var drops: [MigrationDrop]
-    /// How many records were written anew.
+    /// How many records were rewritten.
     public internal(set) var rewrittenRecords: Int
     /// How many changes of records the hooks came to.
     public internal(set) var hookChanges: Int

@@ -30,9 +30,9 @@ extension SchemaMigrationPlan {
         return last.schema
     }
 
-    /// The stages that lead from a version to the last one, in order; none from the last one itself.
+    /// The stages that lead from a version to the last one, in order; none from the last one.
     ///
-    /// - Throws: ``HabitStoreError/Code/newerVersion`` for a version behind the last one,
+    /// - Throws: ``HabitStoreError/Code/newerVersion`` for a version after the last one,
     ///   ``HabitStoreError/Code/schemaMismatch`` for one from which no stage leads there.
     static func stages(from version: Schema.Version, path: String?) throws -> [MigrationStage] {
         let target = try current().version
