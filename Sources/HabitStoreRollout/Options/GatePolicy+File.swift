@@ -7,9 +7,8 @@ extension GatePolicy {
 
     /// Reads a policy from a JSON file.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` when there is none, ``HabitStoreError/Code/permissionDenied`` when it
-    ///   cannot be read, and ``HabitStoreError/Code/invalidValue`` for what is no policy: a misspelt field would otherwise
-    ///   leave the gate as it is, and nobody would know.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if it does not exist, ``HabitStoreError/Code/permissionDenied`` if it cannot be read, and
+    ///   ``HabitStoreError/Code/invalidValue`` if it is not a policy: a misspelt field would otherwise leave the gate unchanged without a word.
     public static func load(path: String) throws -> GatePolicy {
         guard FileManager.default.fileExists(atPath: path) else {
             throw HabitStoreError(.notFound, "there is no policy of the gate here", at: .init(path: path))

@@ -13,7 +13,7 @@ public struct GatePolicy: Sendable, Hashable {
     public var rehearsalLifetimeSeconds = 7 * 86_400.0
     /// How long a user has to be at `complete` before the store that was left may be removed.
     public var retentionSeconds = 30 * 86_400.0
-    /// How many transactions the mirror may be behind.
+    /// How many transactions the mirror may lag.
     public var maximumLag = 0
     /// Whether each store has to come out clean of a comparison with itself before the new one serves.
     public var requiresSelfComparison = true
@@ -21,7 +21,7 @@ public struct GatePolicy: Sendable, Hashable {
     /// closed.
     public var ignoreRules = IgnoreRules.none
 
-    /// The policy that holds when nobody says otherwise.
+    /// The default policy.
     public init() {}
 }
 

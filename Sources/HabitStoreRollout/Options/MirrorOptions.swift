@@ -1,15 +1,14 @@
 /// How a mirror follows the authoritative store in the stages in which that one is the old one.
 public struct MirrorOptions: Sendable {
-    /// How long a write waits for the mirror at most, in seconds; behind that the user is lagging, and the write returns.
+    /// How long a write waits for the mirror at most, in seconds. After that the user is lagging, and the write returns.
     public var waitSeconds = 0.25
-    /// How long the mirror keeps a write open that the authoritative store is committing, in seconds; behind that it is
-    /// carried over by its history.
+    /// How long the mirror keeps a write open that the authoritative store is committing, in seconds. After that the history carries it over.
     public var preparedWaitSeconds = 1.0
     /// How many records a copy writes in one transaction.
     public var copyChunk = 2_000
-    /// How long a copy rests behind each chunk, in seconds.
+    /// How long a copy pauses after each chunk, in seconds.
     public var copyPauseSeconds = 0.005
-    /// How long the mirror rests behind its first failure, in seconds; each further one doubles it.
+    /// How long the mirror pauses after its first failure, in seconds; each further failure doubles it.
     public var retrySeconds = 0.1
     /// How long it rests at most, in seconds.
     public var longestRetrySeconds = 30.0

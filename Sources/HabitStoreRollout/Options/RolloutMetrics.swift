@@ -2,13 +2,12 @@ import HabitStore
 import Metrics
 import ShadowVerifier
 
-/// What is counted and measured; the article *Metrics* lists it. Reads are not timed one by one, which would cost more than it tells;
-/// those that are compared are, on both engines.
+/// The rollout's counters and timers; the article *Metrics* lists them. Single reads are not timed, since that would cost more than it shows;
+/// compared reads are, on both engines.
 ///
-/// Whatever has a fixed set of labels is made at the beginning, so that it is there with 0 before anything happens: of a series that
-/// begins with 1 nobody can tell that it has grown.
+/// Every metric with a fixed set of labels is created at the start, with 0: if a series began with 1, its increase would be invisible.
 final class RolloutMetrics: Sendable {
-    /// What is timed.
+    /// The timed operations.
     enum Operation: String, CaseIterable {
         /// A write transaction of the authoritative store.
         case write
@@ -27,7 +26,7 @@ final class RolloutMetrics: Sendable {
         }
     }
 
-    /// What has found a difference.
+    /// The parts that find differences.
     enum Finder: String, CaseIterable {
         case shadowRead = "shadow_read"
         case verification
@@ -35,7 +34,7 @@ final class RolloutMetrics: Sendable {
         case open
     }
 
-    /// What came of a try to move a user forward.
+    /// The outcome of an attempt to promote a user.
     enum Outcome: String, CaseIterable { case promoted, refused, failed }
 
     private let maker: Maker
@@ -151,7 +150,7 @@ final class RolloutMetrics: Sendable {
 // MARK: Users
 
 extension RolloutMetrics {
-    /// How many transactions a user's mirror is behind now, and was when this was told last.
+    /// How many transactions a user's mirror lags now, and lagged at the last report.
     func mirrorLag(from before: Int, to now: Int) {
         guard now != before else { return }
         if now > before { lag.increment(by: Double(now - before)) } else { lag.decrement(by: Double(before - now)) }
@@ -212,7 +211,7 @@ extension RolloutMetrics {
         differed(.verification, report.openDifferenceCount)
     }
 
-    /// A verification came to no end.
+    /// A verification did not finish.
     func verificationFailed() { verifications.increment(.error) }
 
     /// How long a verification took.

@@ -1,7 +1,7 @@
 import HabitStore
 
 extension RolloutOptions {
-    /// The longest time that an option may be: some thirty years, which whoever means "for ever" writes.
+    /// The longest time that an option accepts: about thirty years, enough for anyone who means "forever".
     private static let mostSeconds = 1e9
 
     /// Refuses times that are none, before something is to wait for so long.

@@ -16,25 +16,23 @@ public struct RolloutOptions: Sendable {
     public var mirror = MirrorOptions()
     /// How reads are compared.
     public var shadowReads = ShadowReadOptions()
-    /// Gathers what is asked of the users' stores; nil where nobody wants to know. It costs each question a look at what
-    /// was asked before.
+    /// Records the queries of users' stores; nil to record none. Each query then costs a lookup among the earlier ones.
     public var queryRecorder: QueryRecorder?
-    /// What the gate asks for.
+    /// The gate's policy.
     public var gate = GatePolicy()
-    /// Keys outside of the users' folders, with which lines of evidence are sealed: lines without a seal of one of them do not
-    /// count for a user. Of a user who has evidence already, what was written before counts no more, and is proven anew. Nil for
-    /// none: seals are not looked at then.
+    /// Keys outside the users' folders that seal lines of evidence: lines without a valid seal do not count for a user. Evidence written before a key was
+    /// set no longer counts, and has to be proven again. Nil for none: seals are then ignored.
     public var evidenceKeys: EvidenceKeys?
     /// Told of each evaluation of the rollout's flags that finds out what they want for a user: which flag, which variant and
     /// why, and for whom, by a keyed hash. The kill switch's triggers tell them nothing.
     public var exposureHooks: [FlagExposureHook] = []
     /// How long an operation waits for another process that is opening or moving the user, in seconds.
     public var lockWaitSeconds = 30.0
-    /// How long a store may take for one step of a move, in seconds. The kill switch goes on without the new store then.
+    /// How long a store may take for one step of a move, in seconds. After that the kill switch continues without the new store.
     public var stepLimitSeconds = 5.0
-    /// How many users' files may be open at once; those of users who were not at work for the longest time are closed for
-    /// others. Nil for ``defaultMaximumOpenUsers(_:)``. On SQLite and LMDB each takes up to 16 open files when it is at rest, two more for each read beside four others of that user while it
-    /// runs, and on LMDB 4 GiB of address space, which is neither memory nor disk.
+    /// How many users' files may be open; the least recently used ones are closed for others. Nil for ``defaultMaximumOpenUsers(_:)``. On SQLite and
+    /// LMDB each user takes up to 16 open files when idle, and two more for each running read beyond four; on LMDB also 4 GiB of address space, which
+    /// is neither memory nor disk.
     public var maximumOpenUsers: Int?
     /// How long an operation waits for a place where that many users are at work, in seconds.
     public var placeWaitSeconds = 30.0
@@ -44,32 +42,31 @@ public struct RolloutOptions: Sendable {
     /// Whether flag files and the sentinel file are watched, and users who are open are taken back as soon as those say so. Else they
     /// are looked at when a user is opened, moved, or found moved by another process.
     public var followsFlags = true
-    /// How often rules are evaluated anew although no file has changed, for those that ask for the time, in seconds.
+    /// How often rules that depend on the time are evaluated again although no file has changed, in seconds.
     public var recheckSeconds = 30.0
-    /// How long a flag provider of the app's own may take for what it says about a user, in seconds. One that takes longer moves nobody.
+    /// How long an app's flag provider may take to answer for a user, in seconds. A slower one moves no user.
     public var flagWaitSeconds = 1.0
     /// Whether a user is moved towards the stage that the flags want, as far as the gate lets, in the background.
     public var advancesByItself = true
-    /// How often that is tried, in seconds. With ``followsFlags``, also how often the flags are asked for a user who is open and not
-    /// in use, who may have to be taken back.
+    /// How often the process tries to advance users, in seconds. With ``followsFlags``, also how often flags are checked for a user who is open but idle,
+    /// and may have to be taken back.
     public var advanceSeconds = 5.0
     /// Told about stages, kills and failures.
     public var logger = Logger(label: "habit-store")
     /// What brings users' stores of older schema versions to the current one, when they are opened; without one they are
     /// refused with ``HabitStore/HabitStoreError/Code/migrationRequired``.
     public var migrationPlan: (any SchemaMigrationPlan.Type)?
-    /// What is done with stores of other versions of the schema than the current one.
+    /// How to treat stores of other schema versions.
     public var otherVersions = OtherVersions.migrated
-    /// Opens a user's stores in the place of their engines, of whatever version of their schema: also where they are migrated.
+    /// Opens a user's stores instead of their engines, of any version of their schema, also during migrations.
     @_spi(Engines) public var opener: StoreOpener?
 
     /// What can be done with stores of other versions of the schema.
     public enum OtherVersions: Sendable {
         /// They are migrated by ``RolloutOptions/migrationPlan``; without one they are refused.
         case migrated
-        /// Those of the plan's versions are opened as they were written, and not migrated: for whoever verifies or moves users whose app
-        /// migrates them. Only a migration that the app has begun, and that has ended between a user's two stores, is brought to its end
-        /// where that user is opened.
+        /// Stores of the plan's versions are opened as written and not migrated, for programs that verify or move users whose app migrates them. Only a
+        /// migration that the app began, and that ended between a user's two stores, is finished when the user is opened.
         case asWritten
         /// The same with stores of any schema: a kill, a status and a re-arm need no other.
         case asWrittenByAnyApp

@@ -1,12 +1,12 @@
 import FeatureFlags
 
-/// What a flag file says about a user.
+/// A flag file's answers about a user.
 struct FileAnswers: FlagAnswers {
     let snapshot: FlagSnapshot
     let context: EvaluationContext
 
     var source: String { "the flag file" }
-    /// What is wrong with the file is told by whoever reads it; the last good flags stay in force.
+    /// The file's reader reports its errors; the last good flags stay in force.
     var failure: String? { nil }
 
     func resolution(_ key: String) -> Resolution? {

@@ -1,12 +1,12 @@
 import FeatureFlags
 
-/// What the flags say about one user, in one state of them.
+/// The flags' answers about one user, in one state of the flags.
 protocol FlagAnswers {
     /// What notes call the source of the flags.
     var source: String { get }
-    /// Why nothing of it is to be acted on; nil where it can be.
+    /// Why the answers must not be acted on; nil if they may be.
     var failure: String? { get }
-    /// What a flag came to; nil where there is none of this key.
+    /// The resolution of a flag; nil if there is no flag with this key.
     func resolution(_ key: String) -> Resolution?
     /// Whether the source could be read, and has no flag of this key.
     func isMissing(_ key: String) -> Bool

@@ -1,17 +1,17 @@
 import FeatureFlags
 import HabitStore
 
-/// The flags of a rollout, and the files beside the flag file that have a say in it.
+/// The flags of a rollout, and the files next to the flag file that take part in it.
 public enum RolloutFlags {
-    /// The stage that a user is to be at.
+    /// The stage that a user should be at.
     public static let stage = "habit-store-stage"
     /// The engine that users come from; SQLite where it is not set.
     public static let old = "habit-store-old"
     /// The engine that users go to; LMDB where it is not set.
     public static let new = "habit-store-new"
-    /// Whether everybody, or a user, is to go back at once.
+    /// Whether all users, or one user, go back immediately.
     public static let kill = "habit-store-kill"
-    /// The engine that a user is to be put on directly: verified while nobody writes, and without the stages in between.
+    /// The engine that a user is put on directly: verified while writes wait, without the stages in between.
     public static let backend = "habit-store-backend"
     /// The name of the sentinel file under the root.
     public static let sentinelName = "habit-store.kill"

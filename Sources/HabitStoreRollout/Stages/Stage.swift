@@ -34,7 +34,7 @@ public enum Stage: String, Sendable, Hashable, Codable, CaseIterable, Comparable
     /// Whether a write is acknowledged only when the mirror has it too.
     public var awaitsMirror: Bool { self == .live || self == .rampdown }
 
-    /// The stage behind this one on the way to the new store.
+    /// The stage after this one on the way to the new store.
     public var next: Stage? { Self(position: position + 1) }
 
     /// The stage's place on the way: 0 for `off`, 5 for `complete`.

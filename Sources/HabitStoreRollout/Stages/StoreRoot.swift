@@ -1,10 +1,10 @@
 import Foundation
 import HabitStore
 
-/// Where the users' stores of one name are under a root: those without a name in the root itself, those with one in `stores/NAME`.
+/// The folder of all users' stores with one name: the root itself for stores without a name, `stores/NAME` for the others.
 ///
-/// Each is a root like any other: it has its users' folders, their evidence, its fleet, and a kill switch of its own. Those with a name
-/// obey the root's kill switch, too.
+/// Each is a root like any other, with its users' folders and evidence, a fleet and a kill switch. Those with a name also obey the root's kill
+/// switch.
 package struct StoreRoot: Sendable, Hashable {
     private static let folderName = "stores"
 
@@ -30,9 +30,9 @@ package struct StoreRoot: Sendable, Hashable {
     /// The keys of the flags.
     package var flags: RolloutFlagKeys { name.map { RolloutFlagKeys(prefix: "\($0.text)-store") } ?? .standard }
 
-    /// All that there are under a root, those without a name first.
+    /// All store roots under a root, the unnamed one first.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` when the root cannot be read.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if the root cannot be read.
     package static func all(under root: String) throws -> [StoreRoot] {
         let folder = "\(root)/\(folderName)"
         var status = stat()

@@ -1,7 +1,7 @@
 import FeatureFlags
 import HabitStore
 
-/// What the flags propose for a user.
+/// The flags' proposal for a user.
 struct WantedStage: Sendable, Equatable {
     /// The stage; nil where the flags say nothing, and the user stays.
     var stage: Stage?
@@ -9,7 +9,7 @@ struct WantedStage: Sendable, Equatable {
     var engines: EnginePair
     /// Whether the user is to go there directly, see ``RolloutFlags/backend``.
     var isDirect = false
-    /// Whether a percentage decided, or may have. Changed weights would move many users at once: such a proposal takes back nobody whom a
+    /// Whether a percentage decided, or may have. Changed weights would move many users together, so such a proposal takes back no user whom a
     /// percentage placed.
     var isBucketed = false
     /// The same of ``RolloutFlags/backend``, where that names the old engine and so leads back directly.
@@ -32,9 +32,9 @@ struct WantedStage: Sendable, Equatable {
     /// Reads the flags.
     ///
     /// - Parameters:
-    ///   - known: the engines that this program has: the first two, where the flags name none.
+    ///   - known: the engines of this program; the first two are used if the flags name none.
     ///   - keys: the flags' keys.
-    ///   - onResolution: is told what each flag that there is came to.
+    ///   - onResolution: gets the resolution of each existing flag.
     init(
         _ answers: some FlagAnswers,
         _ known: Engines,
@@ -65,7 +65,7 @@ struct WantedStage: Sendable, Equatable {
             let named = try reader.stage(proposed)
             stage = named
             isBucketed = reader.isStageBucketed
-            // Both say the old engine: whoever was put on the new one directly comes back the same way.
+            // Both name the old engine: a user who was put on the new one directly comes back the same way.
             isDirect = named == .off && backend == engines.old
             isBackendBucketed = isDirect && reader.isBackendBucketed
         } else if backend != nil {

@@ -1,8 +1,8 @@
 @_spi(Engines) import HabitStore
 import Synchronization
 
-/// The threads on which a user's async operations run: others as soon as anything may have changed about the way that they
-/// go, so that what hangs in a store which the user is to be taken away from holds up nobody behind it.
+/// The threads of a user's async operations. They are replaced whenever the user's route may have changed, so that an operation that hangs in a store
+/// that the user leaves delays none that come later.
 final class OperationLanes: Sendable {
     private struct Lane {
         /// Nil until it is known, where the first of its operations opens the user.
@@ -16,9 +16,9 @@ final class OperationLanes: Sendable {
 
     init(label: String) { self.label = label }
 
-    /// The threads for operations that begin while the control file has this word and the flags this revision.
+    /// The threads for operations that begin at this control word and this revision of the flags.
     ///
-    /// - Parameter word: nil while the user is not open, so that nobody can be moved behind an operation's back.
+    /// - Parameter word: nil while the user is not open, so that no move can overtake an operation.
     func dispatcher(word: UInt64?, revision: Int) -> StoreDispatcher {
         current.withLock { lane in
             if let known = lane, known.revision == revision, word == nil || known.word == nil || known.word == word {

@@ -1,4 +1,4 @@
-/// What is known of a user whose files are closed.
+/// The known state of a user whose files are closed.
 struct RestingUser {
     var wanted: WantedStage?
     var notes: [String] = []

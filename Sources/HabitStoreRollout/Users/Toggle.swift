@@ -1,13 +1,13 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Opens a user for the first time, who is put on another engine where the flags want that directly.
+/// Opens a user for the first time, and puts the user on another engine if the flags want that directly.
 struct Toggle {
     let open: OpenUser
 
     private var context: UserContext { open.context }
 
-    /// - Parameter progress: is told what is being done.
+    /// - Parameter progress: gets the current step.
     func run(_ progress: (String, Int, Int) -> Void) throws {
         if context.mayBegin.load(ordering: .relaxed) { try open.directory.make() }
         removeLeftovers()
@@ -41,7 +41,7 @@ struct Toggle {
         return wanted.isDirect && wanted.stage == proposal.stage && wanted.engines == proposal.engines
     }
 
-    /// A process that was killed leaves copies of a person's records, which must not lie about until somebody makes new ones.
+    /// A killed process leaves copies of a person's records, which must not stay around until the next copy is made.
     private func removeLeftovers() {
         // Whoever opens a user waits for no server because of them: the doctor names them, and what makes new ones removes them.
         guard !context.engines.names.contains(where: context.engines.isShared) else { return }

@@ -9,7 +9,7 @@ final class UserFiles: Sendable {
     let leases = Leases()
     /// The threads of the async operations.
     let lanes: OperationLanes
-    /// Held by who opens or closes the files.
+    /// Held while the files are being opened or closed.
     private let opening = Mutex<Void>(())
     private let resting = Mutex(RestingUser())
     private let ended = Atomic<Bool>(false)
@@ -19,15 +19,15 @@ final class UserFiles: Sendable {
         lanes = OperationLanes(label: context.directory.path)
     }
 
-    /// Nobody has a lease any more: whoever had one kept this.
+    /// No lease is left, since each one retains this object.
     deinit { leases.clear() }
 
-    /// What is known of the user, also while the files are closed or being opened. It waits for a move that is under way.
+    /// The known state of the user, even while the files are closed or being opened. Waits for a move in progress.
     var known: RestingUser {
         knownUser.map { user in user.state.withLock { RestingUser($0, user.mirrorStatus) } } ?? resting.withLock { $0 }
     }
 
-    /// How far the mirror is, or was; it waits for nobody.
+    /// The mirror's status, current or last known; never waits.
     var mirrorStatus: MirrorStatus { knownUser?.mirrorStatus ?? resting.withLock { $0.mirror } }
 
     /// The open user of whom something is known.
@@ -41,8 +41,8 @@ final class UserFiles: Sendable {
     @inline(__always)
     func lease() throws -> Lease { try leases.begin { try open { _ = try $0.recheck() } } }
 
-    /// Opens the user for the first time, who is put on another engine first where the flags want that directly; an open one
-    /// is left as is.
+    /// Opens the user for the first time, after putting the user on another engine if the flags want that directly; an open user is left
+    /// unchanged.
     func begin(_ progress: (String, Int, Int) -> Void) throws {
         let lease = try leases.begin { try open { try Toggle(open: $0).run(progress) } }
         try lease.user.requireOpen()
@@ -84,7 +84,7 @@ final class UserFiles: Sendable {
                 throw error
             }
             leases.open()
-            // Nobody else may ask for a user who is not in use, and so find that the kill switch was pulled.
+            // An idle user has no other chance to find out that the kill switch was pulled.
             if worksByItself {
                 let ticker = Ticker(everySeconds: context.options.advanceSeconds) { [weak self] in
                     self?.advanceByItself()
@@ -95,14 +95,13 @@ final class UserFiles: Sendable {
         }
     }
 
-    /// One try to take the user where the flags lead, in the background. A user who is not open is left alone, and this does not count as a
-    /// use that would keep one open.
+    /// Tries once to take the user where the flags lead, in the background. A user who is not open is skipped, and the attempt does not count as use.
     func advanceByItself() {
         guard let lease = leases.beginWork() else { return }
         Advance(open: lease.user).runByItself()
     }
 
-    /// The app says this about the user from now on: the next operation asks the flags anew.
+    /// Sets the app's attributes of the user: the next operation evaluates the flags again.
     func take(_ attributes: [String: FlagValue]) {
         guard context.subject.take(attributes) else { return }
         leases.openUser?.forgetFlags()
@@ -121,17 +120,17 @@ final class UserFiles: Sendable {
         pool.leave(self)
     }
 
-    /// Closes the user's files, so that another user can be opened, unless they are in use or were since this was asked last.
+    /// Closes the user's files to make room, unless they are in use or were since the last call.
     ///
-    /// - Parameter isPatient: whether a mirror that is behind, and reads that are not compared yet, keep the user open too.
+    /// - Parameter isPatient: whether a lagging mirror and pending comparisons also keep the user open.
     /// - Returns: whether the files were closed.
     func closeForAnother(isPatient: Bool) -> Bool {
         guard leases.isUnused() else { return false }
-        // A user who is being opened is in use as well, and nobody is waited for here. Who wants this user back meanwhile
-        // waits until the files are closed and the place is free.
+        // A user who is being opened is in use as well, and this must not wait. A caller who wants this user back meanwhile waits until the files
+        // are closed and the place is free.
         return opening.withLockIfAvailable { _ in
             guard !isClosed, let user = leases.openUser, !isPatient || user.isAtRest else { return false }
-            // What was counted is on the disk before anything is forgotten.
+            // Counts are on disk before anything is forgotten.
             user.flush()
             let left = user.state.withLockIfAvailable { RestingUser($0, user.mirrorStatus) }
             guard let left, leases.shut() else { return false }

@@ -1,14 +1,14 @@
-/// The users' stores that somebody in this process keeps, so that all who ask get the same one.
+/// The user stores in use in this process, so that every caller gets the same one.
 struct UserHandles {
     private struct Weak {
         weak var store: UserStore?
     }
 
     private var handles: [UserKey: Weak] = [:]
-    /// At how many those that nobody keeps any more are removed.
+    /// The size at which released ones are removed.
     private var sweepCount = 64
 
-    /// A user's store, if somebody keeps it.
+    /// A user's store, if it is in use.
     subscript(user: String) -> UserStore? {
         get { handles[UserKey(user)]?.store }
         set {

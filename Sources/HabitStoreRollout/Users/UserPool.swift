@@ -2,17 +2,16 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// The users whose stores this process has open under one root: a stated number of them at most.
+/// The users whose stores this process has open under one root, up to a limit.
 ///
-/// Who wants in when all places are taken closes somebody who is not in use, by the CLOCK rule: a hand goes round over the
-/// places, takes the mark of recent use away where there is one, and closes the first user whom it finds without. Using a
-/// user's stores sets the mark and takes no lock; only opening and closing come here.
+/// When all places are taken, a newcomer closes an idle user by the CLOCK rule: a hand goes around the places, clears the mark of recent use where
+/// it finds one, and closes the first user without it. Using a user's stores sets the mark without a lock; only opening and closing come here.
 ///
-/// Whatever an operation, a mirror or a comparison works on stays open. Where all users are at work, who wants in waits. After
-/// ``patienceSeconds`` a mirror that is behind no longer protects its user, since it goes on from the history at the next
-/// opening; an operation always does.
+/// Everything that an operation, a mirror or a comparison works on stays open. If all users are busy, the newcomer waits. After
+/// ``patienceSeconds`` a lagging mirror no longer protects its user, since it continues from the history at the next opening; an operation
+/// always does.
 final class UserPool: Sendable {
-    /// How long somebody waits before users are closed whose mirrors or comparisons are not at rest, in seconds.
+    /// How long a newcomer waits before it closes users whose mirrors or comparisons are still busy, in seconds.
     static let patienceSeconds = 0.25
     private static let longestPauseSeconds = 0.02
 
@@ -29,15 +28,15 @@ final class UserPool: Sendable {
         var closings = 0
     }
 
-    /// How many users may be open at once.
+    /// How many users may be open.
     let limit: Int
     private let waitSeconds: Double
     private let metrics: RolloutMetrics
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limit: how many users may be open at once; at least one.
-    ///   - waitSeconds: how long somebody waits for a place.
+    ///   - limit: how many users may be open; at least one.
+    ///   - waitSeconds: how long to wait for a place.
     init(limit: Int, waitSeconds: Double, metrics: RolloutMetrics) {
         self.limit = max(1, limit)
         self.waitSeconds = waitSeconds
@@ -92,9 +91,9 @@ final class UserPool: Sendable {
         return true
     }
 
-    /// Closes one user who is not in use.
+    /// Closes one idle user.
     ///
-    /// - Returns: false when there is none.
+    /// - Returns: false if there is none.
     private func makeRoom(isPatient: Bool) -> Bool {
         // The first round takes marks away, the second finds who was not used since.
         for _ in 0..<2 * limit {

@@ -26,9 +26,9 @@ extension UserStore {
             .run(to: stage, waitSeconds: waitSeconds, progress: progress)
     }
 
-    /// The same for whoever moves many users.
+    /// The same for code that moves many users.
     ///
-    /// - Parameter permit: is asked last before each move, and throws where the user is not to be moved any more.
+    /// - Parameter permit: called last before each move; throws to stop.
     package func advance(to stage: Stage, permit: () throws -> Void) throws -> GateDecision? {
         let lease = try files.lease()
         return try Advance(open: lease.user).run(to: stage, waitSeconds: nil, permit: permit) { _, _, _ in }
@@ -45,18 +45,18 @@ extension UserStore {
         return try Promotion(open: lease.user).promote(to: stage)
     }
 
-    /// What the gate would say to a promotion now. Nothing is changed or recorded.
+    /// The gate's decision about a promotion now. Changes and records nothing.
     ///
-    /// - Parameter stage: the stage to go to; nil for the one that is next.
+    /// - Parameter stage: the target stage; nil for the next one.
     public func decision(for stage: Stage? = nil) throws -> GateDecision {
         let lease = try files.lease()
         return try Promotion(open: lease.user).decision(for: stage)
     }
 
-    /// Compares the user's two stores as wholes, and writes the outcome down as evidence. Where the gate to the next stage
-    /// asks for it, each store is compared with itself first.
+    /// Compares the user's two stores as wholes, and records the outcome as evidence. If the gate to the next stage requires it, each store is first
+    /// compared with itself.
     ///
-    /// - Parameter progress: is told the level, and how far it is.
+    /// - Parameter progress: gets the level and its progress.
     /// - Throws: why a store cannot be read.
     @discardableResult
     public func verify(progress: (String, Int, Int) -> Void = { _, _, _ in }) throws -> VerificationReport {
@@ -133,18 +133,16 @@ extension UserStore {
 
     // MARK: The end
 
-    /// Removes the store that the user has left, where the gate lets: at `complete`, behind the policy's retention time, and when a
-    /// full verification, made now, of copies, finds it equal to the one that serves once the history has brought it there.
+    /// Removes the store that the user has left, if the gate allows it: at `complete`, after the policy's retention time, and if a full verification
+    /// of copies, made now, finds it equal to the serving store once the history has brought it there.
     ///
     /// - Parameters:
-    ///   - backup: a backup of what the user has left, taken while both stores were kept or of that store, to be verified in its place
-    ///     where that cannot be read.
+    ///   - backup: a backup of the left store, made then or while both stores were kept, to verify instead if that store cannot be read.
     ///   - person: the operator's name, for the evidence.
-    ///   - isDry: whether the gate is only asked; nothing is verified or removed.
+    ///   - isDry: whether to ask only the gate; nothing is verified or removed.
     ///   - progress: called with the current step and its progress.
-    /// - Throws: ``HabitStoreError/Code/notFound`` where there is no such store any more; ``HabitStoreError/Code/unsupported`` where
-    ///   the history does not reach back to it; why something cannot be read, copied or removed. The store is there then, or
-    ///   a copy that holds nothing.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if the store is gone already; ``HabitStoreError/Code/unsupported`` if the history does not reach
+    ///   back to it; why something cannot be read, copied or removed. The store, or a copy without contents, is then still there.
     public func retire(
         against backup: StoreAddress? = nil,
         by person: String,
@@ -157,16 +155,16 @@ extension UserStore {
 
     // MARK: Evidence
 
-    /// Begins the user's evidence anew, where it was lost or damaged: that keeps the gate closed for ever otherwise.
+    /// Starts the user's evidence over after it was lost or damaged, which would otherwise keep the gate closed forever.
     ///
-    /// Nothing is proven any more, so the user is taken to `off` first, as ``demote(to:)`` does it. The old file is kept.
+    /// Since nothing is proven any more, the user first goes back to `off`, as by ``demote(to:)``. The old file is kept.
     ///
     /// - Parameters:
     ///   - reason: why, for the evidence.
     ///   - person: the operator's name, for the evidence.
-    ///   - isForced: whether evidence that is whole is begun anew too.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` when the evidence is whole; why the user cannot be taken to `off`, and
-    ///   what the system refuses. Whoever tries again goes on where this ended.
+    ///   - isForced: whether to start over even if the evidence is intact.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` if the evidence is intact; why the user cannot be taken to `off`; errors of the
+    ///   system. A repeated call continues where this one ended.
     @discardableResult
     public func resetEvidence(
         because reason: String,
@@ -177,10 +175,10 @@ extension UserStore {
         return try EvidenceRenewal(open: lease.user).reset(because: reason, by: person, isForced: isForced)
     }
 
-    /// Puts what lies before the last checkpoint of the user's evidence into a file of its own.
+    /// Moves the part before the last checkpoint of the user's evidence into a separate file.
     ///
-    /// - Returns: nil where nothing lies before a checkpoint.
-    /// - Throws: as ``EvidenceLog/archive(anchor:at:)`` does.
+    /// - Returns: nil if nothing comes before a checkpoint.
+    /// - Throws: the errors of ``EvidenceLog/archive(anchor:at:)``.
     public func archiveEvidence() throws -> EvidenceLog.Archived? {
         let lease = try files.lease()
         return try EvidenceRenewal(open: lease.user).archive()

@@ -2,11 +2,10 @@ import FeatureFlags
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A user's store: reads, shadow reads, writes and mirroring follow the stage that the user is at in truth.
+/// A user's store. Reads, shadow reads, writes and mirroring follow the user's actual stage.
 ///
-/// This is a handle, and may be kept for as long as the app likes. The files behind it are closed when other users need the
-/// room (``RolloutOptions/maximumOpenUsers``), never under an operation, and opened again by the next one: that finds out
-/// anew where the user is, so that whatever happened meanwhile holds for it.
+/// This is a handle, which an app may keep as long as it likes. Its files are closed when other users need the room
+/// (``RolloutOptions/maximumOpenUsers``), never during an operation, and reopened by the next one, which finds out where the user is now.
 public final class UserStore: HabitStore {
     /// Whose store it is.
     public let user: String
@@ -30,7 +29,7 @@ public final class UserStore: HabitStore {
 
     deinit { files.close() }
 
-    // MARK: What is known
+    // MARK: Status
 
     /// Where the user is, as this process knows.
     ///
@@ -51,7 +50,7 @@ public final class UserStore: HabitStore {
     /// The stage that the flags want; nil when they say nothing.
     public var wantedStage: Stage? { files.known.wanted?.stage }
 
-    /// Why nobody can tell what the flags want, in one line; nil where they say it, or there are none.
+    /// Why the flags' wishes are unknown, in one line; nil if they are known, or there are no flags.
     package var flagFailure: String? {
         let wanted = files.known.wanted
         guard wanted?.stage == nil else { return nil }
@@ -61,7 +60,7 @@ public final class UserStore: HabitStore {
     /// The engine that would serve at the wanted stage; nil when the flags say nothing.
     public var wantedEngine: EngineName? { files.known.wanted?.engine }
 
-    /// What an engineer should know: a switch that was made, or why one was not.
+    /// Notes for an engineer: a switch that was made, or why one was not.
     public var notes: [String] { files.known.notes }
 
     /// How far the mirror is.
@@ -70,7 +69,7 @@ public final class UserStore: HabitStore {
     /// How many shadow reads came out how in this process, since the store was opened.
     public var shadowReads: [ShadowVerdict: Int] { files.context.shadowTotals.all }
 
-    /// Whether something is to be written into the evidence that could not be written yet.
+    /// Whether something still has to be written to the evidence.
     public var owesEvidence: Bool { files.context.evidence.owes(files.leases.openUser?.control) }
 
     /// Waits until what was read before is compared, `seconds` at most.

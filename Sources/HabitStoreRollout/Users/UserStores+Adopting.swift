@@ -2,25 +2,24 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension UserStores {
-    /// Accepts one of a user's stores as the current one, as it is: the explicit word of a person for a store that is older
-    /// than what was acknowledged, or of another origin, and that nobody is served from otherwise.
+    /// Accepts one of a user's stores as the current one, unchanged. A person decides this for a store that is older than what was acknowledged, or
+    /// of another origin, and that would otherwise serve no one.
     ///
-    /// The user is at `off` then, or at `complete` where the store is the new one. The other store is set aside beside it, and
-    /// never deleted, unless it holds nothing that the accepted one has not. What was proven before does not count.
+    /// The user is then at `off`, or at `complete` if the store is the new one. The other store is set aside next to it, and not deleted unless
+    /// the accepted one holds everything in it. Earlier proofs do not count.
     ///
     /// - Parameters:
     ///   - engine: the store's engine.
-    ///   - person: who accepts it, for the evidence.
+    ///   - person: the operator's name, for the evidence.
     ///   - reason: why, for the evidence.
-    ///   - isOtherMachineLost: whether the machine that the store says its user belongs to is lost for good. Should it go on all the
-    ///     same, it refuses to serve the user once it has seen that.
-    ///   - isDry: whether it is only said what would be done and given up.
+    ///   - isOtherMachineLost: whether the machine that owns the user, according to the store, is lost for good. If it runs after all, it refuses to
+    ///     serve the user once it has seen this.
+    ///   - isDry: whether to report only what would be done and given up.
     /// - Returns: what is given up and what was done, one line each.
-    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such store; ``HabitStoreError/Code/notAuthoritative`` when the
-    ///   user belongs to another machine, which may go on, or is served from another store that holds more;
-    ///   ``HabitStoreError/Code/migrationRequired`` where the other store serves and a migration of the plan has ended between the two;
-    ///   ``HabitStoreError/Code/schemaMismatch`` where a store is of a schema version that this program does not have; what is wrong with
-    ///   the store.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is no such store; ``HabitStoreError/Code/notAuthoritative`` if the user belongs to another
+    ///   machine that may still run, or another store serves and holds more; ``HabitStoreError/Code/migrationRequired`` if the other store serves
+    ///   and a migration of the plan ended between the two; ``HabitStoreError/Code/schemaMismatch`` if a store has a schema version that this
+    ///   program lacks; what is wrong with the store.
     public func adopt(
         _ engine: EngineName,
         for user: String,
@@ -148,10 +147,10 @@ extension UserStores {
         return lines
     }
 
-    /// Who cannot open a store decides nothing about it: what it holds would be given up unseen. A file that is damaged for good is opened
-    /// by nobody.
+    /// A program that cannot open a store must not decide about it, since the contents would be given up unseen. A file that is damaged for good can
+    /// be opened by no program.
     ///
-    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` for a version that this program does not have; why a store cannot be opened now.
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` for a version that this program lacks; why a store cannot be opened now.
     private func requireOpenable(_ directory: UserDirectory) throws {
         for engine in engines.names {
             let (engines, address) = (engines, engines.address(engine, of: directory))

@@ -2,14 +2,14 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension UserStores {
-    /// Makes a backup of a user: one consistent copy of the stores, with role, epoch and history, and of the evidence, while others read
-    /// and write.
+    /// Makes a backup of a user while others read and write: one consistent copy of the stores, with role, epoch and history, and of the
+    /// evidence.
     ///
     /// - Parameters:
-    ///   - path: where; there must be nothing yet. The folder is for its owner only, and gets its name when it is whole.
-    ///   - progress: is told what is being copied.
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; ``HabitStoreError/Code/unsupported`` where there is
-    ///   something at the path, or a store is not in a file; what is wrong with the store that serves.
+    ///   - path: the new folder. It is private to its owner, and gets its name when it is complete.
+    ///   - progress: gets the current step.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; ``HabitStoreError/Code/unsupported`` if the path exists, or a store is not
+    ///   in a file; what is wrong with the serving store.
     @discardableResult
     public func backUp(
         _ user: String,
@@ -26,21 +26,20 @@ extension UserStores {
         return try making.run(to: path, progress: progress)
     }
 
-    /// Puts a backup back: its stores are the user's from then on, in an epoch above all others, and a line of the evidence says so.
-    /// What was proven before does not count.
+    /// Restores a backup: its stores become the user's, in an epoch above all others, and the evidence records it. Earlier proofs do not count.
     ///
-    /// The stores that are there are set aside beside the new ones, and never deleted. A user who was killed stays killed, and is at
-    /// `off`; any other is at the stage of the backup.
+    /// The current stores are set aside next to the new ones, and never deleted. A killed user stays killed, at `off`; any other gets the
+    /// backup's stage.
     ///
     /// - Parameters:
-    ///   - user: whose backup it has to be; nil for anybody's.
-    ///   - replaces: whether what the user has and the backup lacks may be given up.
-    ///   - person: who restores it, for the evidence.
+    ///   - user: the user that the backup has to belong to; nil for any.
+    ///   - replaces: whether to give up what the user has and the backup lacks.
+    ///   - person: the operator's name, for the evidence.
     ///   - reason: why, for the evidence.
-    ///   - progress: is told what is being done, and how far it is.
-    /// - Throws: ``HabitStoreError/Code/staleStore`` where something would be given up and `replaces` is false;
-    ///   ``HabitStoreError/Code/corrupt`` for a backup that is not whole, ``HabitStoreError/Code/newerVersion`` for one of a newer
-    ///   program, ``HabitStoreError/Code/invalidValue`` for another user's; and what the system refuses.
+    ///   - progress: gets the current step and its progress.
+    /// - Throws: ``HabitStoreError/Code/staleStore`` if something would be given up and `replaces` is false;
+    ///   ``HabitStoreError/Code/corrupt`` for an incomplete backup, ``HabitStoreError/Code/newerVersion`` for one of a newer
+    ///   program, ``HabitStoreError/Code/invalidValue`` for another user's; and errors of the system.
     public func restore(
         _ backup: UserBackup,
         of user: String? = nil,
@@ -83,8 +82,8 @@ extension UserStores {
         store.map { "the store \($0)" } ?? "the store without a name"
     }
 
-    /// Closes the files of a user whom this process has open; the next operation opens what stands there then. An engine may open a file
-    /// in the place of another one only once nobody of its process has that open.
+    /// Closes the files of a user who is open in this process; the next operation opens the current ones. An engine may open a file that replaced another
+    /// one only after its process has closed that one.
     private func rest(_ user: String) throws {
         guard let files = handles.withLock({ $0[user]?.files }), !files.isClosed else { return }
         let end = ContinuousClock.now + .seconds(options.lockWaitSeconds)

@@ -2,18 +2,17 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension UserStores {
-    /// Removes everything that is kept about a user, in all stores under the root, one after the other, whichever of them these are: stores,
-    /// also on servers, what lies beside them and was set aside, copies that killed
-    /// processes have left, the evidence and its archives, the control file, and the backups that this program has made and that are
-    /// where they were made.
+    /// Removes everything kept about a user in all stores under the root: the stores, also on servers, files next to them and files set aside, copies left
+    /// by killed processes, the evidence and its archives, the control file, and the backups that this program made, if they are still where it
+    /// made them.
     ///
     /// - Parameters:
-    ///   - isDry: whether it is only said what would be removed.
-    ///   - isForced: whether a process that has the user open is fenced out: its next operation fails, and makes nobody anew.
-    ///   - elsewhere: what is kept by somebody above the rollout, of any of the stores.
+    ///   - isDry: whether to report only what would be removed.
+    ///   - isForced: whether to fence out a process that has the user open: its next operation fails, and does not create the user again.
+    ///   - elsewhere: removes what layers above the rollout keep, for any of the stores.
     /// - Returns: what was removed, and what is out of reach.
-    /// - Throws: ``HabitStoreError/Code/notFound`` where nothing is kept; ``HabitStoreError/Code/busy`` while a process has the user
-    ///   open; what could not be removed. Nobody is served from a store that was begun with then, and whoever tries again goes on where this ended.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if nothing is kept; ``HabitStoreError/Code/busy`` while a process has the user open; what could not be
+    ///   removed. A store whose removal has begun serves no one, and a repeated call continues where this one ended.
     @discardableResult
     public func erase(
         _ user: String,

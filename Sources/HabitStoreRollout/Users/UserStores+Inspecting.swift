@@ -8,13 +8,13 @@ extension UserStores {
     public func status(of user: String) throws -> UserStatus {
         let directory = try known(user)
         let status = inspection(directory, schema).status()
-        // What the stores were written with is asked only where something is wrong: most are of the current version.
+        // The stores' schema versions are read only if there is a problem: most are current.
         guard options.otherVersions == .asWrittenByAnyApp, !status.problems.isEmpty else { return status }
         let written = schema(of: directory)
         return StoredSchema(written) == StoredSchema(schema) ? status : inspection(directory, written).status()
     }
 
-    /// What a user's stores remember of the evidence; nil when they remember nothing.
+    /// The evidence's anchor in a user's stores; nil if they have none.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func evidenceAnchor(of user: String) throws -> EvidenceHead? { try inspection(of: user).anchor() }
@@ -47,10 +47,10 @@ extension UserStores {
         return EvidenceLog(try known(user), keys: options.evidenceKeys)
     }
 
-    /// All lines of a user's evidence as they stand, those of archives and of what was begun anew too, a file after the other.
+    /// All lines of a user's evidence, file after file, including archives and evidence that was started over.
     ///
-    /// - Parameter body: is given the file's name, and the line without its end; nil for one that is longer than evidence is.
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and what the system refuses.
+    /// - Parameter body: gets the file's name, and the line without its end; nil for a line longer than evidence can be.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and errors of the system.
     package func enumerateEvidence(of user: String, _ body: (_ file: String, _ line: Data?) throws -> Void) throws {
         let log = try evidence(of: user)
         let folder = URL(fileURLWithPath: log.path).deletingLastPathComponent().path
@@ -75,11 +75,10 @@ extension UserStores {
         return try BackupList(known(user)).entries().map(\.path).filter { seen.insert($0).inserted }
     }
 
-    /// The lines of a user's evidence that speak for the user and do not count: those that the stores were not told of by
-    /// whoever wrote them, and with ``RolloutOptions/evidenceKeys`` those without a seal. Those of a process that is at work
-    /// may be among them for a moment.
+    /// The lines of evidence in a user's favour that do not count: those whose writers did not report them to the stores, and with
+    /// ``RolloutOptions/evidenceKeys`` those without a seal. Lines of a working process may be among them for a moment.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and what the system refuses.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and errors of the system.
     public func uncountedEvidence(of user: String) throws -> EvidenceLog.Uncounted {
         try evidence(of: user).uncounted(try inspection(of: user).trust())
     }
@@ -91,7 +90,7 @@ extension UserStores {
         try evidence(of: user).verify(anchor: try evidenceAnchor(of: user))
     }
 
-    /// Makes sure that there is such a user: a store is made for whoever is asked for otherwise.
+    /// Checks that the user exists, since asking for a store would create it.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func check(_ user: String) throws { _ = try known(user) }

@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 
 extension UserStores {
-    /// What is wrong with a user's folder, as far as that can be told without changing anything.
+    /// Finds what is wrong with a user's folder, without changing anything.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func examine(_ user: String) throws -> [UserFinding] {
@@ -10,12 +10,11 @@ extension UserStores {
         return try UserExamination(directory, schema: schema(of: directory), engines, options).findings()
     }
 
-    /// Mends what can be mended without guessing: unfinished moves are finished or undone, what killed processes have left is
-    /// removed, a store that has parted or is damaged, and does not serve, is set aside to be copied anew, and what is owed is
-    /// written down.
+    /// Repairs what needs no guess: finishes or undoes interrupted moves, removes what killed processes left, sets aside a diverged or damaged store that
+    /// does not serve so that it is copied again, and writes what is owed.
     ///
-    /// - Returns: what is left.
-    /// - Throws: why something could not be mended.
+    /// - Returns: the remaining findings.
+    /// - Throws: why something could not be repaired.
     public func mend(_ user: String) throws -> [UserFinding] {
         let directory = try known(user, mayBeErased: true)
         let findings = try examine(user).filter(\.canBeMended)
@@ -40,7 +39,7 @@ extension UserStores {
             _ = try open.bringUp(actual.other, to: actual)
             _ = try open.recheck()
         }
-        // A mirror that is made anew is no store yet when it is begun.
+        // A mirror that is being rebuilt is not a store yet when it begins.
         _ = open.leases.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
         open.record([])
         return try examine(user)

@@ -19,9 +19,9 @@ extension UserStores {
         return wasSet
     }
 
-    /// Makes sure that the kill switch is re-armed which stores with a name obey besides their own.
+    /// Checks that the root's kill switch, which named stores obey besides their own, is re-armed.
     ///
-    /// - Throws: as ``rearmRoot()`` does.
+    /// - Throws: the errors of ``rearmRoot()``.
     package func requireRootRearmed() throws {
         for root in place.killRoots.dropFirst() { try requireNoSentinel(root: root) }
         if let latch = flags.places.dropFirst().map(\.latch).first(where: \.isSet) {

@@ -12,8 +12,8 @@ import Synchronization
 /// try store.save(Habit(name: "Run"))
 /// ```
 ///
-/// Where a user is, the user's own two stores say; the flag file only proposes. A toggle never shows a user an empty or an
-/// older store, and a flag file that is missing or broken moves nobody.
+/// A user's two stores decide where the user is; the flag file only proposes. No user ever sees an empty or older store, and a missing or broken flag
+/// file moves no user.
 public final class UserStores: Sendable {
     let place: StoreRoot
     /// The folder that the stores have to themselves: the root, or one in it for stores with a name.
@@ -35,14 +35,13 @@ public final class UserStores: Sendable {
     /// Stores under `root`.
     ///
     /// - Parameters:
-    ///   - store: the name of one of several stores that each user has under the root, see
-    ///     <doc:SeveralStores>; nil for the one without a name.
-    ///   - flags: where the flags are.
-    ///   - engines: those that users may be on. ``RolloutFlags/old`` and ``RolloutFlags/new`` name two of them; the first two are
-    ///     meant where the flags name none.
-    ///   - queries: what a verification compares besides counts, relationships and contents.
-    /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened; ``HabitStoreError/Code/invalidValue`` for what
-    ///   cannot be a store's name; an error when no file can have the root's path.
+    ///   - store: the name of one of several stores of each user under the root, see <doc:SeveralStores>; nil for the unnamed one.
+    ///   - flags: the source of the flags.
+    ///   - engines: the engines that users may be on. ``RolloutFlags/old`` and ``RolloutFlags/new`` name two of them; without these flags, the first two
+    ///     are used.
+    ///   - queries: the queries that a verification compares, besides counts, relationships and contents.
+    /// - Throws: ``HabitStoreError/Code/limitExceeded`` if too few files can be opened; ``HabitStoreError/Code/invalidValue`` for an invalid store
+    ///   name; an error if no file can have the root's path.
     public convenience init(
         root: String,
         store: String? = nil,
@@ -86,7 +85,7 @@ public final class UserStores: Sendable {
         )
     }
 
-    /// The same, for whoever may have no flags at all.
+    /// The same, for callers that may have no flags.
     package init(
         root: String,
         store name: String?,
