@@ -56,9 +56,9 @@ extension Comparison {
         return compared
     }
 
-    /// Goes through two stores' records side by side.
+    /// Walks two stores' records side by side.
     ///
-    /// - Parameter compared: is told behind each identifier, before either side is moved past it.
+    /// - Parameter compared: called after each identifier, before either side advances.
     private mutating func merge(
         _ left: inout ContentsReading,
         _ right: inout ContentsReading,
@@ -140,7 +140,7 @@ extension Comparison {
         )
     }
 
-    /// Notes damage that ends the reading of an entity, and goes on behind it.
+    /// Notes damage that ends the reading of an entity, and continues after it.
     private mutating func findingDamage(_ entity: Int, _ body: (inout Comparison) throws -> Void) throws {
         do {
             try body(&self)

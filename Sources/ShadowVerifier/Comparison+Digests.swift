@@ -52,7 +52,7 @@ extension Comparison {
         }
     }
 
-    /// Notes where the digests that a store has kept are not those of the records it has; reported as a level of its own.
+    /// Notes where a store's kept digests do not match its records; reported as a separate level.
     mutating func noteDigests(_ tally: DigestTally?, _ name: String, _ entity: Int) {
         guard let tally else {
             digests.storesWithout.insert(name)

@@ -32,7 +32,7 @@ extension Comparison {
         return compared
     }
 
-    /// The first token of a history behind another one.
+    /// The first token of a history after another one.
     private func firstToken(_ after: HistoryToken, _ transaction: any ReadTransaction) throws -> HistoryToken? {
         var found: HistoryToken?
         try transaction.enumerateHistory(after: after) {

@@ -72,7 +72,7 @@ extension Comparison {
         return run
     }
 
-    /// The same identifiers with other values behind one of them.
+    /// The same identifiers, one of them with other values.
     private mutating func compareValues(_ left: Run, _ right: Run, _ query: QueryFile.Query) {
         guard left.answer.identifiers == right.answer.identifiers,
             let place = zip(left.digests, right.digests).enumerated().first(where: { $1.0 != $1.1 })?.offset

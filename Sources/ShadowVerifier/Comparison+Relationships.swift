@@ -2,11 +2,10 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension Comparison {
-    /// Compares every relationship in both directions: in each store the stored references against what the store
-    /// finds from the other side, and both stores with one another.
+    /// Compares every relationship in both directions: in each store the stored references against the answers from the other side, and both stores
+    /// with each other.
     ///
-    /// What is held in memory grows with the records that are referred to, not with those that refer, and where these are many,
-    /// a part of them is looked at after the other.
+    /// Memory grows with the records that are referred to, not with those that refer; if there are many, they are processed in parts.
     ///
     /// - Returns: the number of links compared.
     mutating func compareRelationships() throws -> Int {

@@ -52,8 +52,8 @@ extension Comparison {
 }
 
 extension HistoryReplay {
-    /// The entities of which all records are missing that the history tells of before one that is there: a migration removed the
-    /// entity, and a later one made another of its name.
+    /// The entities that lack every record which the history mentions before a present one: a migration removed the entity, and a later one added
+    /// another with its name.
     fileprivate var entitiesBegunAnew: Set<Int> {
         let last = Dictionary(grouping: missing, by: \.entity).compactMapValues { $0.map(\.token).max() }
         return Set(last.filter { entity, token in firstPresent[entity].map { $0 > token } ?? true }.keys)

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension Comparison {
-    /// What has to be the same for a checkpoint to be of this comparison.
+    /// Everything that a checkpoint must share with this comparison.
     private struct Question: Encodable {
         let sides: [VerificationReport.Side]
         let queries: [QueryFile.Query]

@@ -10,7 +10,7 @@ extension Comparison {
 
     /// Compares, and draws the verdict also where an error or the time limit ends the comparison.
     mutating func runToVerdict(_ progress: (ShadowVerifier.Progress) throws -> Void) throws {
-        // A clock has an end, which a limit may lie behind.
+        // A clock has an end, which a limit may exceed.
         let deadline = options.timeLimitSeconds.map { limit in
             ContinuousClock.now + .seconds(limit > 0 ? min(limit, Self.longestLimitSeconds) : 0)
         }

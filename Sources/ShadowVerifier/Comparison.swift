@@ -13,7 +13,7 @@ struct Comparison {
     var checkpoints: CheckpointFile?
     /// How far it has come, an earlier run included; nil when that is not kept.
     var checkpoint: Checkpoint?
-    /// What comparing contents told of kept digests.
+    /// Findings about kept digests from comparing contents.
     var digests = DigestFindings()
 
     private var recordsAtCheckpoint = 0
@@ -21,7 +21,7 @@ struct Comparison {
     private var total = 1
     /// The level that is under way, or was when the comparison ended.
     private(set) var level = ""
-    /// What a recorder is told of the listed differences besides their records, by their identifiers.
+    /// The recorder's data about the listed differences, apart from their records, by identifier.
     private(set) var evidence: [String: MismatchEvidence] = [:]
     /// How many identifiers the recording has room for.
     var recordableIdentifiers = MismatchRecording.maximumIdentifiers

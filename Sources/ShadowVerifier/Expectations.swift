@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// What a fixture must hold, worked out apart from any store, so that two stores agreeing on nothing is not a pass.
+/// The expected contents of a fixture, computed without any store, so that two stores agreeing on nothing does not pass.
 public struct Expectations: Sendable, Codable, Equatable {
     /// The expected result of a query.
     public struct QueryResult: Sendable, Codable, Equatable {
@@ -20,7 +20,7 @@ public struct Expectations: Sendable, Codable, Equatable {
     /// How many identifiers of a result are listed.
     public static let listedIdentifiers = 20
 
-    /// What is in the fixture, for people.
+    /// The fixture's description, for people.
     public var description: String
     /// The history token.
     public var token: Int64

@@ -46,13 +46,13 @@ public struct PairExpectation: Sendable, Codable, Equatable {
         }
     }
 
-    /// What the pair is, for people.
+    /// The pair's description, for people.
     public var description: String
     /// The name of the first store's file.
     public var a: String
     /// The name of the second store's file.
     public var b: String
-    /// What the verifier must find.
+    /// The differences that the verifier must find.
     public var differences: [Difference]
 
     /// Describes a pair.
@@ -65,7 +65,7 @@ public struct PairExpectation: Sendable, Codable, Equatable {
 
     /// Reads a file that describes a pair.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidQuery`` when it is none, or names files outside of its own folder.
+    /// - Throws: ``HabitStoreError/Code/invalidQuery`` if it does not, or names files outside its own folder.
     public static func load(path: String) throws -> PairExpectation {
         let pair: PairExpectation = try JSONFile.load(path: path, what: "a description of two stores")
         for (key, name) in [("a", pair.a), ("b", pair.b)] where !isFileName(name) {

@@ -30,7 +30,7 @@ struct ReferenceReading {
     let entity: Int
     let relationship: Schema.Relationship
 
-    /// The most records that are referred to, of which something is held in memory at once.
+    /// The most referenced records that are held in memory at a time.
     static let mostTargets = 1 << 17
 
     /// Parts of all identifiers, in their order, so that of records which are referred to about ``mostTargets`` at most lie in each.

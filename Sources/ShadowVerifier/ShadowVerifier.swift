@@ -3,8 +3,8 @@ import Foundation
 
 /// Compares two stores: counts, relationships, contents, and the results of queries.
 ///
-/// Both are read from one snapshot each, at the same token of their common history; stores without a common history
-/// are compared as they are. An oddity of the data that both share is an anomaly and no difference.
+/// Each is read from one snapshot, both at the same token of their common history; stores without a common history are compared in their current
+/// state. An oddity that both share is an anomaly, not a difference.
 public struct ShadowVerifier {
     /// A store and the name under which the report speaks of it.
     public struct Side {
@@ -31,7 +31,7 @@ public struct ShadowVerifier {
 
     /// How far a comparison has come.
     public struct Progress: Sendable {
-        /// What is being compared.
+        /// The level being compared.
         public var level: String
         /// Records or queries compared so far, in all levels.
         public var done: Int
@@ -39,10 +39,10 @@ public struct ShadowVerifier {
         public var total: Int
     }
 
-    /// Compares.
+    /// Compares the stores.
     ///
-    /// - Parameter progress: is told now and then how far it is; a throw ends the comparison.
-    /// - Throws: what reading the stores throws, unless ``VerificationOptions/reportsErrors``; a difference is no error.
+    /// - Parameter progress: gets the progress now and then; an error that it throws ends the comparison.
+    /// - Throws: errors of reading the stores, unless ``VerificationOptions/reportsErrors``; a difference is not an error.
     public func run(progress: (Progress) throws -> Void = { _ in }) throws -> VerificationReport {
         guard a.store.schema.entities.map(\.name) == b.store.schema.entities.map(\.name) else {
             throw HabitStoreError(.schemaMismatch, "the two stores have different schemas and cannot be compared")
@@ -60,7 +60,7 @@ public struct ShadowVerifier {
         while true {
             let report = try a.store.read { transactionA in
                 try b.store.read { transactionB -> VerificationReport? in
-                    // What is read must be what was stamped.
+                    // The files read must be the files stamped.
                     if try checkpoints?.isCurrent() == false { checkpoints = nil }
                     let pair = Pair(transactionA, transactionB, checkpoints)
                     return try compare(pair, &watch, progress)

@@ -1,8 +1,8 @@
 import HabitStore
 
-/// What is seen of two stores' tokens while equal ones are waited for.
+/// Observations of two stores' tokens while waiting for equal ones.
 struct TokenWatch {
-    /// How long stores that stand still are waited for, in seconds: nobody is at work who could bring them together.
+    /// How long to wait for stores that stand still, in seconds: no process is working that could bring them together.
     private static let stillnessSeconds = 0.5
 
     private let limit: Int

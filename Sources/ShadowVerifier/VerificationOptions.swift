@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// What a verification compares, and what it shows.
+/// The scope of a verification, and what its report shows.
 public struct VerificationOptions: Sendable {
     /// How much is read.
     public var depth = VerificationDepth.full
@@ -25,8 +25,7 @@ public struct VerificationOptions: Sendable {
     public var ignoreRules = IgnoreRules.none
     /// The instant by which ignore rules have expired or not; nil for the time of the comparison.
     public var now: Date?
-    /// How long the comparison may take; behind that it ends as ``VerificationReport/Verdict/timedOut``. nil for as long
-    /// as it needs.
+    /// How long the comparison may take; after that it ends as ``VerificationReport/Verdict/timedOut``. Nil for no limit.
     public var timeLimitSeconds: Double?
     /// Whether an error of a store that can be opened ends the comparison as ``VerificationReport/Verdict/error``, with
     /// what was found before it; otherwise it is thrown.

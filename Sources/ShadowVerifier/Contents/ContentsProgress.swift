@@ -27,7 +27,7 @@ struct ContentsProgress: Codable {
             && tallies.a?.isPlausible ?? true && tallies.b?.isPlausible ?? true
     }
 
-    /// What is still to be compared of the entity.
+    /// The entity's identifiers that are not compared yet.
     var rest: IdentifierRange {
         guard let last else { return .all }
         return IdentifierRange(first: last.successor ?? IdentifierRange.all.last, last: IdentifierRange.all.last)

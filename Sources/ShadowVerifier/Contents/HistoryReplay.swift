@@ -1,11 +1,10 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Replays a history: which records there have to be, and which not.
+/// Replays a history to find which records must exist and which must not.
 ///
-/// It goes through the history once where that reaches back to the first record, and then compares the sums of the identifiers. Only
-/// where these differ, or where the history begins later, each record that it names is looked up. What is held in memory then is one
-/// identifier for each record that the history has deleted again.
+/// If the history reaches back to the first record, one pass and a comparison of the sums of identifiers is enough. Only if these differ, or the
+/// history begins later, is each record that it names looked up. Memory then holds one identifier for each record that the history deleted.
 struct HistoryReplay {
     /// A record, and the last token at which it changed.
     struct Finding {
@@ -34,7 +33,7 @@ struct HistoryReplay {
     private(set) var undeleted: [Finding] = []
     /// For each entity, how many records there were before the history begins.
     private(set) var base: [Int]
-    /// For each entity, the last token that tells of a record that is there and was not deleted; nil where there is none.
+    /// For each entity, the last token that mentions a present record that was not deleted; nil if there is none.
     private(set) var firstPresent: [HistoryToken?]
     /// Whether the history has a migration, or an entity that the schema lacks.
     private(set) var tellsOfMigration = false

@@ -11,7 +11,7 @@ extension StoreDifference {
         // At which record two answers begin to differ is not what names the difference of a query.
         let record = query == nil ? id?.uuidString : nil
         let parts = [kind.rawValue, entity, record, attribute, query, subject]
-        // The length stands before the text, and an absent part is none: no two lists of parts come to the same bytes.
+        // Each text is preceded by its length, and an absent part has none: no two lists of parts give the same bytes.
         for part in parts {
             hash.update(data: Data((part.map { "\($0.utf8.count):\($0)" } ?? "-").utf8))
         }

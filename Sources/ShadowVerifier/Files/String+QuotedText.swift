@@ -1,5 +1,5 @@
 extension String {
-    /// The text with an ellipsis in place of whatever stands in double quotes: a filter's texts, which may be a user's.
+    /// The text with an ellipsis instead of everything in double quotes: a filter's texts, which may be a user's.
     var hidingQuotedText: String {
         var result = ""
         var isQuoted = false

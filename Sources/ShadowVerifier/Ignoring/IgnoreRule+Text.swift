@@ -1,5 +1,5 @@
 extension IgnoreRule {
-    /// What it covers: `Entry.note, attribute`.
+    /// The place that it covers: `Entry.note, attribute`.
     public var place: String {
         let subject = [entity, attribute].compactMap { $0 }.joined(separator: ".")
         let parts = [subject.isEmpty ? nil : subject, kind?.rawValue, query.map { "query \"\($0)\"" }]

@@ -1,9 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A rule that lets known differences of one place not count, for a while.
+/// A rule that ignores known differences of one place, for a while.
 ///
-/// In JSON it is one object; ``name``, ``reason`` and ``expires`` are needed, and ``entity`` or ``query``:
+/// In JSON it is one object; ``name``, ``reason`` and ``expires`` are required, and ``entity`` or ``query``:
 ///
 /// ```json
 /// {"name": "notes are trimmed", "reason": "the importer is being mended", "entity": "Entry", "attribute": "note",
@@ -20,12 +20,12 @@ public struct IgnoreRule: Sendable, Hashable {
     public var attribute: String?
     /// Their kind; nil for any but those in ``losing``.
     public var kind: StoreDifference.Kind?
-    /// The name of their query; nil for any, and for what is no query.
+    /// The name of the query; nil for any query, and for differences outside of queries.
     public var query: String?
     /// The instant from which on it covers nothing.
     public var expires: Date
 
-    /// Kinds that tell of lost records or of a broken store. A rule covers them only where it names them.
+    /// Kinds that indicate lost records or a broken store. A rule covers them only if it names them.
     public static let losing: Set<StoreDifference.Kind> = [
         .count, .missingInA, .missingInB, .damage, .digest, .history, .reading, .unexpected,
     ]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an ignore rule did in a comparison.
+/// The use of an ignore rule in a comparison.
 public struct IgnoreRuleUse: Sendable, Hashable, Codable {
     /// The rule.
     public var rule: IgnoreRule

@@ -1,11 +1,11 @@
 import Foundation
 import HabitStore
 
-/// What a query gave in one store: all that two answers are compared by.
+/// A query's answer in one store: everything by which two answers are compared.
 struct QueryAnswer: Sendable, Hashable, Codable {
     /// The identifiers of the records, in order.
     var identifiers: [UUID] = []
-    /// What the store counted.
+    /// The store's count.
     var count = 0
     /// The stable name of the error that the query ended with; nil when it was answered.
     var errorCode: String?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a difference was seen in; enough to see it again.
+/// The data that showed a difference; enough to see it again.
 enum MismatchEvidence: Sendable, Hashable, Codable {
     /// The record as each of the stores has it.
     case records(a: RecordedRecord, b: RecordedRecord)

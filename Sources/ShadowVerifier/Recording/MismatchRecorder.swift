@@ -13,7 +13,7 @@ public final class MismatchRecorder: Sendable {
     /// A recorder without a recording.
     public init() {}
 
-    /// What was recorded; nil before a comparison has opened its stores.
+    /// The recording; nil before a comparison has opened its stores.
     public var recording: MismatchRecording? { current.withLock { $0 } }
 
     func begin(_ report: VerificationReport, _ schema: Schema) {

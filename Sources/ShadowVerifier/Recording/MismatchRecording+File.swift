@@ -25,10 +25,9 @@ extension MismatchRecording {
 
     /// Reads a recording.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` or ``HabitStoreError/Code/inputOutput`` when it cannot be read,
-    ///   ``HabitStoreError/Code/notAStore`` for another file, ``HabitStoreError/Code/newerVersion`` for one that a newer
-    ///   version wrote, ``HabitStoreError/Code/limitExceeded`` for one that is too large, and
-    ///   ``HabitStoreError/Code/corrupt`` for one that is not as it was written.
+    /// - Throws: ``HabitStoreError/Code/notFound`` or ``HabitStoreError/Code/inputOutput`` if it cannot be read,
+    ///   ``HabitStoreError/Code/notAStore`` for another file, ``HabitStoreError/Code/newerVersion`` for one written by a newer version,
+    ///   ``HabitStoreError/Code/limitExceeded`` for one that is too large, and ``HabitStoreError/Code/corrupt`` for one that was altered.
     public static func load(path: String) throws -> MismatchRecording {
         let data = try FileBytes.read(path: path, what: "a file of recorded mismatches", limit: maximumFileBytes)
         do {

@@ -48,7 +48,7 @@ extension MismatchRecording {
         return replay
     }
 
-    /// What the recorded difference says holds, or the file contradicts itself.
+    /// The recorded difference must hold, or the file contradicts itself.
     private func found(_ differs: Bool, _ replay: inout MismatchReplay) throws {
         guard differs else { throw Self.damaged("nothing differs in what a difference was seen in") }
         replay.finding = replay.recorded

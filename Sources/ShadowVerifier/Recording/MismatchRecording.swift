@@ -1,13 +1,12 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The listed differences of a comparison with what each was seen in, so that it can be looked at again without the
-/// stores.
+/// The listed differences of a comparison, each with the data that showed it, so that it can be examined without the stores.
 ///
-/// Whoever shows no values keeps none: in place of each value stands HMAC-SHA-256 of its bytes, with a key that is made
-/// for the recording and then forgotten. It tells whether two values of the recording are the same, and nothing else.
+/// Without values, each value is replaced by the HMAC-SHA-256 of its bytes, with a key made for the recording and then forgotten. It shows whether two
+/// values of the recording are the same, and nothing else.
 public struct MismatchRecording: Sendable {
-    /// How many identifiers of answers and links it has at most; for those behind them only the difference is recorded.
+    /// The most identifiers of answers and links in a recording; beyond them only the difference is recorded.
     static let maximumIdentifiers = 1_000_000
 
     /// One of the two stores.

@@ -17,9 +17,9 @@ public struct MismatchReplay: Sendable, Codable {
         public var isMarked: Bool
     }
 
-    /// The difference as it was found.
+    /// The difference that was recorded.
     public var recorded: StoreDifference
-    /// The difference as it is found again; nil when the recording does not show it.
+    /// The difference that the replay found; nil if the recording does not show it.
     public var finding: StoreDifference?
     /// The stores, as the comparison named them.
     public var names: [String]
@@ -27,7 +27,7 @@ public struct MismatchReplay: Sendable, Codable {
     public var tokens: [HistoryToken]
     /// The shape of each entity then.
     public var shapes: [String: String]
-    /// What the two sides of ``rows`` are: the two stores, or two lists that have to be the same.
+    /// The titles of the two sides of ``rows``: the two stores, or two lists that have to be the same.
     public var columns = ["A", "B"]
     /// Both sides of it.
     public var rows: [Row]

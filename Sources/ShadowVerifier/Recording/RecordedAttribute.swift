@@ -10,8 +10,7 @@ struct RecordedAttribute: Sendable, Hashable, Codable {
     let shown: String
     /// The tag and the bytes that the attribute has in ``HabitStore/CanonicalForm``; nil where values are not kept.
     let canonical: Data?
-    /// HMAC-SHA-256 of these bytes with a key that the recorder forgets: nobody can try values against it. nil where
-    /// values are kept.
+    /// HMAC-SHA-256 of the bytes with a key that the recorder forgets, so that values cannot be tried against it. Nil if values are kept.
     let digest: Data?
 
     /// - Parameter key: nil to keep the value.

@@ -2,7 +2,7 @@ import Foundation
 
 /// A list of identifiers, and what they are.
 struct RecordedIdentifiers: Sendable, Hashable, Codable {
-    /// What they are: `found in A from the other side`.
+    /// The list's caption: `found in A from the other side`.
     let caption: String
     let identifiers: [UUID]
 

@@ -4,7 +4,7 @@ import Foundation
 public struct StoreAnomaly: Sendable, Codable, Hashable {
     /// Which of the stores shows it.
     public enum Presence: String, Sendable, Codable {
-        /// Both: it was carried across as it is.
+        /// Both: it was carried over unchanged.
         case both
         /// The first only.
         case onlyA

@@ -17,7 +17,7 @@ extension VerificationReport {
         return difference.differenceID
     }
 
-    /// What is ignored never keeps what counts from being listed.
+    /// Ignored differences never keep others from being listed.
     private mutating func makeRoom(for difference: StoreDifference, limit: Int) -> Bool {
         if differences.count < limit { return true }
         guard ignoredCount > 0, difference.ignoredBy == nil,
@@ -27,7 +27,7 @@ extension VerificationReport {
         return true
     }
 
-    /// Draws the verdict of a comparison that came to its end.
+    /// Sets the verdict of a comparison that finished.
     mutating func conclude() {
         if openDifferenceCount > 0 {
             verdict = .mismatch

@@ -5,7 +5,7 @@ extension VerificationReport {
         public var name: String
         /// How many things were compared.
         public var compared: Int
-        /// What they are: `records`, `links`, `queries`.
+        /// The unit of the count: `records`, `links`, `queries`.
         public var unit: String
         /// How many differences it found, those that are ignored among them.
         public var differences: Int

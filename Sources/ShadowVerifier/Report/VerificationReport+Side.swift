@@ -5,7 +5,7 @@ extension VerificationReport {
     public struct Side: Sendable, Codable {
         /// As it was named by the caller.
         public var name: String
-        /// What it knows about itself.
+        /// The store's information about itself.
         public var information: StoreInformation
         /// Records of each entity.
         public var counts: [String: Int]

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What a comparison of two stores came to.
+/// The result of comparing two stores.
 ///
 /// `schemas/verification-report.schema.json` describes the JSON form.
 public struct VerificationReport: Sendable, Codable {
@@ -34,7 +34,7 @@ public struct VerificationReport: Sendable, Codable {
     public var anomalies: [StoreAnomaly] = []
     /// The results of the queries.
     public var queries: [QueryComparison] = []
-    /// What was not compared, and why.
+    /// The parts that were not compared, and why.
     public var notCompared: [String] = []
     /// What there is to know about how it was compared: that an interrupted verification was taken up, for one.
     public var notes: [String] = []

@@ -1,21 +1,20 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// How far a verification has come, kept in a file so that one that was killed can be taken up.
+/// The progress of a verification, kept in a file so that a killed one can be resumed.
 ///
-/// It is believed only as long as both stores' files are, to the last write, those that were read: behind a write,
-/// whoever made it, everything is compared again.
+/// It is valid only while both stores' files are exactly those that were read: after any write, everything is compared again.
 struct Checkpoint: Codable {
     static let currentFormat = 1
 
     var formatVersion = Self.currentFormat
-    /// What was asked: a digest of the options and of both stores' identities.
+    /// A digest of the options and of both stores' identities.
     let question: String
     /// The files that were read.
     let stamps: [FileStamp]
-    /// What was found so far.
+    /// The findings so far.
     var report: VerificationReport
-    /// The levels that are behind it.
+    /// The finished levels.
     var finished: [String] = []
     /// How far the contents are compared.
     var contents: ContentsProgress?
@@ -34,7 +33,7 @@ struct Checkpoint: Codable {
     }
 }
 
-/// What comparing contents told of the digests that the stores keep.
+/// Findings about the stores' kept digests from comparing contents.
 struct DigestFindings: Codable {
     var compared = 0
     var deviations: [StoreDifference] = []

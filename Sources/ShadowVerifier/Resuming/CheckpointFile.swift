@@ -4,16 +4,16 @@ import Foundation
 
 /// The file in which a verification keeps how far it has come.
 struct CheckpointFile {
-    /// How old the stores' last change must be, in seconds, to be told from the next by its time.
+    /// How long ago the stores' last change must be, in seconds, for its time to differ from the next one's.
     private static let restSeconds = 0.05
     /// How often that is waited for.
     private static let looks = 5
-    /// What the file begins with: whatever does not is somebody else's, and is not written over.
+    /// The beginning of the file. A file that begins otherwise is not a checkpoint, and is not overwritten.
     private static let heading = Data("HabitStore verification checkpoint\n".utf8)
 
     private let path: String
     private let stores: [String]
-    /// The files as they were before the stores' snapshots were taken.
+    /// The files' stamps before the stores' snapshots were taken.
     let stamps: [FileStamp]
 
     /// Stamps the stores' files; nil when they are being written to.
@@ -43,10 +43,10 @@ struct CheckpointFile {
         return nil
     }
 
-    /// Whether the stores' files are still as they were before their snapshots were taken.
+    /// Whether the stores' files are unchanged since before their snapshots were taken.
     func isCurrent() throws -> Bool { try stores.map { try FileStamp(storeAt: $0) } == stamps }
 
-    /// What an earlier run has kept, and why it cannot be taken up, when there is something that cannot.
+    /// The checkpoint of an earlier run, and why it cannot be used, if it cannot.
     func load(question: String, entities: Int) throws -> (checkpoint: Checkpoint?, reason: String?) {
         guard FileManager.default.fileExists(atPath: path) else { return (nil, nil) }
         let data: Data
@@ -85,7 +85,7 @@ struct CheckpointFile {
         return (checkpoint, nil)
     }
 
-    /// Replaces what is kept, at once or not at all; readable for its owner only, since a report may hold values.
+    /// Replaces the checkpoint atomically; readable only by its owner, since a report may contain values.
     func save(_ checkpoint: Checkpoint) throws {
         do {
             let data = Self.heading + (try JSONEncoder().encode(checkpoint))

@@ -14,11 +14,11 @@ struct FileStamp: Codable, Equatable {
 
     private var files: [File] = []
 
-    /// Stamps the file of a store and those that belong to it: they have its name and something behind it.
+    /// Stamps a store's file and those that belong to it, whose names are its name with a suffix.
     ///
-    /// What only readers write to, locks and SQLite's index of its log, is left out.
+    /// Files that readers write to, locks and SQLite's index of its log, are left out.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` when the folder cannot be read.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if the folder cannot be read.
     init(storeAt path: String) throws {
         let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         let folder = url.deletingLastPathComponent().path
