@@ -8,7 +8,7 @@ public struct EvaluationStep: Sendable, Equatable {
     public let column: Int
     /// How deep it stands in other operators; 0 is the rule itself.
     public let depth: Int
-    /// What it gave; nil where the evaluation was given up inside of it. May hold values of the context.
+    /// The result; nil if the evaluation was aborted inside the step. May contain values of the context.
     public internal(set) var result: FlagValue?
     /// How the percentage was decided, for `fractional`.
     public internal(set) var fractional: FractionalChoice?

@@ -1,10 +1,10 @@
 import DurableFiles
 import Foundation
 
-/// What is wrong with a flag file, a flag or an evaluation, and where.
+/// An error in a flag file, a flag or an evaluation, with its place.
 ///
-/// The message names flags, operators and variants, which the file's author wrote; it never holds a value from an
-/// evaluation context, so it is safe to log.
+/// The message names flags, operators and variants, which the file's author wrote. It never contains a value from an evaluation context, so it is
+/// safe to log.
 public struct FlagError: Error, Sendable, Equatable {
     /// The kind of an error. Open: a later version may add codes, so a `switch` over it needs a default.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -74,7 +74,7 @@ extension FlagError: LocalizedError {
 }
 
 extension FlagError {
-    /// What the system has refused to do with a file, which `message` says.
+    /// The error of a failed operation on a file; `message` names the operation.
     package init(_ failure: FileFailure, _ message: String) {
         self.init(.fileUnwritable, message, at: FlagError.Location(file: failure.path))
     }

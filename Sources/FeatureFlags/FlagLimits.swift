@@ -33,6 +33,6 @@ public enum FlagLimits {
     public static let salvagedDefinitions = 16
     /// How many steps an explanation of an evaluation has at most.
     public static let traceSteps = 1_000
-    /// How many symbolic links may stand behind a watched path.
+    /// How many symbolic links a watched path may lead through.
     public static let linkDepth = 40
 }

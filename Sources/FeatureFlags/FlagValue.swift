@@ -62,7 +62,7 @@ extension FlagValue {
         }
     }
 
-    /// 2^53 - 1: up to here every integer is a `Double` of its own.
+    /// 2^53 - 1: the greatest integer up to which every integer has its own `Double`.
     private static let largestExactDouble = 9_007_199_254_740_991.0
 
     /// The type's name as JSON has it, for messages.

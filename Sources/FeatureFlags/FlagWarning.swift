@@ -1,6 +1,6 @@
 /// Something in a flag file that does not stop it from being used, and that its author would want to know.
 public struct FlagWarning: Sendable, Hashable, CustomStringConvertible {
-    /// What is odd and what was made of it.
+    /// The oddity, and how it was read.
     public let message: String
     /// Where it stands.
     public let location: FlagError.Location

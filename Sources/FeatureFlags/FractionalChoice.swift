@@ -1,4 +1,4 @@
-/// How `fractional` came to its choice.
+/// How `fractional` chose.
 public struct FractionalChoice: Sendable, Equatable {
     /// The algorithm.
     public let generation: FractionalGeneration

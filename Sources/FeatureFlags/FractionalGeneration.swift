@@ -1,5 +1,5 @@
-/// The algorithm behind `fractional`. Each generation puts every user into another bucket, so that a change of it moves
-/// users between variants: it is chosen by name, and never changes by itself.
+/// The algorithm of `fractional`. Each generation puts every user into another bucket, so changing it moves users between variants: it is chosen
+/// by name, and never changes automatically.
 public enum FractionalGeneration: String, Sendable, CaseIterable {
     /// flagd before core 0.15.0: `abs(int32(hash)) / (2^31 - 1) × 100`, its whole part against cumulative percentages.
     case v1

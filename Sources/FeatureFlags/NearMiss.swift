@@ -1,4 +1,4 @@
-/// Finds what somebody may have meant by a name that does not exist.
+/// Finds the name that was probably meant by one that does not exist.
 package enum NearMiss {
     /// How many candidates of a like length are compared, so that asking for a name that does not exist stays cheap.
     private static let maximumCompared = 500

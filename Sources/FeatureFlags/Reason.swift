@@ -1,4 +1,4 @@
-/// Why an evaluation gave the value that it gave. The names are OpenFeature's; the set is open, as it is there.
+/// Why an evaluation gave its value. The names are OpenFeature's, and the set is open, as there.
 public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The stable name, as OpenFeature spells it.
     public let rawValue: String

@@ -30,7 +30,7 @@ public struct Resolution: Sendable {
 
     private let storage: Storage
 
-    /// The variant's value; nil where the caller's default is to be used.
+    /// The variant's value; nil if the caller's default applies.
     public var value: FlagValue? { storage.value }
     /// The variant's name; nil exactly when ``value`` is nil.
     public var variant: String? { storage.variant }
@@ -38,7 +38,7 @@ public struct Resolution: Sendable {
     public var reason: Reason { storage.reason }
     /// The kind of the error; set exactly when ``reason`` is ``Reason/error``.
     public var errorCode: FlagError.Code? { storage.errorCode }
-    /// What is wrong; set together with ``errorCode``.
+    /// The error; set together with ``errorCode``.
     public var errorMessage: String? { storage.errorMessage }
     /// The flag set's metadata with the flag's own laid over it.
     public var flagMetadata: [String: FlagValue] { storage.flagMetadata }
@@ -72,12 +72,12 @@ public struct Resolution: Sendable {
         Resolution(value: value, variant: name, reason: reason, flagMetadata: metadata)
     }
 
-    /// A success without a variant: the caller's default is to be used.
+    /// A success without a variant: the caller's default applies.
     static func callerDefault(_ reason: Reason, metadata: [String: FlagValue]) -> Resolution {
         Resolution(reason: reason, flagMetadata: metadata)
     }
 
-    /// A failure: the caller's default is to be used.
+    /// A failure: the caller's default applies.
     static func failure(
         _ code: FlagError.Code,
         _ message: String,

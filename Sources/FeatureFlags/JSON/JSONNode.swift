@@ -11,7 +11,7 @@ package struct JSONNode: Sendable {
     }
 
     package let value: Value
-    /// The bytes of the value, from its first to behind its last, in ``SourceText/bytes``.
+    /// The range of the value's bytes in ``SourceText/bytes``.
     package let range: Range<Int>
 }
 
@@ -66,7 +66,7 @@ extension JSONNode {
         }
     }
 
-    /// What is wrong with it.
+    /// The message for such a number.
     package static let unusableNumberMessage =
         "a number must be finite, no larger than 64 bits of floating point hold, and at most "
         + "\(FlagLimits.numberLengthBytes) bytes long"

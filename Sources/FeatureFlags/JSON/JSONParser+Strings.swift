@@ -1,5 +1,5 @@
 extension JSONParser {
-    /// The text of the string whose opening quote `index` is on; leaves `index` behind its closing quote.
+    /// Parses the string whose opening quote `index` is on; leaves `index` after its closing quote.
     mutating func parseString() throws(FlagError) -> String {
         let start = index
         index += 1

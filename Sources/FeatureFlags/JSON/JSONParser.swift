@@ -1,8 +1,7 @@
-/// A parser for JSON (RFC 8259) that knows where everything stands.
+/// A parser for JSON (RFC 8259) that keeps positions.
 ///
-/// Foundation's parser forgets the places, and errors, the linter and the editor of flag files need them. It takes
-/// nothing beyond the standard: no comments, no trailing commas, no NaN. It walks with a stack of its own, so that a
-/// file of a million brackets is an error and not a stack overflow.
+/// Foundation's parser drops the positions, which errors, the linter and the editor of flag files need. It accepts nothing beyond the standard: no
+/// comments, no trailing commas, no NaN. Its stack is on the heap, so that a file of a million brackets is an error and not a stack overflow.
 package struct JSONParser {
     package let source: SourceText
     package let bytes: [UInt8]
@@ -47,7 +46,7 @@ package struct JSONParser {
     private mutating func parseDocument() throws(FlagError) -> JSONNode {
         while true {
             guard var node = try beginValue() else { continue }
-            // The value may be the last one of its container, that container the last one of its own, and so on.
+            // The value may be the last one in its container, that container the last one in its own, and so on.
             while true {
                 if containers.isEmpty {
                     if isWholeDocument { try requireEnd() }

@@ -2,9 +2,9 @@
 package struct SourceText: Sendable {
     /// What kind of file it is, for messages: other files than those of flags are read by the same parsers.
     package struct Kind: Sendable, Hashable {
-        /// What it is called.
+        /// The kind's name in messages.
         let name: String
-        /// What the smallest one has in it.
+        /// The smallest valid text.
         let least: String
 
         package init(_ name: String, least: String) { (self.name, self.least) = (name, least) }
@@ -79,7 +79,7 @@ package struct SourceText: Sendable {
         return FlagError.Location(file: name, line: current.line, column: current.column)
     }
 
-    /// The offset of the character at a line and a column; one behind the end of the text is the end.
+    /// The offset of the character at a line and a column; past the end of the text, the end.
     package func offset(line: Int, column: Int) -> Int {
         var low = 0
         var high = checkpoints.count
@@ -90,7 +90,7 @@ package struct SourceText: Sendable {
         }
         var current = checkpoints[low]
         var offset = low * Self.checkpointSpacing
-        // A checkpoint may lie within a character, behind the byte that counted it.
+        // A checkpoint may lie inside a character, after the byte that counted it.
         while offset < bytes.count, bytes[offset] & 0xC0 == 0x80 { offset += 1 }
         while offset < bytes.count, (current.line, current.column) < (line, column) {
             current.advance(over: bytes[offset])
@@ -100,8 +100,8 @@ package struct SourceText: Sendable {
         return offset
     }
 
-    /// A text that may be damaged: each byte that is no UTF-8 becomes a control character, which no string may hold,
-    /// so that what it stood in is not taken for whole.
+    /// A text that may be damaged: each byte that is not UTF-8 becomes a control character, which no string may contain, so that its string is
+    /// not taken as intact.
     package init?(damaged bytes: [UInt8], name: String) {
         var bytes = bytes
         var start = 0
@@ -121,8 +121,8 @@ package struct SourceText: Sendable {
         )
     }
 
-    /// What a file is that begins with another byte order mark than UTF-8's, or with a character of ASCII in more than one
-    /// byte. UTF-32's mark begins as UTF-16's does.
+    /// The encoding of a file that begins with a byte order mark other than UTF-8's, or with an ASCII character in more than one byte. UTF-32's
+    /// mark begins like UTF-16's.
     private static func otherEncoding(_ bytes: [UInt8]) -> String? {
         if bytes.starts(with: [0xFF, 0xFE, 0, 0]) || bytes.starts(with: [0, 0, 0xFE, 0xFF]) { return "UTF-32" }
         if bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) { return "UTF-16" }

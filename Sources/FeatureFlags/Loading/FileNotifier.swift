@@ -6,11 +6,11 @@ import Foundation
 final class FileNotifier {
     /// Something that happened to an entry of a directory.
     struct Event {
-        /// The directory as it was given to ``watch(_:)``; nil where events were lost, so that anything may have happened.
+        /// The directory as passed to ``watch(_:)``; nil if events were lost, so that anything may have happened.
         let directory: String?
         /// The entry's name; nil for the directory itself.
         let name: String?
-        /// Whether more is likely to follow: the file is there, and not yet closed by who writes it.
+        /// Whether more events are likely: the file exists, and its writer has not closed it.
         let isBeingWritten: Bool
     }
 
@@ -38,7 +38,7 @@ final class FileNotifier {
         var watched: [Int32: Set<String>] = [:]
         var areThere = true
         for directory in wanted {
-            // Asked anew each time: another directory may stand at the path now.
+            // Requested again each time, since another directory may have taken the path.
             let watch = inotify_add_watch(descriptor, directory, Self.mask)
             if watch >= 0 {
                 watched[watch, default: []].insert(directory)
@@ -51,7 +51,7 @@ final class FileNotifier {
         return areThere
     }
 
-    /// What has happened since the last call.
+    /// The events since the last call.
     func events() -> [Event] {
         var events: [Event] = []
         let capacity = 64 << 10
@@ -80,7 +80,7 @@ final class FileNotifier {
         guard let paths = directories[header.wd], header.mask & UInt32(IN_IGNORED) == 0 else { return }
         let isCreated = header.mask & UInt32(IN_CREATE) != 0
         for directory in paths {
-            // A link or a directory is whole as soon as it is there.
+            // A link or a directory is complete as soon as it exists.
             let isWhole = isCreated && (header.mask & UInt32(IN_ISDIR) != 0 || Self.isLink(directory + "/" + name))
             events.append(
                 Event(

@@ -1,9 +1,9 @@
 import Foundation
 import Hashing
 
-/// That somebody was served a variant: what an experiment or an audit counts.
+/// An evaluation that served a variant to a user: what an experiment or an audit counts.
 ///
-/// It holds nothing of the evaluation context: the subject is told by a keyed hash.
+/// It contains nothing of the evaluation context; the subject is identified by a keyed hash.
 public struct FlagExposure: Sendable, Hashable {
     /// The flag.
     public let flagKey: String
@@ -20,7 +20,7 @@ public struct FlagExposure: Sendable, Hashable {
     public let version: String?
 }
 
-/// Somebody who wants to know of each evaluation of a ``FlagProvider``.
+/// An observer of each evaluation of a ``FlagProvider``.
 public struct FlagExposureHook: Sendable {
     private let key: SymmetricKey
     private let onExposure: @Sendable (FlagExposure) -> Void
@@ -28,11 +28,10 @@ public struct FlagExposureHook: Sendable {
     /// Makes a hook.
     ///
     /// - Parameters:
-    ///   - hashKey: What targeting keys are hashed with. The same key gives the same subject the same hash, on every device
-    ///     and after every restart. Whoever has it can find out whom a hash stands for by trying ids; whoever has not,
-    ///     cannot. Use at least 32 random bytes.
-    ///   - onExposure: Called on the thread that evaluates, before the evaluation returns: it must be quick, and must not
-    ///     evaluate flags of the same provider.
+    ///   - hashKey: The key for hashing targeting keys. The same key gives the same subject the same hash, on every device and after every
+    ///     restart. With the key, one can find out whose hash it is by trying ids; without it, one cannot. Use at least 32 random bytes.
+    ///   - onExposure: Called on the evaluating thread, before the evaluation returns. It must be quick, and must not evaluate flags of the same
+    ///     provider.
     public init(hashKey: Data, onExposure: @escaping @Sendable (FlagExposure) -> Void) {
         key = SymmetricKey(data: hashKey)
         self.onExposure = onExposure

@@ -1,22 +1,22 @@
 import Foundation
 import Logging
 
-/// Watches files on a thread of its own, and tells when something may have happened to them.
+/// Watches files on a separate thread, and reports when something may have happened to them.
 ///
-/// It follows each path through symbolic links, and survives what people and tools do to such files: writing in place,
-/// renaming over, swapping links at any place of the chain, deleting and making anew, putting a directory there. What it
-/// tells is a reason to look at the file, not a promise that it changed.
+/// It follows each path through symbolic links, and survives what people and tools do to such files: writing in place, renaming over, swapping
+/// links anywhere in the chain, deleting and recreating, putting a directory there. A report is a reason to look at the file, not a promise that it
+/// changed.
 final class FlagFileWatcher: Sendable {
     private let loop: WatchLoop
 
-    /// Starts watching. `onChange` is called once for all paths when the watching has begun, so that nothing is missed
-    /// between an earlier reading and it, and then with the paths to which something happened.
+    /// Starts watching. `onChange` is called once for all paths when watching has begun, so that nothing is missed since an earlier read, and then with
+    /// the paths that may have changed.
     ///
     /// - Parameters:
-    ///   - files: Files whose content counts. One that is being written is told when it was closed, or has come to rest.
-    ///   - sentinels: Files whose existence counts. It is told at once; links are not followed at the end of the path.
-    ///   - options: How they are watched.
-    ///   - logger: Told where the system's notifications are not to be had.
+    ///   - files: Files whose content counts. A file that is being written is reported after it was closed, or has stopped changing.
+    ///   - sentinels: Files whose existence counts. They are reported immediately; links at the end of the path are not followed.
+    ///   - options: How to watch.
+    ///   - logger: Logs if the system's notifications are unavailable.
     ///   - onChange: Called on the watching thread.
     init(
         files: [String],

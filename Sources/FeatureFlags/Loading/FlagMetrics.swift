@@ -1,7 +1,6 @@
 import Metrics
 
-/// What is counted; the table of ``FlagProvider`` says what each means. Evaluations are not: a count of them would cost
-/// more than they do.
+/// The metrics; the table of ``FlagProvider`` explains each. Evaluations are not counted, since that would cost more than they do.
 struct FlagMetrics: Sendable {
     enum Reload: String, CaseIterable { case changed, unchanged, failed }
 

@@ -5,20 +5,19 @@ import Synchronization
 
 /// Flags that follow their files.
 ///
-/// Several files are laid over each other in order: a later file's flag takes the place of an earlier one's. A file that
-/// cannot be read leaves its last good flags in force; that is in ``state``, in the log, in the metrics, and told to
-/// `onEvent`.
+/// Several files are layered in order: a later file's flag replaces an earlier one's. A file that cannot be read leaves its last good flags in
+/// force; ``state``, the log, the metrics and `onEvent` report it.
 ///
-/// | metric | kind | what it says |
+/// | metric | kind | meaning |
 /// |---|---|---|
 /// | `habitstore_flag_reloads_total` | counter, by `result` | how often a file was read: `changed`, `unchanged`, `failed` |
 /// | `habitstore_flag_reload_duration_seconds` | timer | how long each of these took |
 /// | `habitstore_flags_quarantined` | gauge | how many flags of the files in force cannot be understood |
-/// | `habitstore_flag_sources_stale` | gauge | how many files are not in force as they are |
-/// | `habitstore_kill_sentinel_present` | gauge | whether the sentinel file is there: 1 or 0 |
+/// | `habitstore_flag_sources_stale` | gauge | how many files are not in force in their current form |
+/// | `habitstore_kill_sentinel_present` | gauge | whether the sentinel file exists: 1 or 0 |
 ///
-/// An evaluation makes no system call and takes no lock: it reads the snapshot that is in force, and evaluates it. Hooks
-/// are told of each evaluation; without any they cost nothing. ``snapshot`` and ``killSignal(context:)`` tell them nothing.
+/// An evaluation makes no system call and takes no lock: it reads the snapshot in force, and evaluates it. Hooks get each evaluation; without hooks
+/// this costs nothing. ``snapshot`` and ``killSignal(context:)`` bypass them.
 public final class FlagProvider: FlagEvaluator {
     /// The sentinel file of the kill switch; nil where none was named.
     public let sentinel: SentinelFile?
@@ -95,7 +94,7 @@ public final class FlagProvider: FlagEvaluator {
         told(key, context, reference.load().resolve(key, context: context))
     }
 
-    /// Evaluates a flag for somebody who wants a value of one type: a value of another one is a `TYPE_MISMATCH`.
+    /// Evaluates a flag whose value must have one type; another type is a `TYPE_MISMATCH`.
     public func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) -> Resolution {
         told(key, context, reference.load().resolve(key, context: context).checked(type))
     }
@@ -108,7 +107,7 @@ public final class FlagProvider: FlagEvaluator {
         return resolutions
     }
 
-    /// Tells the hooks what a flag of ``snapshot`` came to for somebody who has used it.
+    /// Passes the resolution of a flag of ``snapshot`` to the hooks, after it was used.
     package func tellHooks(_ key: String, _ context: EvaluationContext, _ resolution: Resolution) {
         for hook in hooks { hook.tell(key, context, resolution) }
     }
@@ -148,7 +147,7 @@ public final class FlagProvider: FlagEvaluator {
         }
     }
 
-    /// Follows the files no longer; the flags stay as they are.
+    /// Stops following the files; the flags stay unchanged.
     public func stopWatching() {
         watcher.withLock { watcher in
             watcher?.stop()
@@ -162,11 +161,11 @@ public final class FlagProvider: FlagEvaluator {
         read { _ in true }
     }
 
-    /// Looks for the sentinel file, and reads the files that may have changed since they were read: whoever acts upon flags does not
-    /// know for how long its process was stopped, or whether anybody watches the files. Costs a call of the system for each file.
+    /// Checks for the sentinel file, and reads files that may have changed since they were last read: before acting on flags, since the process may have
+    /// been stopped for a while, or no thread may be watching. Costs one system call per file.
     ///
-    /// A file that is found changed is let come to rest first, as a watched one is. Where the sentinel file is there nothing else is
-    /// looked at: it says enough, whatever becomes of the disk of the others.
+    /// A changed file is first left to stop changing, like a watched one. If the sentinel file exists, nothing else is read: it is enough,
+    /// whatever happens to the other files' disk.
     public func refresh() {
         lookForSentinel()
         guard sentinel?.isPresent != true else { return }
@@ -186,7 +185,7 @@ public final class FlagProvider: FlagEvaluator {
         }
     }
 
-    /// Looks at what the watcher has told of.
+    /// Reads the paths that the watcher reported.
     private func reload(_ paths: Set<String>) {
         if let sentinel, paths.contains(sentinel.path) { lookForSentinel() }
         read { paths.contains($0.state.source.path) }

@@ -2,7 +2,7 @@
 public struct FlagProviderState: Sendable {
     /// OpenFeature's states of a provider.
     public enum Status: String, Sendable {
-        /// Every file is in force as it is.
+        /// Every file is in force in its current form.
         case ready = "READY"
         /// Of some file the last good flags, or none, are in force.
         case stale = "STALE"

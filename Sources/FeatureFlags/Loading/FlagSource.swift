@@ -1,6 +1,6 @@
 /// A file that flags are read from.
 public struct FlagSource: Sendable, Hashable {
-    /// The file; symbolic links are followed, and followed anew when they change.
+    /// The file; symbolic links are followed, also when they change.
     public var path: String
     /// The file's format.
     public var format: FlagFormat

@@ -16,7 +16,7 @@ struct FlagSourceLoader: Sendable {
     private(set) var layer = FlagLayers.Layer()
     /// The bytes that were read last, good or not.
     private var readDigest: String?
-    /// What the system said of the file before it was read last, and whether a change since then shows in it.
+    /// The file's fingerprint before it was last read, and whether a change since then would show in it.
     private var read: (fingerprint: FileFingerprint, showsChanges: Bool)?
 
     init(_ source: FlagSource, _ configuration: FlagConfiguration) {
@@ -24,7 +24,7 @@ struct FlagSourceLoader: Sendable {
         state = FlagSourceState(source: source)
     }
 
-    /// What the system says of the file now.
+    /// The file's current fingerprint.
     var fingerprint: FileFingerprint { FileFingerprint(state.source.path, followsLinks: true) }
 
     /// Whether the file is another one than was read.
@@ -66,7 +66,7 @@ struct FlagSourceLoader: Sendable {
         // What damaged files had to say of them may end with this file.
         changed.formUnion(layer.salvaged.keys)
         let (kept, retained) = retainingKillFlags(snapshot)
-        // What a damaged file pulled is ended by a definition that is whole, or by none, and not by a wrong one.
+        // A kill salvaged from a damaged file ends with a valid definition or with none, but not with a wrong one.
         let salvaged = layer.salvaged.filter { snapshot.quarantined[$0.key] != nil }
         layer = FlagLayers.Layer(snapshot: kept, retained: Set(retained), salvaged: salvaged)
         state.status = .current
@@ -94,8 +94,8 @@ struct FlagSourceLoader: Sendable {
         return isSame ? .failedAgain : .failed(error)
     }
 
-    /// Keeps a kill flag out of a damaged file beside those of earlier damaged files, of which any may kill: the next
-    /// mistake must not end what the one before it left standing.
+    /// Keeps a kill flag from a damaged file next to those of earlier damaged files, any of which may kill: the next mistake must not end what
+    /// the previous one left.
     private mutating func keep(_ flag: CompiledFlag, _ key: String) {
         let earlier = layer.salvaged[key] ?? []
         switch flag.fixedResolution?.value {

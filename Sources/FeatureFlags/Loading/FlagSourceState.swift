@@ -2,9 +2,9 @@ import Foundation
 
 /// How things stand with one file.
 public struct FlagSourceState: Sendable {
-    /// What is in force.
+    /// Which flags are in force.
     public enum Status: String, Sendable {
-        /// The file as it is.
+        /// Those of the current file.
         case current
         /// The last good file: what is there now cannot be read.
         case lastGood
@@ -14,7 +14,7 @@ public struct FlagSourceState: Sendable {
 
     /// The file.
     public let source: FlagSource
-    /// What is in force of it.
+    /// Which of its flags are in force.
     public internal(set) var status: Status = .unavailable
     /// Why the file as it is now cannot be read; nil where it can.
     public internal(set) var error: FlagError?
@@ -24,7 +24,7 @@ public struct FlagSourceState: Sendable {
     public internal(set) var loadedAt: Date?
     /// The flags of the file in force that cannot be understood.
     public internal(set) var quarantined: [String: FlagError] = [:]
-    /// What the author of the file in force would want to know.
+    /// Warnings for the author of the file in force.
     public internal(set) var warnings: [FlagWarning] = []
     /// Kill flags whose definition in the newest file cannot be understood, so that the last good one holds.
     public internal(set) var retainedKillFlags: [String] = []

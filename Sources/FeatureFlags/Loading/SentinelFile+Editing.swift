@@ -27,7 +27,7 @@ extension SentinelFile {
         do {
             return try MarkerFile.remove(path)
         } catch {
-            // What a power cut may bring back is the kill, which errs on the safe side.
+            // After a power cut the kill may come back, which errs on the safe side.
             guard error.step == .remove else { return true }
             throw FlagError(error, "the sentinel file \(error)")
         }

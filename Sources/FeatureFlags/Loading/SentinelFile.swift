@@ -10,7 +10,7 @@ public final class SentinelFile: Sendable {
     public let path: String
     private let present: Atomic<Bool>
 
-    /// Looks at the path at once.
+    /// Checks the path immediately.
     ///
     /// - Throws: A ``FlagError`` for a path that no file can have: an empty one, or one with a NUL byte.
     public init(path: String) throws(FlagError) {

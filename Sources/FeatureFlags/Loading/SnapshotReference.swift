@@ -1,21 +1,21 @@
 import Foundation
 import Synchronization
 
-/// The flags in force. Reading takes no lock and never waits; a new snapshot takes the old one's place at once.
+/// The flags in force. Reading takes no lock and never waits; a new snapshot replaces the old one atomically.
 ///
-/// A reader needs a moment between finding the snapshot and retaining it, and in this moment it must not be released. So
-/// readers count themselves in and out, in one of two counters, and the writer, before it releases what it replaced,
-/// sends new readers to the other counter and waits until the first is empty, and then the same the other way round:
-/// a reader that was held up between choosing its counter and counting itself in may still be in either.
+/// A reader needs a moment between loading the snapshot and retaining it, and during this moment it must not be released. So readers count
+/// themselves in and out, in one of two counters. Before the writer releases what it replaced, it sends new readers to the other counter and waits
+/// until the first is empty, and then the same the other way round: a reader that was delayed between choosing its counter and counting
+/// itself in may still be in either.
 final class SnapshotReference: Sendable {
     private let current: Atomic<Unmanaged<FlagSnapshot>>
     private let phase = Atomic<Int>(0)
     private let evenReaders = Atomic<Int>(0)
     private let oddReaders = Atomic<Int>(0)
-    /// What was replaced and is not released yet; the lock keeps writers apart.
+    /// Replaced snapshots that are not released yet; the lock serialises writers.
     private let retired = Mutex<[Unmanaged<FlagSnapshot>]>([])
 
-    /// How long a writer waits for readers, in milliseconds. What is not released then is with the next snapshot.
+    /// How long a writer waits for readers, in milliseconds. Snapshots not released by then are released with the next one.
     private static let waitMilliseconds = 1000
 
     init(_ snapshot: FlagSnapshot) {
@@ -70,7 +70,7 @@ final class SnapshotReference: Sendable {
             : oddReaders.load(ordering: .sequentiallyConsistent)
     }
 
-    /// Not inlined and not optimized, so that the retaining cannot be moved behind the reader's counting itself out.
+    /// Not inlined or optimized, so that the retain cannot move past the reader counting itself out.
     @inline(never) @_optimize(none)
     private static func retained(_ snapshot: Unmanaged<FlagSnapshot>) -> FlagSnapshot { snapshot.takeUnretainedValue() }
 }

@@ -49,7 +49,7 @@ final class WatchLoop: Sendable {
 
     func stop() {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // Without a descriptor for the pipe there is nobody to wake: the thread sees it at its next look.
+        // Without a descriptor for the pipe there is no thread to wake: it notices at its next poll.
         var byte: UInt8 = 0
         _ = write(wakeUp.fileHandleForWriting.fileDescriptor, &byte, 1)
     }
@@ -125,8 +125,8 @@ final class WatchLoop: Sendable {
         if !paths.isEmpty { onChange(paths) }
     }
 
-    /// Watches what stands behind the paths now. It is looked at again afterwards: a directory that was made before its
-    /// parent was watched is told by nobody.
+    /// Watches what the paths lead to now. They are checked again afterwards, since no event reports a directory created before its parent was
+    /// watched.
     private func watch(_ progress: inout Progress) {
         var chains = resolvedChains()
         for _ in 0..<Self.watchAttempts {

@@ -1,9 +1,9 @@
 /// How files are watched.
 public struct WatchOptions: Sendable, Equatable {
-    /// Whether the system is asked to tell of changes (inotify, on Linux). Where it cannot, files are looked at.
+    /// Whether to use the system's change notifications (inotify, on Linux). Without them, files are polled.
     public var usesNotifications: Bool
-    /// How often files are looked at, in milliseconds, also where the system tells of changes: it does not for network
-    /// file systems and for some renames of directories.
+    /// How often files are polled, in milliseconds. Polling goes on next to notifications, which network file systems and some renames of directories do not
+    /// send.
     public var pollMilliseconds: Int
     /// How long a file must rest that is being written, in milliseconds, before it is read.
     public var settleMilliseconds: Int

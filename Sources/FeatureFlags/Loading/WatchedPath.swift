@@ -1,6 +1,6 @@
 import Foundation
 
-/// What stands behind a path: the directories in which something can happen to it, and what is at its end.
+/// The resolution of a path: the directories in which something can happen to it, and its end.
 struct WatchedPath: Equatable {
     /// The names to look out for, by directory: of the file itself, of every link on the way to it, and, where something
     /// on the way is missing, of that.

@@ -10,7 +10,7 @@ public struct OpenFeatureEvaluation<Value: Sendable>: Sendable {
     public var reason: String?
     /// The kind of the error; nil where there was none.
     public var errorCode: OpenFeatureErrorCode?
-    /// What is wrong; set together with ``errorCode``.
+    /// The error; set together with ``errorCode``.
     public var errorMessage: String?
 
     /// Makes an outcome.

@@ -11,7 +11,7 @@
 public struct OpenFeatureProvider: OpenFeatureEvaluating {
     private let evaluator: any FlagEvaluator
 
-    /// Puts an evaluator behind the interface.
+    /// Wraps an evaluator.
     public init(_ evaluator: any FlagEvaluator) { self.evaluator = evaluator }
 
     /// Evaluates a flag of boolean variants.

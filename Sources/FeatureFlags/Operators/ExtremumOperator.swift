@@ -1,5 +1,5 @@
-/// `{"max": […]}`, `{"min": […]}`: JavaScript's `Math.max` and `Math.min`. A value that is no number makes the result
-/// NaN; of nothing, the greatest is minus infinity and the least is infinity.
+/// `{"max": […]}`, `{"min": […]}`: JavaScript's `Math.max` and `Math.min`. A value that is not a number makes the result NaN; without values, the
+/// greatest is minus infinity and the least is infinity.
 struct ExtremumOperator: RuleOperator {
     static let names = ["max", "min"]
 

@@ -1,5 +1,5 @@
-/// `{"filter": [list, rule]}`: the elements for which the rule is true, which it sees as `{"var": ""}`. Of anything that
-/// is no list it is the empty list.
+/// `{"filter": [list, rule]}`: the elements for which the rule is true; it reads each as `{"var": ""}`. For anything but a list, the empty
+/// list.
 struct FilterOperator: RuleOperator {
     static let names = ["filter"]
 

@@ -1,14 +1,12 @@
 /// `{"fractional": [bucketBy?, [variant, weight?], …]}`: a pseudo-random and stable choice by weight.
 ///
-/// The algorithm is one of ``FractionalGeneration``. All hash with MurmurHash3_x86_32 and seed 0. In v2, the default,
-/// the bucket is `(hash × total weight) >> 32`, and the first entry whose cumulative weight is greater than the bucket
-/// is chosen. Without a bucketing text, or where it is null, the text is the flag's key followed at once by the
-/// targeting key. A change of this formula moves users between variants.
+/// The algorithm is one of ``FractionalGeneration``. All hash with MurmurHash3_x86_32 and seed 0. In v2, the default, the bucket is
+/// `(hash × total weight) >> 32`, and the first entry whose cumulative weight is greater than the bucket is chosen. Without a bucketing text, or
+/// if it is null, the text is the flag's key directly followed by the targeting key. Changing this formula moves users between variants.
 ///
-/// Bad input gives null, so that the default variant is served: no targeting key or an empty one, a bucketing value that is no text
-/// (but for v3, which takes any value), an entry that is no list or is empty, a variant that is a list or an object, a
-/// weight that is no number, not whole or greater than 2^31 - 1, a sum of weights greater than that, and weights that
-/// are all 0. A negative weight is 0.
+/// Bad input gives null, so that the default variant is served: no targeting key or an empty one, a bucketing value that is not a text (except in
+/// v3, which accepts any value), an entry that is not a list or is empty, a variant that is a list or an object, a weight that is not a
+/// number, not whole or greater than 2^31 - 1, a sum of weights greater than that, and weights that are all 0. A negative weight is 0.
 struct FractionalOperator: RuleOperator {
     static let names = ["fractional"]
 

@@ -1,5 +1,4 @@
-/// `{"log": value}`: the value as it is. It may hold something of the context, and so it is written nowhere; the value
-/// stands in the explanation of an evaluation.
+/// `{"log": value}`: the value, unchanged. It may contain parts of the context, so it is not logged; the explanation of an evaluation shows it.
 struct LogOperator: RuleOperator {
     static let names = ["log"]
 

@@ -1,4 +1,4 @@
-/// `{"merge": […]}`: the elements of all lists in one list; what is no list is an element of its own.
+/// `{"merge": […]}`: the elements of all lists in one list; a value that is not a list becomes an element.
 struct MergeOperator: RuleOperator {
     static let names = ["merge"]
 

@@ -1,5 +1,5 @@
-/// `{"*": […]}`: the product. Texts are read with JavaScript's `parseFloat`. As in json-logic-js a single value is given
-/// as it is; of nothing it is null.
+/// `{"*": […]}`: the product. Texts are read with JavaScript's `parseFloat`. As in json-logic-js a single value is returned unchanged, and without
+/// values the result is null.
 struct MultiplyOperator: RuleOperator {
     static let names = ["*"]
 

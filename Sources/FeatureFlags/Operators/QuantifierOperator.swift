@@ -1,5 +1,5 @@
-/// `{"all": [list, rule]}`, `{"some": …}`, `{"none": …}`: for how many elements the rule is true, which it sees as
-/// `{"var": ""}`. Of an empty list, or of anything that is no list, only `none` is true.
+/// `{"all": [list, rule]}`, `{"some": …}`, `{"none": …}`: for how many elements the rule is true; it reads each as `{"var": ""}`. For an empty list,
+/// or anything but a list, only `none` is true.
 struct QuantifierOperator: RuleOperator {
     static let names = ["all", "some", "none"]
 

@@ -1,5 +1,5 @@
-/// `{"reduce": [list, rule, initial]}`: what the rule gives for the last element, where it sees each as `current` and
-/// what it gave before as `accumulator`. Of an empty list, or of anything that is no list, it is the initial value.
+/// `{"reduce": [list, rule, initial]}`: the rule's result for the last element; it reads each element as `current` and its previous result as
+/// `accumulator`. For an empty list, or anything but a list, the initial value.
 struct ReduceOperator: RuleOperator {
     static let names = ["reduce"]
 

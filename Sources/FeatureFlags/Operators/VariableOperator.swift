@@ -1,6 +1,6 @@
 /// `{"var": "path"}`, `{"var": ["path", default]}`: a value from the context.
 ///
-/// A path that leads nowhere gives the default, or null. A null at its end is a value and is given as it is.
+/// A path that leads nowhere gives the default, or null. A null at its end is a value, and is returned.
 struct VariableOperator: RuleOperator {
     static let names = ["var"]
 

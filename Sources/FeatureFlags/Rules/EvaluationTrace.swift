@@ -1,4 +1,4 @@
-/// What happened in one evaluation, for explaining it to a person. An evaluation that nobody wants explained has none.
+/// A record of one evaluation, for explaining it to a person. Evaluations without an explanation have none.
 package final class EvaluationTrace {
     private(set) var steps: [EvaluationStep] = []
     /// The work that the evaluation was, see ``WorkMeter``.

@@ -1,4 +1,4 @@
-/// What a `fractional` hashes: a text, another value in v3, or, without either, the flag's key and the targeting key.
+/// The value that a `fractional` hashes: a text, another value in v3, or else the flag's key and the targeting key.
 struct FractionalBucketing {
     private let generation: FractionalGeneration
     var text: String?

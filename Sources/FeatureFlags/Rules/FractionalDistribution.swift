@@ -62,7 +62,7 @@ struct FractionalDistribution: Sendable {
         return (UInt64(bucket), nil)
     }
 
-    /// What arguments come to that stand in the file, worked out once.
+    /// The distribution of arguments that are written in the file, computed once.
     struct Fixed: Sendable {
         /// nil where a context is needed; a nil in it where the arguments are not what `fractional` takes.
         let distribution: FractionalDistribution??

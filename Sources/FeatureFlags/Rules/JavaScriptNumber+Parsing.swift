@@ -75,7 +75,7 @@ private struct DecimalScanner {
         }
     }
 
-    /// `0x1F`, `0o17`, `0b11`: no sign, at least one digit, nothing behind them.
+    /// `0x1F`, `0o17`, `0b11`: no sign, at least one digit, nothing after them.
     func prefixedInteger() -> JavaScriptNumber? {
         guard end - index > 2, bytes[index] == UInt8(ascii: "0") else { return nil }
         let radix: Int

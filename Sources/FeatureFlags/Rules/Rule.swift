@@ -31,7 +31,7 @@ enum Rule: Sendable {
 }
 
 extension [Rule] {
-    /// The value of the argument at `index`; JsonLogic reads one that is missing as null, where it is not told apart.
+    /// The value of the argument at `index`; JsonLogic reads a missing one as null.
     func value(at index: Int, _ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
         index < count ? try self[index].evaluate(&evaluation) : .null
     }

@@ -1,6 +1,6 @@
-/// An operator of the rule language, holding its compiled arguments.
+/// An operator of the rule language, with its compiled arguments.
 ///
-/// A new operator is a type in a file of its own under `Operators` and a row in ``OperatorTable``.
+/// A new operator is a type under `Operators` and a row in ``OperatorTable``.
 protocol RuleOperator: Sendable {
     /// The names by which rules call it.
     static var names: [String] { get }

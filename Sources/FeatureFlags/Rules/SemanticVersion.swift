@@ -7,7 +7,7 @@ package struct SemanticVersion: Sendable {
     /// The identifiers of the pre-release; empty for a release.
     private var prerelease: [[UInt8]] = []
 
-    /// nil for a text that is no version.
+    /// Nil for a text that is not a version.
     package init?(_ text: String) {
         var text = text
         let isVersion = text.withUTF8 { bytes in

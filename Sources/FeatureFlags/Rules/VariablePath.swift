@@ -1,6 +1,6 @@
 /// The path of a `var`, taken apart once: `app.version` is the member `version` of the attribute `app`.
 package struct VariablePath: Sendable {
-    /// What the first name of the path means in an evaluation context.
+    /// The meaning of the path's first name in an evaluation context.
     package enum Root: Sendable {
         /// All of the context: the empty path.
         case everything
@@ -46,7 +46,7 @@ package struct VariablePath: Sendable {
         if case .null = argument { self.init("") } else { self.init(argument.javaScriptText) }
     }
 
-    /// What the names from `first` on lead to.
+    /// The value at the names from `first` on.
     package func descend(into value: FlagValue, from first: Int) -> FlagValue? {
         var current = value
         for component in components.dropFirst(first) {

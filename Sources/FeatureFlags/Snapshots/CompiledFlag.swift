@@ -5,8 +5,7 @@ package final class CompiledFlag: Sendable {
         /// Disabled, quarantined or without targeting: always the same.
         case fixed(Resolution)
         case targeted(Targeting)
-        /// A kill flag that a mistake stands beside, such as one out of a damaged file: it counts where it gives `true`,
-        /// and else the other one does.
+        /// A kill flag next to a mistake, such as one from a damaged file: it counts if it gives `true`; otherwise the other one does.
         case killing(CompiledFlag, otherwise: CompiledFlag?)
     }
 

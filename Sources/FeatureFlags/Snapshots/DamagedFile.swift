@@ -1,17 +1,16 @@
 /// Kill flags in a file that cannot be read as a whole.
 ///
-/// A file may be cut off, or a mistake may stand in it far away from the kill flag that somebody has just set. The rule
-/// by which the flag is honoured nevertheless:
+/// A file may be cut off, or have a mistake far away from the kill flag that was just set. The flag is honoured nevertheless by this rule:
 ///
-/// - It is one of ``FlagConfiguration/killFlags``, its key is written plainly (without escapes), and its own definition
-///   can be read in full: in JSON, the object from its opening to its closing brace, also as an element of a list with
-///   `"key"`; in YAML, the lines of its block with a line of less indentation behind them, so that nothing was cut off.
-/// - The definition has no error of its own, all its variants are booleans, and the `$evaluators` that it refers to can
-///   be read in full too. Of several definitions the last counts, as in a file that is whole.
-/// - It only counts where it gives `true`. Where it gives anything else, the flag is what it was before: a damaged file
-///   can kill, and it can never end a kill, be it one of the last good file or of a damaged one behind it.
+/// - It is one of ``FlagConfiguration/killFlags``, its key is written plainly (without escapes), and its definition can be read in full: in
+///   JSON, the object from its opening to its closing brace, also as an element of a list with `"key"`; in YAML, the lines of its block followed by
+///   a line of less indentation, so that nothing was cut off.
+/// - The definition has no error, all its variants are booleans, and the `$evaluators` that it refers to can be read in full, too. Of several
+///   definitions the last counts, as in an intact file.
+/// - It counts only if it gives `true`. Otherwise the flag keeps its earlier value: a damaged file can kill, and can never end a kill,
+///   neither one of the last good file nor one of a damaged file after it.
 ///
-/// Within a string of JSON every quote is escaped, and so a definition in somebody's description is not taken for one.
+/// Inside a JSON string every quote is escaped, so a definition in a description is not taken for one.
 package struct DamagedFile {
     private let source: SourceText
     private let configuration: FlagConfiguration
@@ -19,7 +18,7 @@ package struct DamagedFile {
     /// something that is read to the end of the file in vain.
     private var remainingBytes: Int
 
-    /// nil where there is nothing to search: no kill flags, or a file that is no text.
+    /// Nil if there is nothing to search: no kill flags, or a file that is not text.
     package init?(bytes: [UInt8], name: String, configuration: FlagConfiguration) {
         guard !configuration.killFlags.isEmpty, let source = SourceText(damaged: bytes, name: name) else { return nil }
         self.source = source
@@ -75,7 +74,7 @@ package struct DamagedFile {
 extension DamagedFile {
     private typealias Definition = (node: JSONNode, source: SourceText)
 
-    /// The last whole object that stands behind `"name":`.
+    /// The last complete object after `"name":`.
     private mutating func jsonObject(named name: String) -> Definition? {
         for end in occurrences(of: Array("\"\(name)\"".utf8)).reversed() {
             guard let start = valueStart(behindKeyEndingAt: end), source.bytes[start] == UInt8(ascii: "{") else {
@@ -138,7 +137,7 @@ extension DamagedFile {
         return ends
     }
 
-    /// The last block of lines behind `name:` that a line of less or equal indentation ends.
+    /// The last block of lines after `name:` that is ended by a line of less or equal indentation.
     private mutating func yamlBlock(named name: String) -> Definition? {
         let lines = source.bytes.split(omittingEmptySubsequences: false) { $0 == 0x0A || $0 == 0x0D }
         let keys = [name, "\"\(name)\"", "'\(name)'"].map { Array($0.utf8) }

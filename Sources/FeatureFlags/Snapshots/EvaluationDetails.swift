@@ -14,7 +14,7 @@ public struct EvaluationDetails<Value: Sendable>: Sendable {
     public var reason: Reason { resolution.reason }
     /// The kind of the error; set exactly when ``reason`` is ``Reason/error``.
     public var errorCode: FlagError.Code? { resolution.errorCode }
-    /// What is wrong; set together with ``errorCode``.
+    /// The error; set together with ``errorCode``.
     public var errorMessage: String? { resolution.errorMessage }
     /// The flag set's metadata with the flag's own laid over it.
     public var flagMetadata: [String: FlagValue] { resolution.flagMetadata }

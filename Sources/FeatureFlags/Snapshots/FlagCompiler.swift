@@ -135,7 +135,7 @@ struct FlagCompiler {
         }
     }
 
-    /// The rule, or nil where there is none: `{}` and null are no rule.
+    /// The rule, or nil without one: `{}` and null are not rules.
     private func targeting(of node: JSONNode) throws(FlagError) -> Rule? {
         guard let member = node.member("targeting") else { return nil }
         switch member.value.value {

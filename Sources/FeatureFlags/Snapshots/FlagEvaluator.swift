@@ -6,15 +6,15 @@ public protocol FlagEvaluator: Sendable {
     /// Evaluates a flag whatever the type of its value is.
     func resolve(_ key: String, context: EvaluationContext) -> Resolution
 
-    /// Evaluates a flag for somebody who wants a value of one type: a value of another one is a `TYPE_MISMATCH`.
+    /// Evaluates a flag whose value must have one type; another type is a `TYPE_MISMATCH`.
     func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) -> Resolution
 }
 
 extension FlagEvaluator {
-    /// Evaluates a flag for nobody in particular.
+    /// Evaluates a flag with an empty context.
     public func resolve(_ key: String) -> Resolution { resolve(key, context: EvaluationContext()) }
 
-    /// Evaluates a flag for somebody who wants a value of one type: a value of another one is a `TYPE_MISMATCH`.
+    /// Evaluates a flag whose value must have one type; another type is a `TYPE_MISMATCH`.
     public func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) -> Resolution {
         resolve(key, context: context).checked(type)
     }

@@ -1,4 +1,4 @@
-/// What the first argument of a `fractional` reads and is made of, as far as it stands in the file.
+/// The variables and texts that make up the first argument of a `fractional`, as written in the file.
 struct BucketReads {
     /// The rules that flags share, by name.
     private let evaluators: [String: JSONNode]

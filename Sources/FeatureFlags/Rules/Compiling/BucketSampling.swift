@@ -1,11 +1,10 @@
-/// Tells by evaluation how well the first argument of a `fractional` tells users apart.
+/// Finds by evaluation how well the first argument of a `fractional` distinguishes users.
 ///
-/// A rule can read the targeting key and yet come to the same for everybody, such as
-/// `{"substr": [{"var": "targetingKey"}, 0, 0]}`. It is evaluated for users of several kinds, and is taken to be right
-/// where it tells those of one kind apart: a part of a UUID that a name does not have is a good bucket where the keys
-/// are UUIDs.
+/// A rule can read the targeting key and yet have the same result for all users, such as `{"substr": [{"var": "targetingKey"}, 0, 0]}`. It is
+/// evaluated for users of several kinds, and accepted if it distinguishes those of one kind: a part of a UUID that a name does not have is a good
+/// bucket if the keys are UUIDs.
 struct BucketSampling {
-    /// What came out for the users.
+    /// The results for the sample users.
     struct Outcome {
         let users: Int
         /// The different values that one flag has.
@@ -21,7 +20,7 @@ struct BucketSampling {
     private static let fewValues = BucketSamples.usersOfOneKind / 4
     /// How many steps the evaluations for one `fractional` may take together.
     private static let maximumWork = 4_096
-    /// How many texts of a rule get users of their own, for whom a comparison with the text is true.
+    /// How many texts of a rule get additional users for whom a comparison with the text is true.
     private static let maximumTexts = 8
     /// The operators that give parts of what they read. Behind any other an attribute with few values, such as a plan
     /// or a country, is a choice of the rule's author.
@@ -35,7 +34,7 @@ struct BucketSampling {
         self.takesAnyValue = takesAnyValue
     }
 
-    /// What came out where hardly any users are told apart; nil where they are, or where that cannot be said.
+    /// The results if hardly any users are distinguished; nil if they are, or if that is unknown.
     func fewBuckets() -> Outcome? {
         guard reads.isKnown, reads.isOfTargetingKeyAlone || reads.operators.isSubset(of: Self.copying) else {
             return nil
@@ -43,8 +42,7 @@ struct BucketSampling {
         return outcome(of: kinds, atMost: Self.fewValues)
     }
 
-    /// What came out where the bucket is the same for everybody, whatever the keys look like; nil where it is not, or
-    /// where that is not certain.
+    /// The results if the bucket is the same for all users, whatever the keys look like; nil if it is not, or if that is uncertain.
     func oneBucket() -> Outcome? {
         guard reads.isOfTargetingKeyAlone, reads.operators.isSubset(of: Self.unselective) else { return nil }
         guard let outcome = outcome(of: [BucketSamples.long] + kinds, atMost: 1), outcome.values == 1 else {
@@ -57,7 +55,7 @@ struct BucketSampling {
         BucketSamples.ordinary + reads.texts.prefix(Self.maximumTexts).map { BucketSamples.around($0) }
     }
 
-    /// nil as soon as more users of one kind are told apart than the limit.
+    /// Nil as soon as more users of one kind are distinguished than the limit.
     private func outcome(of kinds: [BucketSamples.Kind], atMost limit: Int) -> Outcome? {
         var valuesByFlag: [String: Set<FlagValue>] = [:]
         var users = 0
@@ -76,7 +74,7 @@ struct BucketSampling {
         return Outcome(users: users, values: valuesByFlag.values.map(\.count).max() ?? 0)
     }
 
-    /// What a user is bucketed by; nil where that is nothing that can be bucketed by, or cannot be worked out.
+    /// The value that a user is bucketed by; nil if there is none, or it cannot be computed.
     private func bucket(_ key: String, _ flagKey: String, _ work: inout Int) -> FlagValue? {
         var context = EvaluationContext(targetingKey: key)
         for path in reads.attributes {

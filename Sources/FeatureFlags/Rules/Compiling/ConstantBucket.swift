@@ -1,9 +1,9 @@
-/// A percentage that is taken of something that is the same for everybody, such as `"targetingKey"` without its `var`:
-/// all users fall into one bucket, and a change of the weights moves all of them at once. What is written about the user
-/// and yet tells hardly any of them apart is found by evaluation, see ``BucketSampling``.
+/// A percentage of something that is the same for all users, such as `"targetingKey"` without its `var`: all users fall into one bucket, and changed
+/// weights move all of them together. Values that depend on the user and yet distinguish hardly any are found by evaluation, see
+/// ``BucketSampling``.
 ///
-/// The first argument of `fractional` is what it buckets by, unless it is a list, which is an entry then, or comes to
-/// null, for which the flag's key and the targeting key are taken.
+/// The first argument of `fractional` is the bucketing value, unless it is a list, which is then an entry, or evaluates to null, for which the
+/// flag's key and the targeting key are used.
 package struct ConstantBucket {
     private let source: SourceText
     private let configuration: FlagConfiguration
@@ -15,16 +15,14 @@ package struct ConstantBucket {
         self.evaluators = evaluators
     }
 
-    /// What is wrong with the first argument of a `fractional`; nil where it tells users apart, or where that cannot be
-    /// said.
+    /// The message about the first argument of a `fractional`; nil if it distinguishes users, or if that is unknown.
     package func message(about first: JSONNode) -> String? {
         guard isOfSubject(first) else { return constantMessage(about: first) }
         guard let outcome = sampling(of: first)?.fewBuckets() else { return nil }
         return outcome.values == 1 ? Self.message(aboutOneBucketOf: outcome) : Self.message(aboutFewBucketsOf: outcome)
     }
 
-    /// What is wrong with the first argument of a `fractional` that is the same for everybody, whoever asks; nil where it
-    /// is not, or where that is not certain. A flag is quarantined for it.
+    /// The message about the first argument of a `fractional` that is certainly the same for all users; nil otherwise. It quarantines the flag.
     func certainMessage(about first: JSONNode) -> String? {
         guard isOfSubject(first) else { return constantMessage(about: first) }
         return sampling(of: first)?.oneBucket().map { Self.message(aboutOneBucketOf: $0) }
@@ -56,7 +54,7 @@ package struct ConstantBucket {
         switch value(of: first) {
         case .null?, .list?, nil: return nil
         case .bool?, .int?, .double?, .object?:
-            // Before v3 only a text can be bucketed by, and nobody gets a variant.
+            // Before v3 only a text can be a bucketing value, so no user gets a variant.
             guard configuration.fractional == .v3 else { return nil }
         case .string?: break
         }
@@ -70,7 +68,7 @@ package struct ConstantBucket {
             + "bucket by {\"var\": \"targetingKey\"}, or leave it out"
     }
 
-    /// What a rule comes to that needs no context.
+    /// The value of a rule that needs no context.
     private func value(of node: JSONNode) -> FlagValue? {
         var work = 0
         return RuleCompiler.value(of: node, in: source, configuration, evaluators: evaluators, work: &work)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A rule of JsonLogic on its own, without a flag around it: compiled once, evaluated against any data.
+/// A standalone JsonLogic rule: compiled once, evaluated against any data.
 ///
-/// It is what a flag's `targeting` is made of, with all operators of jsonlogic.com and flagd's. What is not defined
-/// there is as in json-logic-js, but for this: numbers that are written as integers are exact.
+/// A flag's `targeting` consists of such rules, with all operators of jsonlogic.com and flagd's. Cases not defined there behave as in
+/// json-logic-js, except that numbers written as integers are exact.
 public struct JsonLogicRule: Sendable {
     private let rule: Rule
     private let clock: @Sendable () -> Int64
@@ -12,9 +12,8 @@ public struct JsonLogicRule: Sendable {
     ///
     /// - Parameters:
     ///   - json: The rule, in UTF-8.
-    ///   - configuration: How it is evaluated.
-    /// - Throws: A ``FlagError`` with line and column for what is no JSON, an operator that is not known, and a rule
-    ///   beyond the limits.
+    ///   - configuration: How to evaluate it.
+    /// - Throws: A ``FlagError`` with line and column for invalid JSON, an unknown operator, and a rule beyond the limits.
     public init(json: Data, configuration: FlagConfiguration = FlagConfiguration()) throws(FlagError) {
         let source = try SourceText(bytes: Array(json), name: "rule")
         var warnings = FlagWarningList()
@@ -25,17 +24,17 @@ public struct JsonLogicRule: Sendable {
         clock = configuration.clock
     }
 
-    /// What the rule gives for the data, which `{"var": ""}` reads.
+    /// The rule's value for the data, which `{"var": ""}` reads.
     ///
-    /// - Throws: A ``FlagError`` with the code `GENERAL`, if it takes more than ``FlagLimits/evaluationWork`` steps.
+    /// - Throws: A ``FlagError`` with the code `GENERAL` if it takes more than ``FlagLimits/evaluationWork`` steps.
     public func evaluate(_ data: FlagValue) throws(FlagError) -> FlagValue {
         var evaluation = Evaluation(flagKey: "", context: EvaluationContext(), clock: clock, frame: .value(data))
         return try Self.result(rule, &evaluation)
     }
 
-    /// What the rule gives in the evaluation context of a flag.
+    /// The rule's value in the evaluation context of a flag.
     ///
-    /// - Throws: As ``evaluate(_:)``.
+    /// - Throws: The errors of ``evaluate(_:)``.
     public func evaluate(flagKey: String, context: EvaluationContext) throws(FlagError) -> FlagValue {
         var evaluation = Evaluation(flagKey: flagKey, context: context, clock: clock)
         return try Self.result(rule, &evaluation)

@@ -1,5 +1,5 @@
 extension RuleCompiler {
-    /// What a rule comes to that needs no context; nil where it cannot be compiled, or comes to nothing.
+    /// The value of a rule that needs no context; nil if it cannot be compiled or has no value.
     ///
     /// - Parameter work: The steps of the evaluation are added to it.
     package static func value(
@@ -15,7 +15,7 @@ extension RuleCompiler {
         do throws(EvaluationFault) { return try rule.evaluate(&evaluation) } catch { return nil }
     }
 
-    /// A rule that stands in a file, by itself; nil where it cannot be compiled.
+    /// A rule of a file, compiled alone; nil if it cannot be compiled.
     static func rule(
         of node: JSONNode,
         in source: SourceText,

@@ -145,7 +145,7 @@ package struct RuleCompiler {
         return rules
     }
 
-    /// What stands under `$evaluators` by the name that a `$ref` gives.
+    /// The rule under `$evaluators` with the name in a `$ref`.
     private mutating func evaluator(
         _ reference: JSONMember,
         depth: Int

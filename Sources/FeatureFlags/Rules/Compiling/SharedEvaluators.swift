@@ -11,7 +11,7 @@ final class SharedEvaluators {
 
     private let source: SourceText
     private let configuration: FlagConfiguration
-    /// The rules as they are written, by name.
+    /// The rules as written, by name.
     let nodes: [String: JSONNode]
     private var compiled: [String: Swift.Result<Evaluator, FlagError>] = [:]
 

@@ -3,7 +3,7 @@
 struct SubjectDependence {
     /// The rules that flags share, by name.
     let evaluators: [String: JSONNode]
-    /// What a rule comes to that reads nothing of the context; nil where that cannot be said.
+    /// The value of a rule that reads nothing of the context; nil if it is unknown.
     let constant: (JSONNode) -> FlagValue?
 
     /// What `var` reads.
@@ -105,7 +105,7 @@ struct SubjectDependence {
         return false
     }
 
-    /// What a condition comes to for every flag and at all times; nil where that cannot be said.
+    /// The value of a condition for every flag at all times; nil if it is unknown.
     private func decision(_ condition: JSONNode) -> FlagValue? {
         namesFlagd(condition, inEvaluator: false) ? nil : constant(condition)
     }
