@@ -2,7 +2,7 @@
 public struct WatchOptions: Sendable, Equatable {
     /// Whether to use the system's change notifications (inotify, on Linux). Without them, files are polled.
     public var usesNotifications: Bool
-    /// How often files are polled, in milliseconds. Polling goes on next to notifications, which network file systems and some renames of directories do not
+    /// How often files are polled, in milliseconds. Files are polled even with notifications, which network file systems and some renames of directories do not
     /// send.
     public var pollMilliseconds: Int
     /// How long a file must rest that is being written, in milliseconds, before it is read.

@@ -1,4 +1,4 @@
-/// The tokens of a store as it is written to: the current one immediately, then the newest whenever there is one that the consumer has not
+/// The tokens of a store that is being written to: the current one immediately, then the newest whenever there is one that the consumer has not
 /// received. For views that show more than one fetch.
 ///
 /// After a restore or a replacement the store's token is sent again, even if it is lower or the same.
@@ -27,7 +27,7 @@ public struct LiveTokens: AsyncSequence, Sendable {
 }
 
 extension HabitStore {
-    /// The store's tokens as it is written to, by this process and by others.
+    /// The store's current token and every newer one, whichever process writes.
     public func tokens() -> LiveTokens { LiveTokens(store: self) }
 }
 

@@ -9,7 +9,7 @@ struct HookProgram: Sendable {
 
     /// How much of what a program says on standard error is repeated, in characters.
     private static let mostWords = 200
-    /// How long a program that is told to stop may take before it is killed, in seconds.
+    /// The time between SIGTERM and SIGKILL, in seconds.
     private static let graceSeconds = 1.0
 
     /// - Throws: ``HabitStoreError/Code/unsupported`` for a hook without a program, which earlier versions told by HTTP.
@@ -62,7 +62,7 @@ struct HookProgram: Sendable {
     }
 
     private func run(_ message: HookMessage) throws(HookFailure) {
-        // Files, since a pipe that nobody reads blocks, or ends this process by a signal.
+        // Files, since an unread pipe blocks, and writing to a closed one raises SIGPIPE.
         let (input, errors) = (try Self.scratchFile(message.body), try Self.scratchFile())
         let (process, ended) = (Process(), DispatchSemaphore(value: 0))
         process.executableURL = URL(fileURLWithPath: path)
@@ -90,7 +90,7 @@ struct HookProgram: Sendable {
         }
     }
 
-    /// Stops the program, and what it has started: Foundation gives each process a group of its own.
+    /// Stops the program's process group; Foundation starts each process as the leader of one.
     private static func stop(_ process: Process, _ ended: DispatchSemaphore) {
         let id = process.processIdentifier
         kill(-id, SIGTERM)

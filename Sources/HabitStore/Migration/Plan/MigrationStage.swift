@@ -11,7 +11,7 @@ public enum MigrationStage: Sendable {
     /// there, with nil, or without links.
     ///
     /// - `willMigrate` writes to the store in its old shape.
-    /// - `didMigrate` gets the store as it was before the stage, and writes to it in its new shape.
+    /// - `didMigrate` gets a snapshot from before the stage, and writes to it in its new shape.
     ///
     /// Hooks must be deterministic across a user's stores: derive the identifiers of new records (see `UUID.named(_:in:)`), and do not use the
     /// clock.
