@@ -17,13 +17,14 @@ final class FlagFileWatcher: Sendable {
     ///   - sentinels: Files whose existence counts. They are reported immediately; links at the end of the path are not followed.
     ///   - options: How to watch.
     ///   - logger: Logs if the system's notifications are unavailable.
-    ///   - onChange: Called on the watching thread.
+    ///   - onChange: Called on the watching thread; returns the state in which it read each path. What it does not return is taken to be read as it
+    ///     was before the call.
     init(
         files: [String],
         sentinels: [String] = [],
         options: WatchOptions = WatchOptions(),
         logger: Logger = Logger(label: "feature-flags"),
-        onChange: @escaping @Sendable (Set<String>) -> Void
+        onChange: @escaping @Sendable (Set<String>) -> [String: FileFingerprint]
     ) {
         let loop = WatchLoop(files: files, sentinels: sentinels, options: options, logger: logger, onChange: onChange)
         self.loop = loop

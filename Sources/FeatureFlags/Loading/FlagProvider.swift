@@ -139,7 +139,7 @@ public final class FlagProvider: FlagEvaluator {
             options: options,
             logger: logger
         ) { [weak self] paths in
-            self?.reload(paths)
+            self?.reload(paths) ?? [:]
         }
         watcher.withLock { watcher in
             watcher?.stop()
@@ -157,7 +157,7 @@ public final class FlagProvider: FlagEvaluator {
 
     /// Reads all files, and looks for the sentinel file, now.
     public func reload() {
-        lookForSentinel()
+        _ = lookForSentinel()
         read { _ in true }
     }
 
@@ -167,7 +167,7 @@ public final class FlagProvider: FlagEvaluator {
     /// A changed file is first left to stop changing, like a watched one. If the sentinel file exists, nothing else is read: it is enough,
     /// whatever happens to the other files' disk.
     public func refresh() {
-        lookForSentinel()
+        _ = lookForSentinel()
         guard sentinel?.isPresent != true else { return }
         let changed = loaders.withLock { $0.filter(\.isChanged) }
         letRest(changed)
@@ -186,25 +186,36 @@ public final class FlagProvider: FlagEvaluator {
     }
 
     /// Reads the paths that the watcher reported.
-    private func reload(_ paths: Set<String>) {
-        if let sentinel, paths.contains(sentinel.path) { lookForSentinel() }
-        read { paths.contains($0.state.source.path) }
+    ///
+    /// - Returns: The state in which each was read.
+    private func reload(_ paths: Set<String>) -> [String: FileFingerprint] {
+        var seen: [String: FileFingerprint] = [:]
+        if let sentinel, paths.contains(sentinel.path) { seen[sentinel.path] = lookForSentinel() }
+        read { paths.contains($0.state.source.path) } onRead: { seen[$0.state.source.path] = $0.readFingerprint }
+        return seen
     }
 
-    private func lookForSentinel() {
-        guard let sentinel, sentinel.check() else { return }
+    private func lookForSentinel() -> FileFingerprint? {
+        guard let sentinel else { return nil }
+        let seen = SentinelFile.fingerprint(sentinel.path)
+        guard sentinel.update(to: seen) else { return seen }
         metrics.recordSentinel(isPresent: sentinel.isPresent)
         logSentinel(sentinel)
         onEvent(.sentinelChanged(isPresent: sentinel.isPresent))
+        return seen
     }
 
-    private func read(where isMeant: (FlagSourceLoader) -> Bool) {
+    private func read(
+        where isMeant: (FlagSourceLoader) -> Bool,
+        onRead: (FlagSourceLoader) -> Void = { _ in }
+    ) {
         var events: [FlagProviderEvent] = []
         loaders.withLock { loaders in
             let wasReady = loaders.allSatisfy { $0.state.status == .current }
             var isPublished = false
             for index in loaders.indices where isMeant(loaders[index]) {
                 let outcome = measured { loaders[index].reload() }
+                onRead(loaders[index])
                 if outcome != .unchanged && outcome != .failedAgain { isPublished = true }
                 note(outcome, loaders[index].state, &events)
             }

@@ -16,7 +16,7 @@ struct FlagSourceLoader: Sendable {
     private(set) var layer = FlagLayers.Layer()
     /// The bytes that were read last, good or not.
     private var readDigest: String?
-    /// The file's fingerprint before it was last read, and whether a change since then would show in it.
+    /// The fingerprint of the file that was read last, taken before its bytes were, and whether a change since then would show in it.
     private var read: (fingerprint: FileFingerprint, showsChanges: Bool)?
 
     init(_ source: FlagSource, _ configuration: FlagConfiguration) {
@@ -27,19 +27,25 @@ struct FlagSourceLoader: Sendable {
     /// The file's current fingerprint.
     var fingerprint: FileFingerprint { FileFingerprint(state.source.path, followsLinks: true) }
 
+    /// The fingerprint of the file that was read last.
+    var readFingerprint: FileFingerprint? { read?.fingerprint }
+
     /// Whether the file is another one than was read.
-    var isChanged: Bool { read?.fingerprint != fingerprint }
+    var isChanged: Bool { readFingerprint != fingerprint }
 
     /// Whether it may be another one, for all that the system says.
     var mayBeChanged: Bool { read?.showsChanges != true || isChanged }
 
     mutating func reload() -> Outcome {
         let path = state.source.path
-        let fingerprint = fingerprint
-        read = (fingerprint, fingerprint.showsChanges)
+        let atPath = fingerprint
+        read = (atPath, atPath.showsChanges)
         let bytes: [UInt8]
         do throws(FlagError) {
-            bytes = try FlagFileReader.read(path: path)
+            bytes = try FlagFileReader.read(path: path) { descriptor in
+                let opened = FileFingerprint(descriptor: descriptor)
+                read = (opened, opened.showsChanges)
+            }
         } catch {
             return fail(error, digest: nil, salvaged: [:])
         }

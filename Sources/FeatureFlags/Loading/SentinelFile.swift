@@ -18,7 +18,7 @@ public final class SentinelFile: Sendable {
             throw FlagError(.general, "the path of the sentinel file is empty or holds a NUL byte; name a file")
         }
         self.path = path
-        present = Atomic(Self.exists(path))
+        present = Atomic(!Self.fingerprint(path).isMissing)
     }
 
     /// Whether the file was there when it was looked for last. Costs no system call.
@@ -28,14 +28,15 @@ public final class SentinelFile: Sendable {
     ///
     /// - Returns: Whether that changed ``isPresent``.
     @discardableResult
-    public func check() -> Bool {
-        let exists = Self.exists(path)
-        return present.exchange(exists, ordering: .acquiringAndReleasing) != exists
+    public func check() -> Bool { update(to: Self.fingerprint(path)) }
+
+    /// Takes over the state that was seen at the path.
+    ///
+    /// - Returns: Whether that changed ``isPresent``.
+    func update(to seen: FileFingerprint) -> Bool {
+        present.exchange(!seen.isMissing, ordering: .acquiringAndReleasing) == seen.isMissing
     }
 
-    private static func exists(_ path: String) -> Bool {
-        var status = stat()
-        if lstat(path, &status) == 0 { return true }
-        return errno != ENOENT && errno != ENOTDIR
-    }
+    /// The current state of the path; a link at its end is not followed.
+    static func fingerprint(_ path: String) -> FileFingerprint { FileFingerprint(path, followsLinks: false) }
 }

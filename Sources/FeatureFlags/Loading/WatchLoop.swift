@@ -8,7 +8,7 @@ final class WatchLoop: Sendable {
     private let sentinels: Set<String>
     private let options: WatchOptions
     private let logger: Logger
-    private let onChange: @Sendable (Set<String>) -> Void
+    private let onChange: @Sendable (Set<String>) -> [String: FileFingerprint]
     private let isStopped = Atomic<Bool>(false)
     /// Written to in order to end the waiting.
     private let wakeUp = Pipe()
@@ -38,7 +38,7 @@ final class WatchLoop: Sendable {
         sentinels: [String],
         options: WatchOptions,
         logger: Logger,
-        onChange: @escaping @Sendable (Set<String>) -> Void
+        onChange: @escaping @Sendable (Set<String>) -> [String: FileFingerprint]
     ) {
         self.files = Set(files)
         self.sentinels = Set(sentinels)
@@ -64,7 +64,7 @@ final class WatchLoop: Sendable {
         }
         watch(&progress)
         _ = changedFingerprints(&progress)
-        tell(files.union(sentinels))
+        report(files.union(sentinels), &progress)
         while !isStopped.load(ordering: .acquiring) { step(&progress) }
     }
 
@@ -76,15 +76,14 @@ final class WatchLoop: Sendable {
         let isTouched = events.reduce(false) { note($1, &progress, &changed) || $0 }
         let now = ContinuousClock.now
         changed.formUnion(progress.resting.filter { $0.value.deadline <= now }.keys)
-        // Before the files are read: what happens to them afterwards is then another state.
         for path in changed { progress.fingerprints[path] = fingerprint(path) }
-        tell(changed, &progress)
+        report(changed, &progress)
         guard isTouched || !changed.isEmpty || now >= progress.nextPoll else { return }
         // Something on the way to a file may be another one now. What happened between the change and the new watch
         // shows in the fingerprints.
         watch(&progress)
         let noticed = changedFingerprints(&progress)
-        tell(noticed.intersection(sentinels), &progress)
+        report(noticed.intersection(sentinels), &progress)
         for path in noticed.subtracting(sentinels) { rest(path, &progress) }
         progress.nextPoll = now + .milliseconds(options.pollMilliseconds)
     }
@@ -116,13 +115,12 @@ final class WatchLoop: Sendable {
         progress.resting[path] = resting
     }
 
-    private func tell(_ paths: Set<String>, _ progress: inout Progress) {
+    /// Reports paths, and remembers the state in which each was read. The state before or after the report would not do: a file that is made, read and
+    /// deleted meanwhile has the same fingerprint on both sides, and its content would stay in force.
+    private func report(_ paths: Set<String>, _ progress: inout Progress) {
+        guard !paths.isEmpty else { return }
         for path in paths { progress.resting[path] = nil }
-        tell(paths)
-    }
-
-    private func tell(_ paths: Set<String>) {
-        if !paths.isEmpty { onChange(paths) }
+        progress.fingerprints.merge(onChange(paths)) { $1 }
     }
 
     /// Watches what the paths lead to now. They are checked again afterwards, since no event reports a directory created before its parent was

@@ -2,8 +2,14 @@ import Foundation
 
 /// Reads a flag file's bytes and tells apart the ways in which that can fail.
 package enum FlagFileReader {
-    /// - Parameter kind: what the file is called in errors.
-    package static func read(path: String, kind: SourceText.Kind = .flags) throws(FlagError) -> [UInt8] {
+    /// - Parameters:
+    ///   - kind: What the file is called in errors.
+    ///   - onOpen: Called with the file's descriptor before anything is read.
+    package static func read(
+        path: String,
+        kind: SourceText.Kind = .flags,
+        onOpen: (Int32) -> Void = { _ in }
+    ) throws(FlagError) -> [UInt8] {
         let kind = kind.name
         let location = FlagError.Location(file: path)
         guard !path.utf8.contains(0) else {
@@ -13,6 +19,7 @@ package enum FlagFileReader {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw openError(errno, kind, location) }
         defer { close(descriptor) }
+        onOpen(descriptor)
         try requireRegularFile(descriptor, kind, location)
         return try readAll(descriptor, kind, location)
     }
