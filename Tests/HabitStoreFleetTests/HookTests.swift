@@ -254,6 +254,35 @@ struct HookTests {
         try HookProgram.deliver(message, to: FleetPlan.Hook(name: "silent", program: path))
     }
 
+    /// Its child ignores the signal that it ends at itself.
+    @Test func aProgramThatIsStoppedLeavesNoProcessBehind() throws {
+        let test = try TestFleet(1)
+        let (path, child) = (test.user.folder.path("hook"), test.user.folder.path("child"))
+        try Data("#!/bin/sh\n(trap '' TERM; echo ready; exec sleep 600) >'\(child).out' & echo $! >'\(child)'; wait\n".utf8)
+            .write(to: URL(fileURLWithPath: path))
+        chmod(path, 0o700)
+        var hook = FleetPlan.Hook(name: "parent", program: path)
+        hook.timeoutSeconds = 5
+        #expect(throws: HookFailure.self) {
+            try HookProgram.deliver(HookMessage(event: "test", delivery: "1", body: Data()), to: hook)
+        }
+        let words = try String(contentsOfFile: child, encoding: .utf8).split(whereSeparator: \.isNewline)
+        let id = try #require(words.first.flatMap { Int32($0) })
+        #expect(FileManager.default.fileExists(atPath: child + ".out"))
+        #expect(try !isRunning(id))
+    }
+
+    /// A zombie is not: nobody may have waited for it yet.
+    private func isRunning(_ id: Int32) throws -> Bool {
+        guard kill(id, 0) == 0 else { return false }
+        #if os(Linux)
+        let status = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+        return status.split(separator: ")").last?.hasPrefix(" Z") != true
+        #else
+        return true
+        #endif
+    }
+
     @Test func waitsGrowAndAreDrawnAnew() {
         let retry = HookRetry()
         for tries in 1...40 {

@@ -94,9 +94,10 @@ struct HookProgram: Sendable {
     private static func stop(_ process: Process, _ ended: DispatchSemaphore) {
         let id = process.processIdentifier
         kill(-id, SIGTERM)
-        kill(id, SIGTERM)
-        if ended.wait(timeout: .now() + graceSeconds) == .success { return }
+        let hasEnded = ended.wait(timeout: .now() + graceSeconds) == .success
+        // A child may ignore the signal that its leader ended at.
         kill(-id, SIGKILL)
+        if hasEnded { return }
         kill(id, SIGKILL)
         ended.wait()
     }
