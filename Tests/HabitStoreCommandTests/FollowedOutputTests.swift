@@ -11,7 +11,7 @@ struct FollowedOutputTests {
     private struct Enough: Error {}
 
     /// Charts and streaks went by the day on which the command was begun, also after new writes, and nothing was drawn at midnight.
-    @Test(.timeLimit(.minutes(1))) func anotherDayIsAnotherMoment() async throws {
+    @Test(.timeLimit(.minutes(5))) func anotherDayIsAnotherMoment() async throws {
         let store = try InMemoryHabitStore()
         defer { store.close() }
         var calendar = Calendar(identifier: .gregorian)

@@ -46,7 +46,7 @@ struct FleetDifferenceTests {
         try Engines.standard.discard(try address(.lmdb, name, test))
         let store = try test.stores().store(for: name)
         defer { store.close() }
-        #expect(store.settleMirror(waitSeconds: 10))
+        #expect(store.settleMirror(waitSeconds: 60))
     }
 
     private func figure(_ name: String, _ test: TestFleet) throws -> Double? {

@@ -72,7 +72,7 @@ struct FleetRunTests {
         let store = try stores.store(for: name)
         try store.advance(to: .dualwrite)
         try store.advance(to: .shadow)
-        _ = store.settleMirror(waitSeconds: 10)
+        _ = store.settleMirror(waitSeconds: 60)
         store.close()
         let directory = try UserDirectory(root: test.root, user: name)
         let address = Engines.standard.address(.lmdb, ofUser: name, inFolder: directory.path)

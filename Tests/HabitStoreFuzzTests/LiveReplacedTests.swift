@@ -8,7 +8,7 @@ import Testing
 /// A store was put back under those who followed it. One that was written again up to the token that had been told before anybody
 /// looked was taken for the same: a watcher never showed its records, and the history went on with the token after. Whoever
 /// followed a file by its path stayed with it when another one was put in its place, and heard nothing more, without an error.
-@Suite("Live queries of stores that are put back", .timeLimit(.minutes(2)))
+@Suite("Live queries of stores that are put back", .timeLimit(.minutes(5)))
 struct LiveReplacedTests {
     private static let kinds = [StoreUnderTest.sqlite, .lmdb]
     private static let byName = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.name)])

@@ -213,7 +213,7 @@ import Testing
             "\($0)".contains("on another machine") && "\($0)".contains("--other-machine-is-lost")
         }
         try here.save(Habit(name: "Read"))
-        #expect(here.settleMirror(waitSeconds: 10))
+        #expect(here.settleMirror(waitSeconds: 60))
         try machines.acceptElsewhere()
         let taken = try there.store(for: "alice")
         defer { taken.close() }
@@ -286,7 +286,7 @@ import Testing
         defer { here.close() }
         try here.save(Habit(name: "Run"))
         try machines.a.bring(here, to: .shadow)
-        #expect(here.settleMirror(waitSeconds: 10))
+        #expect(here.settleMirror(waitSeconds: 60))
         let findings = try machines.b.stores().mend("alice")
         #expect(findings.map(\.kind) == [.elsewhere])
         #expect(findings.allSatisfy { $0.message.contains(machines.a.root) && !$0.message.contains("\n") })
@@ -296,7 +296,7 @@ import Testing
         #expect(!there.settleMirror(waitSeconds: 10))
         #expect("\(there.mirrorStatus)".contains("another machine"))
         try here.save(Habit(name: "Read"))
-        #expect(here.settleMirror(waitSeconds: 10))
+        #expect(here.settleMirror(waitSeconds: 60))
         #expect(try machines.a.withStore(.new) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 2)
         #expect(try there.all(Habit.self).count == 1)
     }

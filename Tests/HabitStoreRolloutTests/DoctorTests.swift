@@ -126,7 +126,7 @@ struct DoctorTests {
         #expect(names.contains { $0.hasPrefix("store.lmdb-parted-") })
         let again = try stores.store(for: "alice")
         defer { again.close() }
-        _ = again.files.leases.load()?.mirror?.settle(waitSeconds: 10)
+        _ = again.files.leases.load()?.mirror?.settle(waitSeconds: 60)
         #expect(try again.verify().verdict == .match)
     }
 
@@ -169,7 +169,7 @@ struct DoctorTests {
         #expect(try store.stage() == stage)
         try store.save(Draft(content: "goes on"))
         guard stage != .complete else { return }
-        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 60)
         #expect(try store.verify().verdict == .match)
     }
 

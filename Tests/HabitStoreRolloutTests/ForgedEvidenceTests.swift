@@ -23,7 +23,7 @@ struct ForgedEvidenceTests {
     /// Proves everything that the gate to `live` asks for.
     private func prove(_ store: UserStore) throws {
         for _ in 0..<5 { _ = try store.all(Habit.self) }
-        store.drainShadowReads(seconds: 10)
+        store.drainShadowReads(seconds: 60)
         try store.verify()
         #expect(try store.rehearse() == nil)
     }
@@ -102,10 +102,10 @@ struct ForgedEvidenceTests {
         let first = try user.stores().store(for: "alice")
         let second = try user.stores().store(for: "alice")
         for _ in 0..<2 { _ = try first.all(Habit.self) }
-        first.drainShadowReads(seconds: 10)
+        first.drainShadowReads(seconds: 60)
         try second.verify()
         _ = try second.all(Habit.self)
-        second.drainShadowReads(seconds: 10)
+        second.drainShadowReads(seconds: 60)
         #expect(try first.rehearse() == nil)
         second.close()
         #expect(try first.decision(for: .live).isOpen)
@@ -200,7 +200,7 @@ struct ForgedEvidenceTests {
         do {
             let store = try user.stores().store(for: "alice")
             for _ in 0..<5 { _ = try store.all(Habit.self) }
-            store.drainShadowReads(seconds: 10)
+            store.drainShadowReads(seconds: 60)
             try store.opened().record([GateCase.verified(epoch: try epoch(user))])
             store.files.context.evidence.unanchored.withLock { $0 = UnanchoredEvidence() }
             store.close()
@@ -296,7 +296,7 @@ struct ForgedEvidenceTests {
         #expect(try decision(user, keys: keys).isOpen == false)
         let store = try user.stores { $0.evidenceKeys = keys }.store(for: "alice")
         for _ in 0..<5 { _ = try store.all(Habit.self) }
-        store.drainShadowReads(seconds: 10)
+        store.drainShadowReads(seconds: 60)
         #expect(try store.decision(for: .live).reasons.contains(.verificationMissing))
         try prove(store)
         store.close()

@@ -15,7 +15,7 @@ struct OwedEvidenceTests {
         try SampleRecords.fill(store)
         try user.bring(store, to: .shadow)
         for _ in 0..<5 { _ = try store.all(Habit.self) }
-        store.drainShadowReads(seconds: 10)
+        store.drainShadowReads(seconds: 60)
         try store.verify()
         #expect(try store.rehearse() == nil)
         try user.want("live")
@@ -87,7 +87,7 @@ struct OwedEvidenceTests {
         #expect(!store.owesEvidence)
         try store.verify()
         for _ in 0..<5 { _ = try store.all(Habit.self) }
-        store.drainShadowReads(seconds: 10)
+        store.drainShadowReads(seconds: 60)
         #expect(try store.promote().isOpen)
     }
 

@@ -107,7 +107,7 @@ struct SQLiteDefinitionTests {
     }
 
     /// A view that leads to itself gives rows without end, and none at all from one step that counts them.
-    @Test(.timeLimit(.minutes(1)), arguments: ["Tag", "Entry", "habitstore_metadata", "history_transaction"])
+    @Test(.timeLimit(.minutes(5)), arguments: ["Tag", "Entry", "habitstore_metadata", "history_transaction"])
     func anEndlessViewHoldsNobody(_ name: String) throws {
         let file = try filled()
         try file.shell(

@@ -24,7 +24,7 @@ extension RolloutContract {
                 try store.save(Habit(name: names[names.count - 1]))
                 try expectEqual(try store.all(Habit.self).map(\.name).sorted(), names.sorted(), "what is read")
                 guard stage.mirror != nil else { continue }
-                try expect(store.settleMirror(waitSeconds: 10), "the mirror has everything")
+                try expect(store.settleMirror(waitSeconds: 60), "the mirror has everything")
                 try user.expectEqualStores()
             }
             try expectEqual(try store.engine(), user.old, "the engine that serves in the end")

@@ -194,7 +194,7 @@ extension FaultCell {
         _ complaints: Complaints
     ) async throws {
         try user.pullTheKillSwitch(store)
-        let isOver = await user.withinSeconds(20) {
+        let isOver = await user.withinSeconds(60) {
             ledger.read(store)
             ledger.write(store)
             ledger.read(store)
@@ -203,7 +203,7 @@ extension FaultCell {
         complaints.expect(try store.stage() == .off, "the user is at off")
         complaints.expect(try store.engine() == user.staged.old, "the user is on the old engine")
         // The next process finds the same, while the new store is still what it is.
-        let isThere = await user.withinSeconds(20) {
+        let isThere = await user.withinSeconds(60) {
             do {
                 let next = try user.open()
                 complaints.expect(try next.stage() == .off, "the user is at off for the next process")

@@ -117,6 +117,6 @@ package struct StagedUser: Sendable {
                 throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
             }
         }
-        _ = store.settleMirror(waitSeconds: 10)
+        _ = store.settleMirror(waitSeconds: 60)
     }
 }

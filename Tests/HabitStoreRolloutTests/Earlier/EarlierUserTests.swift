@@ -105,7 +105,7 @@ struct EarlierUserTests {
         try earlier.expectEverything(in: store, sourceLocation: sourceLocation)
         try store.save(Draft(content: "later"))
         try earlier.expectEverything(in: store, and: ["later"], sourceLocation: sourceLocation)
-        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 60)
         store.close()
         for side in [stage.authority] + (stage.mirror.map { [$0] } ?? []) {
             let one = try user.address(side).open(.readOnly)

@@ -32,7 +32,7 @@ struct KillFaultTests {
         let ledger = Ledger()
         try user.plan(.new).inject(cell.fault)
         try user.staged.want(cell.stage.rawValue, kill: true)
-        let isOver = await user.withinSeconds(20) {
+        let isOver = await user.withinSeconds(60) {
             do {
                 let store = try user.open()
                 #expect(try store.stage() == .off)

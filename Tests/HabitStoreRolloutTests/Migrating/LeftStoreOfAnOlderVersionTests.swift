@@ -37,7 +37,7 @@ struct LeftStoreOfAnOlderVersionTests {
             let copy = user.folder.path("copy")
             try FileManager.default.copyItem(atPath: other.path, toPath: copy)
             let store = try app(user)
-            #expect(store.settleMirror(waitSeconds: 10))
+            #expect(store.settleMirror(waitSeconds: 60))
             store.close()
             for suffix in ["", "-wal", "-shm", "-sound"]
             where FileManager.default.fileExists(atPath: other.path + suffix) {
@@ -137,7 +137,7 @@ struct LeftStoreOfAnOlderVersionTests {
         let store = try app(user)
         defer { store.close() }
         try store.save(Habit(name: "mirrored"))
-        #expect(store.settleMirror(waitSeconds: 10))
+        #expect(store.settleMirror(waitSeconds: 60))
         #expect(try store.verify().verdict == .match)
         #expect(try user.withStore(.new) { try $0.all(Habit.self).map(\.name).sorted() } == ["h", "mirrored"])
     }

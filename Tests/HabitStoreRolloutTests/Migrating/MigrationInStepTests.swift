@@ -46,7 +46,7 @@ struct MigrationInStepTests {
         #expect(try store.all(Entry.self).count == 3, sourceLocation: sourceLocation)
         #expect(Set(try store.all(Tag.self).map(\.name)) == ["health", "outdoors"], sourceLocation: sourceLocation)
         try store.save(Draft(content: "still takes writes"))
-        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
         store.close()
         let addresses = try [StoreSide.old, .new].map { try user.address($0) }
             .filter { FileManager.default.fileExists(atPath: $0.path) }
@@ -246,7 +246,7 @@ struct MigrationInStepTests {
         let store = try open(user)
         defer { store.close() }
         try store.save(Draft(content: "after"))
-        #expect(store.settleMirror(waitSeconds: 10))
+        #expect(store.settleMirror(waitSeconds: 60))
     }
 
     /// A backup from before an update of the app was put in the place of the old store, and the control file was gone: the

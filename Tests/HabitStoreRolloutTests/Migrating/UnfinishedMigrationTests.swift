@@ -24,7 +24,7 @@ struct UnfinishedMigrationTests {
         let store = try user.stores(schema: V1.schema).store(for: "alice")
         for number in 0..<3 { try store.save(V1.Habit(name: "h\(number)", tags: "a, b")) }
         try user.bring(store, to: stage) { _ = try $0.all(V1.Habit.self) }
-        _ = store.settleMirror(waitSeconds: 10)
+        _ = store.settleMirror(waitSeconds: 60)
         store.close()
         let serving = stage.authority == .old ? user.old : user.new
         let other = try user.address(stage.authority == .old ? .new : .old)

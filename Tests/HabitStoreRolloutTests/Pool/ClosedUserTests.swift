@@ -8,8 +8,8 @@ import Testing
 /// What holds for a user whose files were closed for another one while the app kept the handle.
 struct ClosedUserTests {
     private func closeForAnother(_ store: UserStore) throws {
-        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 10)
-        store.drainShadowReads(seconds: 10)
+        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
+        store.drainShadowReads(seconds: 60)
         // The first takes the mark of recent use away.
         _ = store.files.closeForAnother(isPatient: true)
         try #require(store.files.leases.isShut || store.files.closeForAnother(isPatient: true))
@@ -69,11 +69,11 @@ struct ClosedUserTests {
         let user = try FaultyUser(at: .dualwrite)
         let store = try user.open()
         defer { store.close() }
-        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
         let plan = try user.plan(.new)
         plan.inject(Fault(.hang, on: .writes, at: .beginning))
         try store.save(Habit(id: SampleRecords.id(900), name: "unmirrored"))
-        #expect(plan.waitForStrikes(1, seconds: 10))
+        #expect(plan.waitForStrikes(1, seconds: 60))
         for _ in 0..<3 { #expect(!store.files.closeForAnother(isPatient: true)) }
         #expect(!store.files.leases.isShut)
         #expect(store.files.closeForAnother(isPatient: false))
@@ -81,7 +81,7 @@ struct ClosedUserTests {
         user.heal()
         // The history has what the mirror lacks.
         #expect(try store.model(Habit.self, id: SampleRecords.id(900)) != nil)
-        #expect(store.files.leases.present?.mirror?.settle(waitSeconds: 10) == true)
+        #expect(store.files.leases.present?.mirror?.settle(waitSeconds: 60) == true)
         store.close()
         let mirrored = try user.contents(.new) { try $0.model(Habit.self, id: SampleRecords.id(900))?.name }
         #expect(mirrored == "unmirrored")
@@ -91,7 +91,7 @@ struct ClosedUserTests {
         let user = try ShadowedUser()
         for _ in 0..<5 { _ = try user.store.all(Habit.self) }
         #expect(!user.store.files.closeForAnother(isPatient: true))
-        user.store.drainShadowReads(seconds: 10)
+        user.store.drainShadowReads(seconds: 60)
         let before = try user.store.files.context.evidence.log.read().records.count
         #expect(user.store.files.closeForAnother(isPatient: true))
         let records = try user.store.files.context.evidence.log.read().records[before...]
@@ -132,7 +132,7 @@ struct ClosedUserTests {
         #expect(!store.files.closeForAnother(isPatient: true))
         store.files.advanceByItself()
         #expect(store.files.leases.present?.actual.stage == .dualwrite)
-        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
         // What it did was no use of the user's.
         #expect(store.files.closeForAnother(isPatient: true))
         store.files.advanceByItself()

@@ -34,6 +34,6 @@ struct ProvidedUser {
                 throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
             }
         }
-        _ = store.settleMirror(waitSeconds: 10)
+        _ = store.settleMirror(waitSeconds: 60)
     }
 }

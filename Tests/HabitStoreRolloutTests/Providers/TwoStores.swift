@@ -69,7 +69,7 @@ struct TwoStores {
                 throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
             }
         }
-        _ = store.settleMirror(waitSeconds: 10)
+        _ = store.settleMirror(waitSeconds: 60)
     }
 
     /// Opens a user's store, hands it to `body`, and closes it.

@@ -6,7 +6,7 @@ import Testing
 @testable import HabitStoreRollout
 
 /// What is bounded: how long a comparison takes, and how many wait.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShadowLimitTests {
     @Test func aComparisonInAStoreThatHangsTimesOutAndTheOthersAreShed() throws {
         let user = try ShadowedUser { options in

@@ -123,7 +123,7 @@ struct ShadowReadTests {
         let user = try ShadowedUser(at: .live)
         user.lie(.miscounted)
         _ = try user.store.fetchCount(FetchDescriptor<Habit>())
-        user.store.files.leases.load()?.shadow?.drain(seconds: 10)
+        user.store.files.leases.load()?.shadow?.drain(seconds: 60)
         #expect(try user.store.stage() == .shadow)
     }
 

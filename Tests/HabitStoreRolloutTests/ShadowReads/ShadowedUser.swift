@@ -56,7 +56,7 @@ final class ShadowedUser: Sendable {
         }.store(for: "alice")
         // The store is opened by the first comparison, and lies from then on.
         _ = try store.all(Tag.self)
-        store.files.leases.load()?.shadow?.drain(seconds: 10)
+        store.files.leases.load()?.shadow?.drain(seconds: 60)
         store.files.leases.load()?.shadow?.flush()
     }
 
