@@ -97,7 +97,7 @@ dashboard-test: setup ## Drive the page by a browser and by hand: refusals, even
 		$(BUILD_FLAGS))/habitstore-serve" "$(DASHBOARD_BUILD)/pictures"
 
 check: setup ## Lint the format, build everything (warnings are errors, see Package.swift), and what must not compile
-	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Lab Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tracker Lab Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
 		Dashboard/Package.swift Dashboard/Sources
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	@sh scripts/must-not-compile.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
@@ -109,7 +109,7 @@ must-not-compile: setup ## Typecheck what must not compile, each error at its li
 	@sh scripts/macro-expansions.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
 
 format: ## Format the code in place
-	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Lab Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tracker Lab Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
 		Dashboard/Package.swift Dashboard/Sources
 
 fixtures: setup ## Write fixtures/ anew, and say whether the bytes are the same as before

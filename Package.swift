@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
+        .library(name: "HabitTracker", targets: ["HabitTracker"]),
         .library(name: "HabitTrackerImport", targets: ["HabitTrackerImport"]),
         .library(name: "HabitStoreReports", targets: ["HabitStoreReports"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
@@ -125,7 +126,6 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "FlagTools", dependencies: ["DurableFiles", "FeatureFlags"], swiftSettings: settings),
-        .target(name: "HabitTracking", swiftSettings: settings),
         .target(
             name: "ShadowVerifier",
             dependencies: ["DurableFiles", "HabitStore", "Hashing"],
@@ -163,17 +163,20 @@ let package = Package(
             dependencies: ["CSQLite", "CZlib", "DurableFiles", "HabitStore", "Hashing"],
             swiftSettings: crashSettings
         ),
+        .target(name: "HabitStoreReports", dependencies: ["ShadowVerifier"], swiftSettings: settings),
         .target(
-            name: "HabitTrackerImport",
-            dependencies: ["CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitTracking"],
-            swiftSettings: crashSettings
-        ),
-        .target(
-            name: "HabitStoreReports",
-            dependencies: ["HabitTracking", "ShadowVerifier"],
+            name: "HabitTracker",
+            dependencies: ["HabitStore"],
+            path: "Tracker/HabitTracker",
             swiftSettings: settings
         ),
-        .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
+        .target(
+            name: "HabitTrackerImport",
+            dependencies: ["CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitTracker"],
+            path: "Tracker/HabitTrackerImport",
+            swiftSettings: crashSettings
+        ),
+        .target(name: "HabitStoreTesting", dependencies: ["HabitStore", "HabitTracker"], swiftSettings: settings),
         .target(
             name: "RolloutTesting",
             dependencies: [
@@ -204,8 +207,8 @@ let package = Package(
             name: "HabitStoreOperator",
             dependencies: [
                 "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet",
-                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreReports", "HabitStoreRollout", "HabitTracking",
-                "ShadowVerifier", "StandardEngines",
+                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreReports", "HabitStoreRollout", "ShadowVerifier",
+                "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -215,9 +218,10 @@ let package = Package(
             name: "HabitStoreCommand",
             dependencies: [
                 "HabitStore", "HabitStoreImport", "HabitStoreOperator", "HabitStorePostgres", "HabitStoreReports",
-                "HabitStoreRollout", "HabitTracking", "HabitTrackerImport", "ShadowVerifier", "StandardEngines",
+                "HabitStoreRollout", "HabitTracker", "HabitTrackerImport", "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            path: "Tracker/HabitStoreCommand",
             swiftSettings: settings
         ),
         .executableTarget(
@@ -294,8 +298,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "HabitTrackingTests",
-            dependencies: ["HabitStoreReports", "HabitStoreTesting", "HabitTracking"],
+            name: "HabitTrackerTests",
+            dependencies: ["HabitStoreCommand", "HabitStoreReports", "HabitStoreTesting", "HabitTracker"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -321,7 +325,7 @@ let package = Package(
                 "StandardEngines",
                 "CSQLite", "CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitStoreLMDB",
                 "HabitStoreSQLite",
-                "HabitStoreTesting", "HabitTrackerImport", "HabitTracking", "ShadowVerifier",
+                "HabitStoreTesting", "HabitTracker", "HabitTrackerImport", "ShadowVerifier",
             ],
             swiftSettings: crashSettings
         ),

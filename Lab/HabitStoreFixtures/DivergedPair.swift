@@ -3,6 +3,7 @@ import Foundation
 import HabitStoreLMDB
 import HabitStoreRollout
 import HabitStoreSQLite
+import HabitTracker
 import ShadowVerifier
 
 /// Two stores that say of themselves that they are equal, and are not: an LMDB store that was copied from a SQLite
@@ -126,10 +127,10 @@ struct DivergedPair {
         for suffix in ["", "-lock", "-sound"] where FileManager.default.fileExists(atPath: paths.1 + suffix) {
             try FileManager.default.removeItem(atPath: paths.1 + suffix)
         }
-        let source = try SQLiteHabitStore(path: paths.0)
+        let source = try SQLiteHabitStore(path: paths.0, schema: HabitSchema.current)
         var options = LMDBHabitStore.Options()
         options.identity = UUID(uuid: (7, 7, 7, 7, 7, 7, 0x47, 7, 0x87, 7, 7, 7, 7, 7, 7, 7))
-        let target = try LMDBHabitStore(path: paths.1, options: options)
+        let target = try LMDBHabitStore(path: paths.1, schema: HabitSchema.current, options: options)
         var copy = Backfill(from: source, to: target)
         // It stays in the file's unused bytes.
         copy.id = identity

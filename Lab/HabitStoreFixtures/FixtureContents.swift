@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// What a fixture holds, apart from any store. Texts are as the file has them, in whatever Unicode form.
 struct FixtureContents {

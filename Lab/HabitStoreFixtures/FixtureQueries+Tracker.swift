@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import ShadowVerifier
 
 /// What the habit tracker asks of its store, shape by shape.

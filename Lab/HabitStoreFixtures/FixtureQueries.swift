@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import ShadowVerifier
 
 /// The queries that fixtures are verified with, each with its meaning written a second time, as plain Swift over plain

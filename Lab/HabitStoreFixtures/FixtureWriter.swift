@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import RawStoreFiles
 
 /// Writes a store file of format version 1 by plain SQL, apart from the engine's own code. It is frozen: a fixture is

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// Six years of a very busy person: 300 habits, 60,000 entries, in Berlin until a move to New York, through twelve
 /// changes to and from summer time. The history was pruned but for its last transactions.

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 
 /// A store that has seen everything: written over years by versions that did not normalize text, did not check
 /// references, and let a tag exist twice.

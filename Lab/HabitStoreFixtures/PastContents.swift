@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// A store of an older schema version: what it holds, and beside it what it has to hold behind a migration.
 struct PastContents {

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// Somebody's habits as the first two versions kept them, with everything that people write between commas.
 enum PastFixture {

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import RawStoreFiles
 
 /// Writes an LMDB store of schema version 1 or 2 by liblmdb alone, apart from the engine's own code, as the article

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// A small store without any oddity: ninety days of somebody who began this spring.
 enum TidyFixture {

@@ -57,7 +57,7 @@ public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
     ///   `schemaMismatch` when the store holds another schema or the schema contradicts itself; `unsupported` when it
     ///   has an index that cannot be kept; `permissionDenied`, `full`, `busy`; `engineUnavailable` when liblmdb refuses a file
     ///   that is sound, or is of a version that would make files of another format: see ``RescuedLMDBStore``.
-    public init(path: String, schema: Schema = HabitSchema.current, options: Options = Options()) throws {
+    public init(path: String, schema: Schema, options: Options = Options()) throws {
         try schema.validate()
         let engine = try LMDBEngine(path: path, schema: schema, options: options.engine)
         do {

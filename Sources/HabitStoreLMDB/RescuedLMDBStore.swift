@@ -14,7 +14,7 @@
     ///
     /// - Throws: as opening an ``LMDBHabitStore`` read-only does; `corrupt` also for a damaged record, wherever it is; `busy` when
     ///   others write the file faster than it can be read.
-    public init(rescuing path: String, schema: Schema = HabitSchema.current) throws {
+    public init(rescuing path: String, schema: Schema) throws {
         try schema.validate()
         core = try EngineStore(
             RescuedLMDBEngine(path: path, schema: schema),

@@ -57,7 +57,7 @@ public final class PostgresHabitStore: MaintainableStore, ReplicableStore {
     /// - Throws: `inputOutput` where the server cannot be reached; `permissionDenied` where it lets nobody in; `notFound`
     ///   without tables or store; `newerVersion`; `corrupt`; `schemaMismatch` when the store holds another schema or the schema
     ///   contradicts itself; `unsupported` when it has an index that cannot be kept; `busy`.
-    public init(_ place: PostgresPlace, schema: Schema = HabitSchema.current, options: Options = Options()) throws {
+    public init(_ place: PostgresPlace, schema: Schema, options: Options = Options()) throws {
         try schema.validate()
         let engine = try PostgresEngine(place, schema: schema, options: options.engine)
         core = try EngineStore(

@@ -50,7 +50,7 @@ public final class SQLiteHabitStore: MaintainableStore, ReplicableStore {
     /// - Throws: ``HabitStoreError/Code/notFound``, ``HabitStoreError/Code/notAStore`` for a file of another kind,
     ///   ``HabitStoreError/Code/newerVersion``, ``HabitStoreError/Code/schemaMismatch``,
     ///   ``HabitStoreError/Code/corrupt``; the file is untouched then.
-    public init(path: String, schema: Schema = HabitSchema.current, options: Options = Options()) throws {
+    public init(path: String, schema: Schema, options: Options = Options()) throws {
         core = try EngineStore(
             SQLiteEngine(path: path, schema: schema, options: options.engine),
             schema: schema,

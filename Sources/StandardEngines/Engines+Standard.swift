@@ -21,7 +21,7 @@ extension UserStores {
         root: String,
         store: String? = nil,
         flags: String?,
-        schema: Schema = HabitSchema.current,
+        schema: Schema,
         queries: [QueryFile.Query] = [],
         options: RolloutOptions = RolloutOptions()
     ) throws {
@@ -41,7 +41,7 @@ extension UserStores {
         root: String,
         store: String? = nil,
         flags: FlagOrigin,
-        schema: Schema = HabitSchema.current,
+        schema: Schema,
         queries: [QueryFile.Query] = [],
         options: RolloutOptions = RolloutOptions()
     ) throws {

@@ -11,18 +11,20 @@ extension StoreAddress {
     /// Opens the store.
     ///
     /// - Throws: a typed error for everything that can be wrong with the file.
-    public func open(_ access: StoreAccess, schema: Schema = HabitSchema.current) throws -> any UserStoreBackend {
+    public func open(_ access: StoreAccess, schema: Schema) throws -> any UserStoreBackend {
         try Engines.standard.open(self, access, schema: schema)
     }
 
-    /// Opens a store of whatever schema version, with the schema that it was written with.
+    /// Opens a store of any schema version, with the schema that it was written with.
     ///
+    /// - Parameter plan: has the schemas of versions whose stores do not contain theirs; nil if there are none.
     /// - Throws: a typed error for everything that can be wrong with the file.
     public func openAsWritten(
         _ access: StoreAccess,
-        schema: Schema = HabitSchema.current
+        schema: Schema,
+        plan: (any SchemaMigrationPlan.Type)?
     ) throws -> any UserStoreBackend {
-        try Engines.standard.openAsWritten(self, access, schema: schema)
+        try Engines.standard.openAsWritten(self, access, schema: schema, plan: plan)
     }
 
     /// What the store says of itself, whatever its schema. Nothing is written.
@@ -30,10 +32,13 @@ extension StoreAddress {
     /// - Throws: a typed error for everything that can be wrong with the file.
     public func outline() throws -> StoreOutline { try Engines.standard.outline(self) }
 
-    /// The schema that the store's records have, whichever it is.
+    /// The schema that the store's records have.
     ///
+    /// - Parameter plan: has the schemas of stores of the first format, which do not contain theirs.
     /// - Throws: what is wrong with the file.
-    public func storedSchema() throws -> StoredSchema { try Engines.standard.storedSchema(of: self) }
+    public func storedSchema(plan: (any SchemaMigrationPlan.Type)? = nil) throws -> StoredSchema {
+        try Engines.standard.storedSchema(of: self, plan: plan)
+    }
 
     /// What brings the store to the last version of a plan.
     ///

@@ -1,1 +1,3 @@
-let store = try InMemoryHabitStore()
+import HabitTracker
+
+let store = try InMemoryHabitStore(schema: HabitSchema.current)

@@ -1,4 +1,6 @@
-let store = try InMemoryHabitStore()
+import HabitTracker
+
+let store = try InMemoryHabitStore(schema: HabitSchema.current)
 let list = List()
 
 struct List {

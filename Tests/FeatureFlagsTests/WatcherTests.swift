@@ -155,13 +155,9 @@ import Testing
         try withTemporaryDirectory { directory in
             let folder = directory.appendingPathComponent("a")
             let file = folder.appendingPathComponent("flags.json")
-            let reports = Mutex(0)
-            func next(_ count: inout Int) -> Int {
-                count += 1
-                return count
-            }
+            let reports = Atomic(0)
             let watcher = FlagFileWatcher(files: [file.path], options: mode.options, logger: silentLogger) { paths in
-                guard reports.withLock(next) == 1 else { return [:] }
+                guard reports.add(1, ordering: .relaxed).newValue == 1 else { return [:] }
                 do {
                     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
                     try write(flagFile("short"), to: file)
@@ -174,7 +170,7 @@ import Testing
                 }
             }
             defer { watcher.stop() }
-            waitUntil("a second report") { reports.withLock { $0 } > 1 }
+            waitUntil("a second report") { reports.load(ordering: .relaxed) > 1 }
         }
     }
 

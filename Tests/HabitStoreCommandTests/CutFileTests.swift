@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -76,7 +77,7 @@ struct CutFileTests {
     /// A store of some thousand records.
     private static func store(_ sandbox: Sandbox) throws -> String {
         let path = sandbox.path("source.sqlite")
-        let store = try StoreAddress(.sqlite, path: path).open(.create)
+        let store = try StoreAddress(.sqlite, path: path).open(.create, schema: HabitSchema.current)
         defer { store.close() }
         for part in 0..<4 {
             try store.write { transaction in

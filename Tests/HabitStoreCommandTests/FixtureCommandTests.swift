@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import Testing
 
 /// `verify --fixtures` passes what is as written down, and nothing else.

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import Synchronization
 import Testing
 
@@ -12,7 +13,7 @@ struct FollowedOutputTests {
 
     /// Charts and streaks went by the day on which the command was begun, also after new writes, and nothing was drawn at midnight.
     @Test(.timeLimit(.minutes(5))) func anotherDayIsAnotherMoment() async throws {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         defer { store.close() }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -12,7 +13,7 @@ struct KillTests {
 
     /// Fills a store with a habit and entries, past the command, which would take too long.
     private func fill(_ address: StoreAddress) throws {
-        let store = try address.open(.readWrite)
+        let store = try address.open(.readWrite, schema: HabitSchema.current)
         defer { store.close() }
         let habit = Habit(name: "Run")
         try store.save(habit)

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreLMDB
@@ -37,8 +38,8 @@ struct KilledUpkeepTests {
 
     private func open(_ path: String) throws -> any EngineBackedStore {
         path.hasSuffix(".lmdb")
-            ? try LMDBHabitStore(path: path, options: .init(isReadOnly: true))
-            : try SQLiteHabitStore(path: path, options: .init(isReadOnly: true))
+            ? try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: true))
+            : try SQLiteHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: true))
     }
 
     /// - Returns: whether the store has its copies.
@@ -58,7 +59,7 @@ struct KilledUpkeepTests {
     func whoeverIsKilledWhileCopiesAreMadeLeavesTheStoreAsItWas(_ name: String) throws {
         let sandbox = try Sandbox()
         let habit = Habit(name: "Run")
-        let source = try SQLiteHabitStore(path: sandbox.path("source.sqlite"))
+        let source = try SQLiteHabitStore(path: sandbox.path("source.sqlite"), schema: HabitSchema.current)
         try source.save(habit)
         try source.insert(
             (0..<Self.entries).map { number in

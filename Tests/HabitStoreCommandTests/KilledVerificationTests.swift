@@ -3,6 +3,7 @@ import Foundation
 import HabitStoreLMDB
 import HabitStoreSQLite
 import HabitStoreTesting
+import HabitTracker
 import Testing
 
 /// A verification that is killed again and again, and taken up each time, comes to the verdict of one that was not.
@@ -23,12 +24,12 @@ struct KilledVerificationTests {
     }
 
     private func stores(_ sandbox: Sandbox) throws -> (SQLiteHabitStore, LMDBHabitStore) {
-        let store = try SQLiteHabitStore(path: sandbox.path("a.sqlite"))
+        let store = try SQLiteHabitStore(path: sandbox.path("a.sqlite"), schema: HabitSchema.current)
         let habits = (0..<20).map { Habit(name: "Habit \($0)") }
         try store.insert(habits)
         try store.insert((0..<4_000).map { Entry(value: Double($0), habitID: habits[$0 % 20].id) })
         try sandbox.run("copy", "a.sqlite", "lmdb:b.lmdb").expectSuccess()
-        return (store, try LMDBHabitStore(path: sandbox.path("b.lmdb")))
+        return (store, try LMDBHabitStore(path: sandbox.path("b.lmdb"), schema: HabitSchema.current))
     }
 
     /// Changes an entry in the LMDB store past the history.
@@ -83,7 +84,7 @@ struct KilledVerificationTests {
             try kill(sandbox, afterMilliseconds: time)
             time = time > 4_000 ? 40 : time * 5 / 4
         }
-        let later = try LMDBHabitStore(path: sandbox.path("b.lmdb"))
+        let later = try LMDBHabitStore(path: sandbox.path("b.lmdb"), schema: HabitSchema.current)
         try change(entry, later)
         later.close()
         let run = try sandbox.run("verify", "a.sqlite", "b.lmdb", "--checkpoint", "checkpoint", "--format", "json")

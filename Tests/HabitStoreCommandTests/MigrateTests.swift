@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreSQLite
+import HabitTracker
 import RawStoreFiles
 import Testing
 
@@ -79,7 +80,7 @@ struct MigrateTests {
         let same = try sandbox.run("verify", before, path)
         same.expectSuccess()
         #expect(same.output.contains("of schema version 1.0.0, through the migration plan"))
-        let store = try SQLiteHabitStore(path: path)
+        let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
         try store.write { try $0.delete(Tag.self, where: #Predicate { $0.name == "0" }) }
         store.close()
         #expect(try sandbox.run("verify", before, path).status == 1)

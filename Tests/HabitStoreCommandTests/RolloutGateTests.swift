@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -118,7 +119,7 @@ struct RolloutGateTests {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "shadow")
         let file = StoreAddress(.lmdb, path: sandbox.folder(of: "alice") + "/store.lmdb")
-        let mirror = try file.open(.readWrite)
+        let mirror = try file.open(.readWrite, schema: HabitSchema.current)
         let habit = try #require(mirror.schema.entities.firstIndex { $0.name == "Habit" })
         try mirror.replicate { replica in
             var found: [UUID] = []

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -22,7 +23,10 @@ extension Sandbox {
 
     /// Changes the first entry's note behind the back of the history, and removes the second.
     func change(_ engine: String, _ path: String, removes: Bool = true) throws {
-        let store = try StoreAddress(try #require(EngineName(rawValue: engine)), path: path).open(.readWrite)
+        let store = try StoreAddress(try #require(EngineName(rawValue: engine)), path: path).open(
+            .readWrite,
+            schema: HabitSchema.current
+        )
         defer { store.close() }
         let position = try store.schema.position(ofEntity: "Entry")
         let entity = store.schema.entities[position]

@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import Testing
 
 /// The commands that work on stores by their path.

@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import Testing
 
 /// `habitstore verify` with rules, with files that it writes, and with a time limit.

@@ -258,8 +258,10 @@ struct HookTests {
     @Test func aProgramThatIsStoppedLeavesNoProcessBehind() throws {
         let test = try TestFleet(1)
         let (path, child) = (test.user.folder.path("hook"), test.user.folder.path("child"))
-        try Data("#!/bin/sh\n(trap '' TERM; echo ready; exec sleep 600) >'\(child).out' & echo $! >'\(child)'; wait\n".utf8)
-            .write(to: URL(fileURLWithPath: path))
+        try Data(
+            "#!/bin/sh\n(trap '' TERM; echo ready; exec sleep 600) >'\(child).out' & echo $! >'\(child)'; wait\n".utf8
+        )
+        .write(to: URL(fileURLWithPath: path))
         chmod(path, 0o700)
         var hook = FleetPlan.Hook(name: "parent", program: path)
         hook.timeoutSeconds = 5

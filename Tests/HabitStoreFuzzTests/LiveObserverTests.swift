@@ -1,11 +1,12 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Observation
 import Testing
 
 @Suite("Live queries for views")
 struct LiveObserverTests {
-    private let store = try? InMemoryHabitStore()
+    private let store = try? InMemoryHabitStore(schema: HabitSchema.current)
 
     @MainActor @Test func anObserverShowsWhatIsThereInSections() async throws {
         let store = try #require(store)
@@ -82,7 +83,10 @@ struct LiveObserverTests {
         followed.follow(store, FetchDescriptor(sortBy: [SortDescriptor(\Habit.streak)]))
         let fourth = try #require(followed.observer)
         #expect(fourth !== third)
-        followed.follow(try InMemoryHabitStore(), FetchDescriptor(sortBy: [SortDescriptor(\Habit.streak)]))
+        followed.follow(
+            try InMemoryHabitStore(schema: HabitSchema.current),
+            FetchDescriptor(sortBy: [SortDescriptor(\Habit.streak)])
+        )
         #expect(followed.observer !== fourth)
         followed.follow(nil, FetchDescriptor())
         #expect(followed.observer == nil)
@@ -91,7 +95,7 @@ struct LiveObserverTests {
     @MainActor @Test func anObserverThatIsLetGoOfLetsTheStoreGo() async throws {
         weak var gone: InMemoryHabitStore?
         do {
-            let store = try InMemoryHabitStore()
+            let store = try InMemoryHabitStore(schema: HabitSchema.current)
             gone = store
             let observer = ResultsObserver(store, FetchDescriptor<Draft>())
             while observer.change == nil { try await Task.sleep(for: .milliseconds(1)) }

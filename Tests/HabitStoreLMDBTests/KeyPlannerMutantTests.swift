@@ -1,3 +1,5 @@
+import HabitTracker
+
 #if PLANNER_MUTANTS
 import Foundation
 @_spi(Engines) import HabitStore
@@ -12,7 +14,7 @@ struct KeyPlannerMutantTests {
     private func store(_ folder: LMDBWrapperTestFolder, _ mutant: KeyPlannerMutant?) throws -> LMDBHabitStore {
         var options = LMDBHabitStore.Options()
         options.mutant = mutant
-        return try LMDBHabitStore(path: folder.path(), options: options)
+        return try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current, options: options)
     }
 
     @Test func aDanglingReferenceIsNoRecord() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreLMDB
@@ -50,12 +51,12 @@ struct LMDBBackupTests {
     }
 
     @Test func aDraftThatAKilledProcessLeftIsNotInTheWay() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         defer { store.close() }
         try store.save(HabitTag(name: "a"))
         try Data("half".utf8).write(to: URL(fileURLWithPath: LMDBDraft.path(for: folder.path("copy"))))
         try store.backup(to: folder.path("copy"))
-        let copy = try LMDBHabitStore(path: folder.path("copy"))
+        let copy = try LMDBHabitStore(path: folder.path("copy"), schema: HabitSchema.current)
         #expect(try copy.all(HabitTag.self).map(\.name) == ["a"])
         copy.close()
     }

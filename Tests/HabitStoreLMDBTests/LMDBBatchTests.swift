@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreLMDB
+import HabitTracker
 import Testing
 
 /// Batches write each database in the order of its keys.
@@ -10,7 +11,7 @@ struct LMDBBatchTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lmdb-batch-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let store = try LMDBHabitStore(path: folder.appendingPathComponent("store").path)
+        let store = try LMDBHabitStore(path: folder.appendingPathComponent("store").path, schema: HabitSchema.current)
         defer { store.close() }
         try body(store)
     }

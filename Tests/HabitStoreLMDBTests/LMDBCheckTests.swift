@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import RawStoreFiles
 import Testing
 
@@ -14,7 +15,7 @@ struct LMDBCheckTests {
     init() throws {
         folder = try LMDBWrapperTestFolder()
         path = folder.path()
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.save(habit)
         try store.insert(
             (0..<30).map { Entry(date: Date(timeIntervalSinceReferenceDate: Double($0)), habitID: habit.id) }
@@ -42,7 +43,7 @@ struct LMDBCheckTests {
     }
 
     private func findings(isReadOnly: Bool = false) throws -> [StoreFinding] {
-        let store = try LMDBHabitStore(path: path, options: .init(isReadOnly: isReadOnly))
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: isReadOnly))
         defer { store.close() }
         return try store.check { _ in }
     }
@@ -123,7 +124,7 @@ struct LMDBCheckTests {
             try transaction.put(database, contents[0].key, value)
         }
         try expectKinds(["recordDamaged"])
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         for read in [{ _ = try store.all(Habit.self) }, { _ = try store.model(Habit.self, id: self.habit.id) }] {
             let error = #expect(throws: HabitStoreError.self) { try read() }
             #expect(error?.code == .corrupt && error?.location.id == habit.id && error?.location.entity == "Habit")
@@ -138,7 +139,7 @@ struct LMDBCheckTests {
             try transaction.put(database, key, value)
         }
         #expect(try findings().contains { $0.kind == "recordDamaged" })
-        let moved = try LMDBHabitStore(path: path)
+        let moved = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         let error = #expect(throws: HabitStoreError.self) { try moved.all(Habit.self) }
         #expect(error?.code == .corrupt)
         // The index still leads to where the record was.
@@ -152,13 +153,13 @@ struct LMDBCheckTests {
         }
         #expect(try findings().map(\.kind).allSatisfy { $0 == "historyDamaged" })
         #expect(try findings().isEmpty == false)
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         let error = #expect(throws: HabitStoreError.self) { try store.fetchHistory(after: .zero) }
         #expect(error?.code == .corrupt)
     }
 
     @Test func progressIsToldAndCanEndTheCheck() throws {
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         var told: [Int] = []
         _ = try store.check { told.append($0) }
         #expect(told.contains(31))
@@ -169,7 +170,7 @@ struct LMDBCheckTests {
     }
 
     @Test func aCheckBesideAWriterFindsNothing() async throws {
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         let habit = habit
         async let writing: Void = {
             for round in 0..<150 {

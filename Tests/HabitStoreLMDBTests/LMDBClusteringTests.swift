@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import OrderedKeys
 import Testing
 
@@ -22,7 +23,7 @@ struct LMDBClusteringTests {
             let date = Date(timeIntervalSinceReferenceDate: Double(number / 2))
             return Entry(date: date, note: "note \(number)", value: Double(number), habitID: habit.id)
         }
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.save(habit)
         try store.insert(entries)
         store.close()
@@ -77,7 +78,7 @@ struct LMDBClusteringTests {
 
     @Test func aRangeNeverTouchesTheRecords() throws {
         try tamper("Entry") { transaction, database, _ in try transaction.removeAll(database) }
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         for order in [SortOrder.forward, .reverse] {
             #expect(try store.fetch(range(order)) == expected(order))
             var few = range(order)
@@ -106,7 +107,7 @@ struct LMDBClusteringTests {
 
     @Test func identifiersAreSortedWithTheirCopies() throws {
         try tamper("Entry") { transaction, database, _ in try transaction.removeAll(database) }
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         var byIdentifier = range(.forward)
         byIdentifier.sortBy = []
         let wanted = entries[10..<30].sorted { $0.id.isBefore($1.id) }
@@ -116,7 +117,7 @@ struct LMDBClusteringTests {
     }
 
     @Test func recordsThatAreTooLongAreLookedUp() throws {
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         // The longest that is copied, one byte more, and long enough to lie outside of the leaves.
         let layout = Entry.entity.layout
         let length =
@@ -156,19 +157,19 @@ struct LMDBClusteringTests {
     @Test func anOlderStoreGetsItsCopiesWhenItIsOpenedForWriting() throws {
         try makeOlder()
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
-        let reading = try LMDBHabitStore(path: path, options: .init(isReadOnly: true))
+        let reading = try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: true))
         #expect(try accessPath(reading) == "index Entry(habitID, date)")
         #expect(try reading.fetch(range(.reverse)) == expected(.reverse))
         #expect(try reading.check { _ in }.isEmpty)
         reading.close()
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before, "the file was changed")
-        let writing = try LMDBHabitStore(path: path)
+        let writing = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         #expect(try accessPath(writing) == "clustering index Entry(habitID, date)")
         #expect(try writing.fetch(range(.forward)) == expected(.forward))
         #expect(try writing.check { _ in }.isEmpty)
         writing.close()
         let size = try Data(contentsOf: URL(fileURLWithPath: path))
-        try LMDBHabitStore(path: path).close()
+        try LMDBHabitStore(path: path, schema: HabitSchema.current).close()
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == size, "the copies were made twice")
     }
 
@@ -180,7 +181,7 @@ struct LMDBClusteringTests {
             value[value.count - 1] ^= 1
             try transaction.put(database, contents[0].key, value)
         }
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         #expect(try accessPath(store) == "index Entry(habitID, date)")
         let added = Entry(date: Date(timeIntervalSinceReferenceDate: 1_000), habitID: habit.id)
         try store.save(added)
@@ -201,7 +202,7 @@ struct LMDBClusteringTests {
             value[value.count - 1] ^= 1
             try transaction.put(database, damaged.key, value)
         }
-        let mended = try LMDBHabitStore(path: path)
+        let mended = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         #expect(try accessPath(mended) == "clustering index Entry(habitID, date)")
         #expect(try mended.check { _ in }.isEmpty)
     }
@@ -215,7 +216,11 @@ struct LMDBClusteringTests {
             try transaction.put(database, contents[7].key, values[change])
         }
         for isReadOnly in [true, false] {
-            let store = try LMDBHabitStore(path: path, options: .init(isReadOnly: isReadOnly))
+            let store = try LMDBHabitStore(
+                path: path,
+                schema: HabitSchema.current,
+                options: .init(isReadOnly: isReadOnly)
+            )
             defer { store.close() }
             let findings = try store.check { _ in }
             #expect(findings.map(\.kind) == [kind])
@@ -229,7 +234,7 @@ struct LMDBClusteringTests {
             value[value.count - 1] ^= 1
             try transaction.put(database, contents[14].key, value)
         }
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         for order in [SortOrder.forward, .reverse] {
             let error = #expect(throws: HabitStoreError.self) { try store.fetch(range(order)) }
             #expect(error?.code == .corrupt && error?.location.entity == "Entry" && error?.location.id != nil)

@@ -1,5 +1,6 @@
 import CLMDB
 import Foundation
+import HabitTracker
 import Testing
 
 @_spi(Engines) @testable import HabitStore
@@ -15,7 +16,7 @@ struct LMDBContradictionTests {
     init() throws {
         folder = try LMDBWrapperTestFolder()
         path = folder.path()
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.save(habit)
         try store.insert(
             (0..<30).map { Entry(date: Date(timeIntervalSinceReferenceDate: Double($0)), habitID: habit.id) }
@@ -68,7 +69,7 @@ struct LMDBContradictionTests {
     }
 
     private func findings() throws -> [StoreFinding] {
-        let store = try LMDBHabitStore(path: path, options: .init(isReadOnly: true))
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: true))
         defer { store.close() }
         return try store.check { _ in }
     }
@@ -79,7 +80,7 @@ struct LMDBContradictionTests {
         try drop("Entry.date")
         #expect(try findings().map(\.kind) == ["indexMissing"])
         #expect(try findings().map(\.severity) == [.anomaly])
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         defer { store.close() }
         let end = Date(timeIntervalSinceReferenceDate: 10)
         let early = FetchDescriptor<Entry>(
@@ -96,7 +97,7 @@ struct LMDBContradictionTests {
         try drop(name)
         for isReadOnly in [true, false] {
             let error = #expect(throws: HabitStoreError.self) {
-                _ = try LMDBHabitStore(path: path, options: .init(isReadOnly: isReadOnly))
+                _ = try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: isReadOnly))
             }
             #expect(error?.code == .corrupt && error?.isDamage == true)
             #expect(error?.message.contains("database \(name) is gone") == true)
@@ -108,7 +109,9 @@ struct LMDBContradictionTests {
     func aDatabaseInAnotherOrderIsDamage(_ name: String) throws {
         try drop(name)
         try change(name, flags: MDB_CREATE | MDB_REVERSEKEY) { _, _ in 0 }
-        let error = #expect(throws: HabitStoreError.self) { _ = try LMDBHabitStore(path: path) }
+        let error = #expect(throws: HabitStoreError.self) {
+            _ = try LMDBHabitStore(path: path, schema: HabitSchema.current)
+        }
         #expect(error?.code == .corrupt && error?.message.contains(name) == true)
     }
 
@@ -120,7 +123,7 @@ struct LMDBContradictionTests {
             guard let start = record.indices.first(where: { record[$0...].starts(with: name) }) else { return }
             record.replaceSubrange(start + 4..<start + 6, with: [0xCC, 0x81])
         }
-        let store = try LMDBHabitStore(path: path, options: .init(isReadOnly: true))
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: true))
         defer { store.close() }
         let scalars = try store.all(Habit.self).map { Array($0.name.unicodeScalars) }
         #expect(scalars == [Array("Caf\u{e9}".unicodeScalars)])
@@ -156,8 +159,8 @@ struct LMDBContradictionTests {
             guard let start = record.indices.first(where: { record[$0...].starts(with: name) }) else { return }
             record.replaceSubrange(start + 4..<start + 6, with: [0xCC, 0x81])
         }
-        let source = try LMDBHabitStore(path: path, options: .init(isReadOnly: true))
-        let copy = try LMDBHabitStore(path: folder.path("copy.lmdb"))
+        let source = try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: true))
+        let copy = try LMDBHabitStore(path: folder.path("copy.lmdb"), schema: HabitSchema.current)
         try source.replicaRead { from in
             try copy.replicate { to in
                 try from.enumerate(entity: 0, after: nil) { id, record in
@@ -231,7 +234,7 @@ struct LMDBContradictionTests {
     /// All that reads the file. What comes of it is known where a test plants one thing; here it has to come to an end.
     private func exercise() {
         do {
-            let store = try LMDBHabitStore(path: path, options: .init(isReadOnly: true))
+            let store = try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: true))
             defer { store.close() }
             for read in [
                 { _ = try store.information() }, { _ = try store.check { _ in } }, { _ = try store.checkDigests() },

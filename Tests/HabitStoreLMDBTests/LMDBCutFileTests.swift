@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreLMDB
@@ -11,7 +12,7 @@ struct LMDBCutFileTests {
     private func withCutFile(_ body: (LMDBHabitStore, _ cut: () throws -> Void) throws -> Void) throws {
         let folder = try LMDBWrapperTestFolder()
         let path = folder.path("store.lmdb")
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         defer { store.close() }
         try store.save(Habit(name: "Run"))
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
@@ -51,7 +52,7 @@ struct LMDBCutFileTests {
 
     @Test func aFileThatGrowsIsNone() throws {
         let folder = try LMDBWrapperTestFolder()
-        let store = try LMDBHabitStore(path: folder.path("store.lmdb"))
+        let store = try LMDBHabitStore(path: folder.path("store.lmdb"), schema: HabitSchema.current)
         defer { store.close() }
         let readers = DispatchGroup()
         let failures = FailureCount()

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import Testing
 
 @testable import HabitStoreLMDB
@@ -19,7 +20,7 @@ struct LMDBDamageTests {
         var findings = 0
         func attempt(_ body: () throws -> Void) { do { try body() } catch { errors.append(error) } }
         attempt {
-            let store = try LMDBHabitStore(path: path)
+            let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
             defer { store.close() }
             attempt { _ = try store.all(Habit.self) }
             attempt { _ = try store.all(Entry.self) }
@@ -39,7 +40,7 @@ struct LMDBDamageTests {
 
     private func sample() throws -> Data {
         let path = folder.path("sample")
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         let tags = (0..<8).map { HabitTag(name: "tag \($0)") }
         try store.insert(tags)
         let habits = (0..<40).map { number in

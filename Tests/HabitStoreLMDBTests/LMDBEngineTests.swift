@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreLMDB
@@ -18,25 +19,45 @@ struct LMDBEngineTests {
     }
 
     @Test func aReadOnlyStoreIsReadAndNeverChanged() throws {
-        #expect(code { _ = try LMDBHabitStore(path: folder.path(), options: .init(isReadOnly: true)) } == .notFound)
-        #expect(code { _ = try LMDBHabitStore(path: folder.path(), options: .init(createsFile: false)) } == .notFound)
-        let writing = try LMDBHabitStore(path: folder.path())
+        #expect(
+            code {
+                _ = try LMDBHabitStore(
+                    path: folder.path(),
+                    schema: HabitSchema.current,
+                    options: .init(isReadOnly: true)
+                )
+            } == .notFound
+        )
+        #expect(
+            code {
+                _ = try LMDBHabitStore(
+                    path: folder.path(),
+                    schema: HabitSchema.current,
+                    options: .init(createsFile: false)
+                )
+            } == .notFound
+        )
+        let writing = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let habit = Habit(name: "a")
         try writing.save(habit)
         writing.close()
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
-        let store = try LMDBHabitStore(path: folder.path(), options: .init(isReadOnly: true))
+        let store = try LMDBHabitStore(
+            path: folder.path(),
+            schema: HabitSchema.current,
+            options: .init(isReadOnly: true)
+        )
         #expect(try store.all(Habit.self) == [habit])
         #expect(code { try store.save(Habit(name: "b")) } == .permissionDenied)
         #expect(try store.check { _ in }.isEmpty)
         try store.backup(to: folder.path("copy"))
         store.close()
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == before)
-        #expect(try LMDBHabitStore(path: folder.path("copy")).all(Habit.self) == [habit])
+        #expect(try LMDBHabitStore(path: folder.path("copy"), schema: HabitSchema.current).all(Habit.self) == [habit])
     }
 
     @Test func closingTwiceIsAllowedAndEverythingAfterwardsSaysClosed() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         store.close()
         store.close()
         #expect(code { _ = try store.all(Habit.self) } == .closed)
@@ -46,7 +67,7 @@ struct LMDBEngineTests {
     }
 
     @Test func aReadInsideAWriteSeesTheStateBefore() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         try store.write { transaction in
             try transaction.insert(HabitTag(name: "new"))
             #expect(try store.all(HabitTag.self).isEmpty)
@@ -57,7 +78,7 @@ struct LMDBEngineTests {
     }
 
     @Test func aRecordUnderAnotherIdentifierIsRefusedBeforeItIsStored() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let layout = HabitTag.entity.layout
         let record = try EncodedRecord([.uuid(UUID()), .string("a")], layout: layout)
         let found = code {
@@ -70,7 +91,7 @@ struct LMDBEngineTests {
     }
 
     @Test func aPrunedHistoryIsGoneUpToTheTokenAndNoFurther() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         for round in 0..<30 { try store.insert((0..<100).map { HabitTag(name: "\(round)-\($0)") }) }
         try store.pruneHistory(through: HistoryToken(rawValue: 20))
         #expect(try store.fetchHistory(after: HistoryToken(rawValue: 20)).map(\.token.rawValue) == Array(21...30))
@@ -84,7 +105,7 @@ struct LMDBEngineTests {
     }
 
     @Test func aCountThatAnIndexGivesDecodesNothing() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         try store.insert((0..<10).map { Habit(name: "same", streak: $0) })
         let environment = try LMDBEnvironment.open(path: folder.path(), options: LMDBOptions(isReadOnly: false))
         let database = try #require(try environment.openDatabases(names: ["Habit"], create: false).first)
@@ -104,7 +125,7 @@ struct LMDBEngineTests {
     }
 
     @Test func aWalkDoesNotMeetWhatIsWrittenDuringIt() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         try store.insert((0..<40).map { Entry(date: Date(timeIntervalSinceReferenceDate: Double($0)), habitID: nil) })
         var seen = 0
         try store.write { transaction in

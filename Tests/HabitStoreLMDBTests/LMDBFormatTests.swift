@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreLMDB
@@ -51,6 +52,7 @@ struct LMDBFormatTests {
         let entry = Entry(date: Date(timeIntervalSinceReferenceDate: 5), habitID: habit.id)
         let store = try LMDBHabitStore(
             path: folder.path(),
+            schema: HabitSchema.current,
             options: .init(now: { Date(timeIntervalSinceReferenceDate: 9.5) })
         )
         try store.write(author: "me") { transaction in
@@ -139,7 +141,7 @@ struct LMDBFormatTests {
 
     private func code(_ path: String, isReadOnly: Bool = false) -> HabitStoreError? {
         do {
-            try LMDBHabitStore(path: path, options: .init(isReadOnly: isReadOnly)).close()
+            try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: isReadOnly)).close()
             return nil
         } catch { return error as? HabitStoreError }
     }
@@ -153,7 +155,7 @@ struct LMDBFormatTests {
     }
 
     @Test func aNewerFormatIsRefusedWithBothNumbers() throws {
-        try LMDBHabitStore(path: folder.path()).close()
+        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
         try put(["format": "HabitStore 2"], path: folder.path())
         for error in try expectRefusal(.newerVersion, folder.path()) {
             #expect(error.message.contains("version 2") && error.message.contains("up to 1"))
@@ -192,7 +194,7 @@ struct LMDBFormatTests {
             environment.close()
         }
         #expect(code(path, isReadOnly: true)?.code == .notAStore)
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.save(HabitTag(name: "a"))
         #expect(try store.fetchCount(FetchDescriptor<HabitTag>(filter: FilterExpression(text: "name == \"a\""))) == 1)
         #expect(try store.check { _ in }.isEmpty)
@@ -200,7 +202,7 @@ struct LMDBFormatTests {
 
     @Test func aSchemaThatCannotBeKeptIsRefusedAndAnotherShapeChangesNothing() throws {
         let path = folder.path()
-        try LMDBHabitStore(path: path).close()
+        try LMDBHabitStore(path: path, schema: HabitSchema.current).close()
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         #expect(throws: HabitStoreError.self) { try LMDBHabitStore(path: path, schema: LMDBNote.schema) }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before, "the file was changed")

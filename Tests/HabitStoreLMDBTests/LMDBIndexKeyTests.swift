@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import Testing
 
 @testable import HabitStoreLMDB

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreLMDB
@@ -28,8 +29,8 @@ struct LMDBJoinPlanTests {
     /// 40 habits in 20 categories, ten of them tagged, with 25 entries each; one has no habit, and one more dangles.
     init() throws {
         folder = try LMDBWrapperTestFolder()
-        store = try LMDBHabitStore(path: folder.path())
-        reference = try InMemoryHabitStore()
+        store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        reference = try InMemoryHabitStore(schema: HabitSchema.current)
         let tags = (0..<5).map { HabitTag(id: Self.id(1, $0), name: "t\($0)") }
         let habits = (0..<40).map { number in
             Habit(

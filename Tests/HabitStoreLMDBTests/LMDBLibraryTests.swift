@@ -1,6 +1,7 @@
 import CLMDB
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @_spi(Engines) @testable import HabitStoreLMDB
@@ -53,7 +54,8 @@ struct LMDBLibraryTests {
         bytes[28] = 3
         try bytes.write(to: URL(fileURLWithPath: folder.path()))
         for open in [
-            { _ = try LMDBHabitStore(path: folder.path()) }, { _ = try RescuedLMDBStore(rescuing: folder.path()) },
+            { _ = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current) },
+            { _ = try RescuedLMDBStore(rescuing: folder.path(), schema: HabitSchema.current) },
         ] as [() throws -> Void] {
             let error = failure(open)
             #expect(error?.code == .newerVersion)
@@ -73,33 +75,39 @@ struct LMDBLibraryTests {
     @Test(arguments: [MDB_INVALID, MDB_VERSION_MISMATCH, EINVAL]) func aSoundFileThatIsRefusedIsNotCalledDamaged(
         returnCode: Int32
     ) throws {
-        try LMDBHabitStore(path: folder.path()).close()
+        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
         for isMarked in [true, false] {
             if !isMarked { unlink(folder.path() + "-sound") }
-            let error = refusing(returnCode) { failure { _ = try LMDBHabitStore(path: folder.path()) } }
+            let error = refusing(returnCode) {
+                failure { _ = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current) }
+            }
             #expect(error?.code == .engineUnavailable)
             #expect(error?.message.contains("\(LMDBLibrary.found)") == true)
             #expect(error?.message.contains("\(returnCode)") == true)
             #expect(error?.underlying as? LMDBFailure == LMDBFailure(returnCode: returnCode))
         }
-        let made = refusing(returnCode) { failure { _ = try LMDBHabitStore(path: folder.path("new")) } }
+        let made = refusing(returnCode) {
+            failure { _ = try LMDBHabitStore(path: folder.path("new"), schema: HabitSchema.current) }
+        }
         #expect(made?.code == .engineUnavailable)
         #expect(!FileManager.default.fileExists(atPath: folder.path("new")))
         // The library is not to blame for what came of the file meanwhile.
-        try LMDBHabitStore(path: folder.path()).close()
+        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
     }
 
     @Test func aDamagedFileThatIsRefusedIsCalledDamaged() throws {
-        try LMDBHabitStore(path: folder.path()).close()
+        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
         bytes[4_096 + 16] ^= 0xFF
         try bytes.write(to: URL(fileURLWithPath: folder.path()))
-        let error = refusing(MDB_INVALID) { failure { _ = try LMDBHabitStore(path: folder.path()) } }
+        let error = refusing(MDB_INVALID) {
+            failure { _ = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current) }
+        }
         #expect(error?.code == .corrupt)
     }
 
     @Test func whatTheSystemRefusesAtTheMomentStaysWhatItIs() throws {
-        try LMDBHabitStore(path: folder.path()).close()
+        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
         let expected: [Int32: HabitStoreError.Code] = [
             EACCES: .permissionDenied, EPERM: .permissionDenied, EROFS: .permissionDenied, ENOMEM: .limitExceeded,
             EMFILE: .limitExceeded, ENFILE: .limitExceeded, ENOSPC: .full, EIO: .inputOutput, EAGAIN: .busy,
@@ -107,7 +115,9 @@ struct LMDBLibraryTests {
             EINTR: .busy,
         ]
         for (returnCode, code) in expected {
-            let error = refusing(returnCode) { failure { _ = try LMDBHabitStore(path: folder.path()) } }
+            let error = refusing(returnCode) {
+                failure { _ = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current) }
+            }
             #expect(error?.code == code, "\(returnCode)")
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import Testing
 
 @testable import HabitStoreLMDB
@@ -56,7 +57,7 @@ struct LMDBMovedFileTests {
     }
 
     @Test func aFileThatComesBackIsWrittenTo() throws {
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try FileManager.default.moveItem(atPath: path, toPath: path + "-away")
         #expect(code { try store.save(HabitTag(name: "lost")) } == .fileMoved)
         try FileManager.default.moveItem(atPath: path + "-away", toPath: path)

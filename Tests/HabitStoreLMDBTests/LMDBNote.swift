@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// The model, where Testing's own `Tag` is in sight as well.
 typealias HabitTag = Tag

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 @_spi(Engines) import OrderedKeys
 import Testing
 
@@ -186,7 +187,7 @@ struct LMDBPlanTests {
     }
 
     @Test func whatIsWantedByIdentifierIsSortedByItsKeysAlone() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let habit = Habit(name: "Run")
         let entries = (0..<40).map { Entry(date: Date(timeIntervalSinceReferenceDate: Double($0)), habitID: habit.id) }
         try store.save(habit)
@@ -214,7 +215,7 @@ struct LMDBPlanTests {
     }
 
     @Test(arguments: [SortOrder.forward, .reverse]) func whatAnIndexHoldsIsReadFromItsKeys(_ order: SortOrder) throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let habit = Habit(name: "Run")
         let entries = [-1e9, -2.5, 0, 1e-9, 794_651_848.25].map { seconds in
             Entry(date: Date(timeIntervalSinceReferenceDate: seconds), note: "a", value: seconds, habitID: habit.id)
@@ -238,7 +239,7 @@ struct LMDBPlanTests {
     }
 
     @Test func recordsThatGoWhileTheyAreHandedOutAreStillHandedOut() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let habit = Habit(name: "Run")
         try store.save(habit)
         try store.insert((0..<10).map { _ in Entry(habitID: habit.id) })
@@ -257,7 +258,7 @@ struct LMDBPlanTests {
     }
 
     @Test func relationshipsAreFoundByTheirIndexes() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         func path(_ entity: String, _ filter: String) throws -> String {
             let query = RecordQuery(entity: entity, filter: try FilterExpression(text: filter))
             return try store.read { try $0.explain(query) }.accessPath
@@ -268,7 +269,7 @@ struct LMDBPlanTests {
     }
 
     @Test func aPageOfOneHabitsEntriesTouchesLittleMore() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let habits = (0..<20).map { Habit(name: "\($0)") }
         try store.insert(habits)
         try store.insert(

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import Synchronization
 import Testing
 
@@ -51,7 +52,7 @@ struct LMDBRescueTests {
 
     @Test func severalLevelsAndLongValuesAreRead() throws {
         let path = folder.path()
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         let habits = (0..<600).map { number in
             Habit(name: String(repeating: "é", count: number % 50 == 0 ? 9_000 : number % 90), streak: number)
         }
@@ -98,9 +99,9 @@ struct LMDBRescueTests {
     }
 
     @Test func anEmptyStoreAndPrunedHistoryAreRead() throws {
-        try LMDBHabitStore(path: folder.path()).close()
+        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
         try expectTheSame(folder.path(), HabitSchema.current)
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         for number in 0..<5 { try store.save(HabitTag(name: "\(number)")) }
         try store.replicate { try $0.pruneHistory(through: HistoryToken(rawValue: 3)) }
         try expectTheSame(folder.path(), HabitSchema.current)
@@ -110,12 +111,12 @@ struct LMDBRescueTests {
     }
 
     @Test func queriesAreAnsweredAndWritesAreRefused() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let habit = Habit(name: "Run", streak: 9)
         try store.insert([habit, Habit(name: "Walk", streak: 1)])
         store.close()
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
-        let rescued = try RescuedLMDBStore(rescuing: folder.path())
+        let rescued = try RescuedLMDBStore(rescuing: folder.path(), schema: HabitSchema.current)
         #expect(try rescued.fetch(FetchDescriptor<Habit>(predicate: #Predicate { $0.streak >= 7 })) == [habit])
         for write in [
             { try rescued.save(Habit(name: "lost")) }, { try rescued.replicate { try $0.setRole(.sealed, epoch: 1) } },
@@ -125,7 +126,7 @@ struct LMDBRescueTests {
             #expect(error?.code == .engineUnavailable)
         }
         try rescued.backup(to: folder.path("copy"))
-        let copy = try LMDBHabitStore(path: folder.path("copy"))
+        let copy = try LMDBHabitStore(path: folder.path("copy"), schema: HabitSchema.current)
         #expect(try copy.fetchCount(FetchDescriptor<Habit>()) == 2)
         copy.close()
         rescued.close()
@@ -147,7 +148,7 @@ struct LMDBRescueTests {
         #expect(code(folder.path("text")) == .notAStore)
         try LMDBWrapperTestSample.make(path: folder.path("foreign"), seed: 5)
         #expect(code(folder.path("foreign")) == .notAStore)
-        try LMDBHabitStore(path: folder.path()).close()
+        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
         // The notes are of version 1, and the store is of version 3.
         #expect(code(folder.path(), LMDBNote.schema) == .newerVersion)
         #expect(code(Self.fixtures.appendingPathComponent("v1.lmdb").path) == .migrationRequired)
@@ -156,10 +157,10 @@ struct LMDBRescueTests {
     /// Whatever was damaged, the answer is an error value or what the store held.
     @Test(arguments: [81, 82, 83] as [UInt64]) func damageIsAnErrorValueAndNeverOtherRecords(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         try store.insert((0..<300).map { Habit(name: String(repeating: "x", count: $0 % 60 == 0 ? 9_000 : $0)) })
         store.close()
-        let expected = try LMDBStoreContents(RescuedLMDBStore(rescuing: folder.path()))
+        let expected = try LMDBStoreContents(RescuedLMDBStore(rescuing: folder.path(), schema: HabitSchema.current))
         let whole = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
         var refused = 0
         for round in 0..<60 {
@@ -175,7 +176,7 @@ struct LMDBRescueTests {
             let path = folder.path("damaged")
             try bytes.write(to: URL(fileURLWithPath: path))
             do {
-                let found = try LMDBStoreContents(RescuedLMDBStore(rescuing: path))
+                let found = try LMDBStoreContents(RescuedLMDBStore(rescuing: path, schema: HabitSchema.current))
                 // Values of the bookkeeping and the history have no checksums; records have.
                 #expect(found.records == expected.records, "seed \(seed), round \(round)")
             } catch {
@@ -188,7 +189,7 @@ struct LMDBRescueTests {
 
     /// Another process with a working library may be writing: what is read is one moment.
     @Test func aRescueBesideAWriterIsOneMoment() throws {
-        let store = try LMDBHabitStore(path: folder.path())
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let habits = (0..<200).map { Habit(name: "\($0)", streak: 0) }
         try store.insert(habits)
         let isStopped = Atomic(false)
@@ -211,7 +212,7 @@ struct LMDBRescueTests {
         var rescues = 0
         for _ in 0..<25 {
             do {
-                let rescued = try RescuedLMDBStore(rescuing: folder.path())
+                let rescued = try RescuedLMDBStore(rescuing: folder.path(), schema: HabitSchema.current)
                 #expect(Set(try rescued.all(Habit.self).map(\.streak)).count == 1)
                 #expect(try rescued.check { _ in }.isEmpty)
                 rescues += 1

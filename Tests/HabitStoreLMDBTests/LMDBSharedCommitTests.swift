@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Synchronization
 import Testing
 
@@ -15,7 +16,7 @@ struct LMDBSharedCommitTests {
     init() throws { folder = try LMDBWrapperTestFolder() }
 
     private func open(_ options: LMDBHabitStore.Options = .init()) throws -> LMDBHabitStore {
-        let store = try LMDBHabitStore(path: folder.path(), options: options)
+        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current, options: options)
         // A busy machine may take long to wake a thread.
         store.core.engine.commits.window = 60_000_000_000
         return store
@@ -107,7 +108,7 @@ struct LMDBSharedCommitTests {
                 try store.save(HabitTag(name: "\(number)"))
             }
         }
-        let again = try LMDBHabitStore(path: folder.path())
+        let again = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let names = try again.all(HabitTag.self).map(\.name)
         for (number, result) in results.enumerated() where number > 0 {
             if case .failure(let error) = result {

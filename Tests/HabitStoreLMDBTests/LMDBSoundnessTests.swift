@@ -1,6 +1,7 @@
 import CLMDB
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @_spi(Engines) @testable import HabitStoreLMDB
@@ -21,7 +22,7 @@ struct LMDBSoundnessTests {
 
     init() throws {
         folder = try LMDBWrapperTestFolder()
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.insert((0..<300).map { Habit(name: "habit \($0)") })
         store.close()
     }
@@ -59,14 +60,14 @@ struct LMDBSoundnessTests {
 
     private func openingError(_ isReadOnly: Bool = false) -> HabitStoreError.Code? {
         do {
-            try LMDBHabitStore(path: path, options: .init(isReadOnly: isReadOnly)).close()
+            try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: isReadOnly)).close()
             return nil
         } catch { return (error as? HabitStoreError)?.code }
     }
 
     @Test func commitsAndAbortsKeepTheMark() throws {
         #expect(try isMarked())
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.save(Habit(name: "another"))
         #expect(try store.delete(Habit.self, where: #Predicate { $0.name == "habit 7" }) == 1)
         struct Stop: Error {}
@@ -88,7 +89,7 @@ struct LMDBSoundnessTests {
         let marks = LMDBSoundFile.path(ofStore: path)
         let attributes = try FileManager.default.attributesOfItem(atPath: marks)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.core.engine.backup(to: folder.path("backup"))
         store.close()
         #expect(!FileManager.default.fileExists(atPath: folder.path("backup-sound")))
@@ -100,7 +101,7 @@ struct LMDBSoundnessTests {
     @Test(arguments: 0..<20)
     func aChangeRightBehindACommitIsFound(round: Int) throws {
         let place = try placeOfDamage()
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.write { try $0.save(HabitTag(name: "tag \(round)")) }
         store.close()
         // Within the same tick of the system's clock.
@@ -123,7 +124,7 @@ struct LMDBSoundnessTests {
     }
 
     @Test func aCommitOverAForeignChangeVouchesForNothing() throws {
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         defer { store.close() }
         var descriptor: mdb_filehandle_t = -1
         #expect(mdb_env_get_fd(store.core.engine.environment.core.environment, &descriptor) == 0)
@@ -209,7 +210,7 @@ struct LMDBSoundnessTests {
         let marks = LMDBSoundFile.path(ofStore: path)
         try FileManager.default.removeItem(atPath: marks)
         try FileManager.default.createDirectory(atPath: marks, withIntermediateDirectories: false)
-        let store = try LMDBHabitStore(path: path)
+        let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.save(Habit(name: "written all the same"))
         store.close()
         #expect(try !isMarked())

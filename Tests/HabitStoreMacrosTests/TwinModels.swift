@@ -1,5 +1,6 @@
 import Foundation
 import HabitStoreMacros
+import HabitTracker
 
 /// Beside Swift Testing's type of the name.
 typealias ShippedTag = Tag

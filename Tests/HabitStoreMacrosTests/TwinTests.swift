@@ -1,5 +1,6 @@
 import Foundation
 import HabitStoreMacros
+import HabitTracker
 import Testing
 
 @testable @_spi(Engines) import HabitStore

@@ -3,6 +3,7 @@ import HabitStore
 import HabitStoreFleet
 import HabitStoreMetrics
 import HabitStoreRollout
+import HabitTracker
 import Metrics
 import RolloutTesting
 import StandardEngines

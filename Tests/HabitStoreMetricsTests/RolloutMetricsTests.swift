@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreMetrics
 import HabitStoreRollout
+import HabitTracker
 import Metrics
 import RolloutTesting
 import StandardEngines
@@ -129,7 +130,14 @@ struct RolloutMetricsTests {
             // As the other ones: what looks at the flags in the background would write the gauge, too.
             var options = RolloutOptions()
             (options.followsFlags, options.advancesByItself) = (false, false)
-            return try UserStores(root: user.root, store: "notes", flags: nil, engines: user.engines, options: options)
+            return try UserStores(
+                root: user.root,
+                store: "notes",
+                flags: nil,
+                engines: user.engines,
+                schema: HabitSchema.current,
+                options: options
+            )
         }
         let opened = try [unnamed.store(for: "alice"), notes.store(for: "alice"), notes.store(for: "bob")]
         defer { for store in opened { store.close() } }

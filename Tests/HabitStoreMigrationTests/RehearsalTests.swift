@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreSQLite
+import HabitTracker
 import Testing
 
 @Suite("Rehearsing a migration that goes wrong")

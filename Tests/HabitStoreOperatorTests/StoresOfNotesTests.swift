@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreSQLite
+import HabitTracker
 import Testing
 
 /// Stores of an app's own schema, by the command that the app has declared in three lines.

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -132,7 +133,7 @@ struct UsersOfNotesTests {
     }
 
     @Test func usersOfTheSchemaThatShipsAreRefusedInOneLine() throws {
-        let stores = try UserStores(root: sandbox.path("habits"), flags: nil)
+        let stores = try UserStores(root: sandbox.path("habits"), flags: nil, schema: HabitSchema.current)
         let store = try stores.store(for: "alice")
         try store.save(Habit(name: "Run"))
         store.close()

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStorePostgres
@@ -22,7 +23,11 @@ struct PostgresConnectionTests {
         let server = "postgresql://habitstore@127.0.0.1:\(port)/postgres?connect_timeout=\(timeout)"
         let begun = ContinuousClock.now
         #expect {
-            try PostgresHabitStore(PostgresPlace(server: server, name: "x"), options: .init(waitSeconds: 1))
+            try PostgresHabitStore(
+                PostgresPlace(server: server, name: "x"),
+                schema: HabitSchema.current,
+                options: .init(waitSeconds: 1)
+            )
         } throws: {
             ($0 as? HabitStoreError)?.code == .inputOutput
         }
@@ -56,7 +61,7 @@ struct PostgresConnectionTests {
         let proxy = try PostgresProxy(to: TestServer.port)
         defer { proxy.close() }
         let place = PostgresPlace(server: try TestServer.uri(of: proxy), name: try TestServer.place().name)
-        let store = try PostgresHabitStore(place)
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current)
         let drafts = (0..<60).map { Draft(content: String(repeating: "\($0 % 10)", count: 400_000)) }
         let insert = try trips(proxy) { try store.insert(drafts) }
         // 24 MB are sent in two parts.

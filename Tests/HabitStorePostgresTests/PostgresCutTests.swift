@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStorePostgres
+import HabitTracker
 import PostgresTesting
 import Synchronization
 import Testing
@@ -31,8 +32,8 @@ struct PostgresCutTests {
         _ body: (any WriteTransaction, Int) throws -> Void
     ) throws {
         defer { proxy.close() }
-        let witness = try PostgresHabitStore(direct)
-        let store = try PostgresHabitStore(place)
+        let witness = try PostgresHabitStore(direct, schema: HabitSchema.current)
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current)
         try witness.write(author: "first") { try body($0, 0) }
         proxy.delaySeconds = delay / .seconds(1)
         var (expected, kept, undone) = (["first"], 0, 0)
@@ -87,8 +88,8 @@ struct PostgresCutTests {
     /// could look, it said that nothing was written, and who tried again did it twice. Now the row names the last 32 commits.
     @Test func aCommitIsFoundBehindThoseOfOthers() throws {
         defer { proxy.close() }
-        let other = try PostgresHabitStore(direct)
-        let store = try PostgresHabitStore(place)
+        let other = try PostgresHabitStore(direct, schema: HabitSchema.current)
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current)
         let failures = Mutex(0)
         proxy.plan(.cutBehind, at: .endOfBatch(with: "hs_commit")) {
             for number in 0..<31 {
@@ -110,7 +111,7 @@ struct PostgresCutTests {
     /// can be used: after a failover a read failed for each connection that was idle. Now the end behind the answer is looked for.
     @Test func aConnectionThatWasCutWhileIdleIsNotUsedAgain() throws {
         defer { proxy.close() }
-        let store = try PostgresHabitStore(place)
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current)
         for _ in 0..<3 {
             _ = try store.fetchHistory(after: .zero)
             Thread.sleep(forTimeInterval: 0.1)
@@ -123,8 +124,8 @@ struct PostgresCutTests {
     /// When more have written than the row names, nobody can tell.
     @Test func aCommitBehindTooManyIsUnknown() throws {
         defer { proxy.close() }
-        let other = try PostgresHabitStore(direct)
-        let store = try PostgresHabitStore(place, options: .init(waitSeconds: 0.3))
+        let other = try PostgresHabitStore(direct, schema: HabitSchema.current)
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current, options: .init(waitSeconds: 0.3))
         let failures = Mutex(0)
         proxy.plan(.cutBehind, at: .endOfBatch(with: "hs_commit")) {
             for number in 0..<32 {
@@ -151,14 +152,14 @@ struct PostgresCutTests {
         defer { proxy.close() }
         proxy.plan(.stall, at: .statement("hs_commit"))
         do {
-            _ = try PostgresHabitStore(place, options: .init(waitSeconds: 0.3))
+            _ = try PostgresHabitStore(place, schema: HabitSchema.current, options: .init(waitSeconds: 0.3))
             Issue.record("a store was opened whose commit was never answered")
         } catch let error as HabitStoreError {
             #expect(error.code == .outcomeUnknown, "\(error)")
         }
         #expect(proxy.endPlan())
         proxy.release()
-        let store = try PostgresHabitStore(direct)
+        let store = try PostgresHabitStore(direct, schema: HabitSchema.current)
         #expect(try store.fetchHistory(after: .zero).isEmpty)
     }
 }

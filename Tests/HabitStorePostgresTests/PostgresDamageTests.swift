@@ -1,8 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
-import struct HabitStore.Tag
+import struct HabitTracker.Tag
 
 @testable import HabitStorePostgres
 
@@ -17,23 +18,27 @@ struct PostgresDamageTests {
     /// What was left of a store whose own row had been deleted became a new user's.
     @Test func aStoreIsNotMadeOfWhatIsLeftOfAnother() throws {
         let place = try TestServer.place()
-        try PostgresHabitStore(place).save(Habit(name: "Run"))
+        try PostgresHabitStore(place, schema: HabitSchema.current).save(Habit(name: "Run"))
         for table in ["hs_store", "hs_meta"] {
             let text = "DELETE FROM \(table) WHERE store = $1"
             try run(place, [PostgresCall(PostgresStatement(name: "lost_\(table)", text: text), .uuid(place.store))])
-            #expect { try PostgresHabitStore(place) } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+            #expect { try PostgresHabitStore(place, schema: HabitSchema.current) } throws: {
+                ($0 as? HabitStoreError)?.code == .corrupt
+            }
         }
     }
 
     /// The rows of two stores that were exchanged were shown under each other's names.
     @Test func aStoreIsNotShownUnderAnothersName() throws {
         let place = try TestServer.place()
-        let store = try PostgresHabitStore(place)
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current)
         try store.save(Habit(name: "Run"))
         let rename = PostgresStatement(name: "rename", text: "UPDATE hs_store SET name = $2 WHERE store = $1")
         try run(place, [PostgresCall(rename, .uuid(place.store), .text("bob"))])
         #expect { try store.all(Habit.self) } throws: { ($0 as? HabitStoreError)?.code == .staleStore }
-        #expect { try PostgresHabitStore(place) } throws: { ($0 as? HabitStoreError)?.code == .staleStore }
+        #expect { try PostgresHabitStore(place, schema: HabitSchema.current) } throws: {
+            ($0 as? HabitStoreError)?.code == .staleStore
+        }
     }
 
     // MARK: What check finds
@@ -161,7 +166,7 @@ struct PostgresDamageTests {
 
     private func filled() throws -> (PostgresPlace, PostgresHabitStore) {
         let place = try TestServer.place()
-        let store = try PostgresHabitStore(place)
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current)
         for number in 0..<4 { try store.insert([Tag(name: "tag \(number)"), Tag(name: "also \(number)")]) }
         #expect(try store.check { _ in }.isEmpty)
         return (place, store)
@@ -193,7 +198,9 @@ struct PostgresDamageTests {
         for (key, value) in keys {
             try run(place, [PostgresCall(.removeMetadata, .uuid(place.store), .texts([key]))])
             #expect(try store.check { _ in }.map(\.kind) == ["bookkeepingDamaged"], "\(key)")
-            #expect { try PostgresHabitStore(place) } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+            #expect { try PostgresHabitStore(place, schema: HabitSchema.current) } throws: {
+                ($0 as? HabitStoreError)?.code == .corrupt
+            }
             try run(place, [PostgresCall(.putMetadata, .uuid(place.store), .texts([key]), .texts([value]))])
         }
         #expect(try store.check { _ in }.isEmpty)

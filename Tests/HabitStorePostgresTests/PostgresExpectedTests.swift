@@ -1,16 +1,17 @@
 import Foundation
 import HabitStore
 import HabitStorePostgres
+import HabitTracker
 import Testing
 
-import struct HabitStore.Tag
+import struct HabitTracker.Tag
 
 /// Which values are taken is asked for a batch at once, before its records are stored. What the transaction writes meanwhile counts, too.
 @Suite("PostgreSQL: unique values in a batch", .needsServer)
 struct PostgresExpectedTests {
     private let store: PostgresHabitStore
 
-    init() throws { store = try PostgresHabitStore(TestServer.place()) }
+    init() throws { store = try PostgresHabitStore(TestServer.place(), schema: HabitSchema.current) }
 
     /// The record that has a value which a write wants for another one.
     private func owner(_ body: (any WriteTransaction) throws -> Void) throws -> UUID? {

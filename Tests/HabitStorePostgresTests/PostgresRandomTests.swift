@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStorePostgres
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import OrderedKeys
 import Testing
 import Trials
@@ -59,12 +60,16 @@ struct PostgresRandomTests {
     @Test func aFailureIsReportedWhereverALaterConditionLeads() throws {
         let place = try TestServer.place()
         let filter = FetchDescriptor<Habit>(filter: try FilterExpression(text: "1 / streak == 1 AND name == \"b\""))
-        let sound = try PostgresHabitStore(place)
+        let sound = try PostgresHabitStore(place, schema: HabitSchema.current)
         try sound.insert([Habit(name: "a", streak: 0), Habit(name: "b", streak: 1)])
         #expect { try sound.fetch(filter) } throws: { ($0 as? HabitStoreError)?.code == .evaluationFailed }
         var options = PostgresHabitStore.Options()
         options.mutant = .narrowsBehindFailure
-        #expect(try PostgresHabitStore(place, options: options).fetch(filter).map(\.name) == ["b"])
+        #expect(
+            try PostgresHabitStore(place, schema: HabitSchema.current, options: options).fetch(filter).map(\.name) == [
+                "b"
+            ]
+        )
     }
     #endif
 }

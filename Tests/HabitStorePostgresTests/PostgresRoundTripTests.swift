@@ -2,10 +2,11 @@ import Foundation
 import HabitStore
 import HabitStorePostgres
 import HabitStoreRollout
+import HabitTracker
 import PostgresTesting
 import Testing
 
-import struct HabitStore.Tag
+import struct HabitTracker.Tag
 
 /// What a server is asked is counted at a proxy between: on a network that takes a millisecond each way nothing else decides how long
 /// an operation takes.
@@ -20,7 +21,7 @@ struct PostgresRoundTripTests {
     init() throws {
         proxy = try PostgresProxy(to: TestServer.port)
         place = PostgresPlace(server: try TestServer.uri(of: proxy), name: try TestServer.place().name)
-        store = try PostgresHabitStore(place)
+        store = try PostgresHabitStore(place, schema: HabitSchema.current)
         let habit = habit
         try store.write(author: nil) { transaction in
             try transaction.insert(habit)
@@ -80,11 +81,12 @@ struct PostgresRoundTripTests {
     /// Each record of a copy was asked for by itself.
     @Test func aCopyOfAThousandRecordsTakesADozen() throws {
         defer { proxy.close() }
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.insert([habit])
         try source.insert(Self.entries(1_000, of: habit))
         let target = try PostgresHabitStore(
-            PostgresPlace(server: try TestServer.uri(of: proxy), name: try TestServer.place().name)
+            PostgresPlace(server: try TestServer.uri(of: proxy), name: try TestServer.place().name),
+            schema: HabitSchema.current
         )
         let trips = try trips { _ = try Backfill(from: source, to: target).run() }
         #expect(try target.fetchCount(FetchDescriptor<Entry>()) == 1_000)
@@ -110,7 +112,7 @@ struct PostgresRoundTripTests {
 
     @Test func anExistingStoreIsOpenedInOne() throws {
         defer { proxy.close() }
-        let trips = try trips { _ = try PostgresHabitStore(place) }
+        let trips = try trips { _ = try PostgresHabitStore(place, schema: HabitSchema.current) }
         #expect(trips.count == 1)
     }
 

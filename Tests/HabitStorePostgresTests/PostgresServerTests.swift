@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStorePostgres
@@ -146,7 +147,7 @@ struct PostgresServerTests {
         defer { try? Self.run(server, "DROP SCHEMA \(name) CASCADE") }
         try PostgresServer(server).prepare()
         let place = PostgresPlace(server: server, name: "user")
-        let store = try PostgresHabitStore(place)
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current)
         try store.save(Habit(name: "Run"))
         try PostgresServer(server).prepare()
         #expect(try store.all(Habit.self).count == 1)

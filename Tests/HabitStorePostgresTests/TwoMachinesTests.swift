@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreSQLite
 import HabitStoreTesting
+import HabitTracker
 import RolloutTesting
 import Testing
 

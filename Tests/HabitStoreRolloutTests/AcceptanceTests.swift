@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import RolloutTesting
 import StandardEngines
 import Testing

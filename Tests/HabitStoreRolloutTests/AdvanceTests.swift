@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -94,7 +95,7 @@ struct AdvanceTests {
         defer { store.close() }
         let epoch = try #require(store.files.leases.load()).actual.epoch
         // As a process that is killed between its commit and its mirror leaves it.
-        let other = try user.address(.old).open(.readWrite)
+        let other = try user.address(.old).open(.readWrite, schema: HabitSchema.current)
         try other.write(author: nil, under: WriteTerms(epoch: epoch, willCommit: { _, _ in })) {
             try $0.save(Habit(name: "Swim"))
         }

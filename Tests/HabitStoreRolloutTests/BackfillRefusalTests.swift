@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreRollout
@@ -9,7 +10,7 @@ struct BackfillRefusalTests {
     private struct Stop: Error {}
 
     private func filled(entries: Int = 20) throws -> InMemoryHabitStore {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try SampleRecords.fill(store, entries: entries)
         return store
     }
@@ -19,7 +20,7 @@ struct BackfillRefusalTests {
     }
 
     @Test func aNewerDestinationIsNeverOverwritten() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         _ = try Backfill(from: source, to: copy, role: .authoritative).run()
         try copy.save(Habit(id: SampleRecords.id(50), name: "newer"))
         let before = try copy.information()
@@ -37,7 +38,7 @@ struct BackfillRefusalTests {
     }
 
     @Test func anUnfinishedCopyOfAnotherStoreIsLeftAlone() throws {
-        let (source, other, copy) = (try filled(), try filled(), try InMemoryHabitStore())
+        let (source, other, copy) = (try filled(), try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         #expect(throws: Stop.self) { _ = try Backfill(from: other, to: copy, chunk: 3).run { _ in throw Stop() } }
         let state = try copy.replicaRead { try $0.backfillState() }
         #expect(state != nil)
@@ -46,19 +47,19 @@ struct BackfillRefusalTests {
     }
 
     @Test func anUnfinishedCopyIsNoSource() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         #expect(throws: Stop.self) { _ = try Backfill(from: source, to: copy, chunk: 3).run { _ in throw Stop() } }
-        #expect(refusal(copy, try InMemoryHabitStore())?.code == .unsupported)
+        #expect(refusal(copy, try InMemoryHabitStore(schema: HabitSchema.current))?.code == .unsupported)
     }
 
     @Test func aStateThatCannotBeReadIsAnErrorValue() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         try copy.replicate { try $0.setBackfillState("{") }
         #expect(refusal(source, copy)?.code == .corrupt)
     }
 
     @Test func thePrunedPartOfTheHistoryIsMissingInTheCopyToo() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         try source.pruneHistory(through: HistoryToken(rawValue: 2))
         let outcome = try Backfill(from: source, to: copy).run()
         #expect(outcome.transactions == Int(try source.currentToken().rawValue) - 2)
@@ -70,7 +71,7 @@ struct BackfillRefusalTests {
     }
 
     @Test func aCopyBehindThePrunedHistoryIsMadeAgain() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         _ = try Backfill(from: source, to: copy).run()
         try source.save(SampleRecords.entry(300))
         try source.delete(SampleRecords.entry(100))
@@ -81,7 +82,7 @@ struct BackfillRefusalTests {
     }
 
     @Test func aHistoryThatIsPrunedMeanwhileEndsTheRunAndTheNextOneSucceeds() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         var isFirst = true
         let error = #expect(throws: HabitStoreError.self) {
             _ = try Backfill(from: source, to: copy, chunk: 5).run { _ in

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -10,7 +11,7 @@ struct BackfillTests {
     private struct Stop: Error {}
 
     private func filled(entries: Int = 20) throws -> InMemoryHabitStore {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try SampleRecords.fill(store, entries: entries)
         return store
     }
@@ -18,9 +19,12 @@ struct BackfillTests {
     @Test(arguments: EngineName.standard)
     func aCopyHasTheRecordsTheHistoryAndTheTokens(engine: EngineName) throws {
         let folder = try TemporaryFolder()
-        let source = try StoreAddress(engine, path: folder.path("a")).open(.create)
+        let source = try StoreAddress(engine, path: folder.path("a")).open(.create, schema: HabitSchema.current)
         try SampleRecords.fill(source)
-        let copy = try StoreAddress(engine.otherStandard, path: folder.path("b")).open(.create)
+        let copy = try StoreAddress(engine.otherStandard, path: folder.path("b")).open(
+            .create,
+            schema: HabitSchema.current
+        )
         let outcome = try Backfill(from: source, to: copy, chunk: 6).run()
         #expect(outcome == .init(kind: .copied, records: 23, transactions: 4, token: HistoryToken(rawValue: 4)))
         #expect(try SampleRecords.verdict(source, copy) == .match)
@@ -34,7 +38,7 @@ struct BackfillTests {
 
     @Test(arguments: [0, 3, 20])
     func runAgainItDoesNothing(entries: Int) throws {
-        let (source, copy) = (try filled(entries: entries), try InMemoryHabitStore())
+        let (source, copy) = (try filled(entries: entries), try InMemoryHabitStore(schema: HabitSchema.current))
         _ = try Backfill(from: source, to: copy).run()
         let again = try Backfill(from: source, to: copy).run()
         #expect(again.kind == .alreadyCurrent)
@@ -44,7 +48,9 @@ struct BackfillTests {
 
     /// An empty store was copied again and again, each time with a new round of bookkeeping.
     @Test func anEmptyStoreIsCopiedOnce() throws {
-        let (source, copy) = (try InMemoryHabitStore(), try InMemoryHabitStore())
+        let (source, copy) = (
+            try InMemoryHabitStore(schema: HabitSchema.current), try InMemoryHabitStore(schema: HabitSchema.current)
+        )
         #expect(try Backfill(from: source, to: copy).run().kind == .copied)
         #expect(try copy.information().role == .standby)
         #expect(try Backfill(from: source, to: copy).run().kind == .alreadyCurrent)
@@ -53,7 +59,7 @@ struct BackfillTests {
     /// A process was killed while it emptied a store for a new copy. The next run took the store for empty, and what the
     /// source had deleted since the old copy stayed there: a crash sweep found mirrors with more entries than their source.
     @Test func aRunThatWasKilledWhileItEmptiedTheDestinationBeginsAgain() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         _ = try Backfill(from: source, to: copy).run()
         for number in 100..<110 { try source.delete(SampleRecords.entry(number)) }
         try source.pruneHistory(through: try source.currentToken())
@@ -76,7 +82,7 @@ struct BackfillTests {
 
     @Test(arguments: [1, 2, 3, 7, 20, 23, 24, 5_000])
     func theSizeOfAChunkChangesNothing(chunk: Int) throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         var last: Backfill.Progress?
         let outcome = try Backfill(from: source, to: copy, chunk: chunk).run { last = $0 }
         #expect(outcome.records == 23)
@@ -86,7 +92,7 @@ struct BackfillTests {
     }
 
     @Test func aCopyThatIsBehindIsCaughtUpFromTheHistory() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         _ = try Backfill(from: source, to: copy).run()
         try source.write(author: "later") { transaction in
             try transaction.insert(SampleRecords.entry(300))
@@ -102,7 +108,7 @@ struct BackfillTests {
 
     @Test(arguments: 1...8)
     func aRunThatWasStoppedGoesOnWhereItEnded(stoppedAt: Int) throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         var steps = 0
         #expect(throws: Stop.self) {
             _ = try Backfill(from: source, to: copy, chunk: 4).run { _ in
@@ -124,7 +130,7 @@ struct BackfillTests {
     }
 
     @Test func whatIsWrittenMeanwhileIsInTheCopy() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         var step = 0
         _ = try Backfill(from: source, to: copy, chunk: 3).run { _ in
             step += 1
@@ -146,7 +152,7 @@ struct BackfillTests {
     }
 
     @Test func oddDataIsCarriedAsItIs() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         let layout = Entry.entity.layout
         let dangling = try EncodedRecord(
             [

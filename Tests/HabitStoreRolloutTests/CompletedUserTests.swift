@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 import Synchronization
 import Testing
@@ -53,7 +54,7 @@ struct CompletedUserTests {
     }
 
     private func set(_ side: StoreSide, _ role: StoreRole, epoch: Int) throws {
-        let store = try user.address(side).open(.readWrite)
+        let store = try user.address(side).open(.readWrite, schema: HabitSchema.current)
         defer { store.close() }
         try store.replicate { try $0.setRole(role, epoch: epoch) }
     }

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreRollout
@@ -11,7 +12,7 @@ struct CopyFenceTests {
     private struct Stop: Error {}
 
     private func filled() throws -> InMemoryHabitStore {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try SampleRecords.fill(store, entries: 20)
         try store.replicate { try $0.setRole(.authoritative, epoch: 3) }
         return store
@@ -34,7 +35,7 @@ struct CopyFenceTests {
     }
 
     @Test func aCopierThatSleptWakesToARefusalOnceTheStoreServes() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         overtaken(source, copy) {
             _ = try Backfill(from: source, to: copy, epoch: 3).run()
             try copy.replicate { try $0.setRole(.authoritative, epoch: 4) }
@@ -47,14 +48,14 @@ struct CopyFenceTests {
     }
 
     @Test func theLaterOfTwoCopiesGoesOnAlone() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         overtaken(source, copy) { _ = try Backfill(from: source, to: copy, epoch: 3).run() }
         #expect(try SampleRecords.verdict(source, copy) == .match)
         #expect(try copy.information().role == .standby)
     }
 
     @Test func aStoreThatServesIsNoDestination() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         _ = try Backfill(from: source, to: copy, epoch: 3).run()
         try source.save(SampleRecords.entry(900))
         for epoch in [3, 4] {
@@ -71,14 +72,14 @@ struct CopyFenceTests {
 
     @Test(arguments: [StoreRole.sealed, .standby, .authoritative])
     func aSourceThatIsLeftMeanwhileEndsTheCopy(role: StoreRole) throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         overtaken(source, copy) { try source.replicate { try $0.setRole(role, epoch: role == .authoritative ? 4 : 3) } }
         #expect(try copy.replicaRead { try $0.information() }.role == .backfilling)
     }
 
     /// Equal tokens were taken for equal stores: one that had gone another way was believed to be current.
     @Test func aStoreThatHasGoneAnotherWayIsCopiedAnew() throws {
-        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         _ = try Backfill(from: source, to: copy, epoch: 3).run()
         try source.save(SampleRecords.entry(902))
         try copy.replicate { try $0.setRole(.authoritative, epoch: 2) }

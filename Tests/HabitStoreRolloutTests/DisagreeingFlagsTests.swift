@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -31,7 +32,7 @@ struct DisagreeingFlagsTests {
         var options = RolloutOptions()
         options.followsFlags = false
         options.advancesByItself = false
-        return try UserStores(root: user.root, flags: flags, options: options)
+        return try UserStores(root: user.root, flags: flags, schema: HabitSchema.current, options: options)
     }
 
     @Test func aKilledUserStaysOnTheEngineThatTheKillLedTo() throws {

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -19,7 +20,7 @@ struct DoctorTests {
     private func change<R>(_ user: StagedUser, _ side: StoreSide, _ body: (any ReplicaTransaction) throws -> R) throws
         -> R
     {
-        let store = try user.address(side).open(.readWrite)
+        let store = try user.address(side).open(.readWrite, schema: HabitSchema.current)
         defer { store.close() }
         return try store.replicate(body)
     }
@@ -115,7 +116,7 @@ struct DoctorTests {
     @Test func aStoreThatPartedIsSetAside() throws {
         let user = try user(at: .dualwrite)
         try change(user, .new) { try $0.setRole(.authoritative, epoch: 0) }
-        let store = try user.address(.new).open(.readWrite)
+        let store = try user.address(.new).open(.readWrite, schema: HabitSchema.current)
         try store.save(Draft(content: "nobody was told of it"))
         store.close()
         let stores = try user.stores()

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import ShadowVerifier
 import StandardEngines
 import Testing
@@ -29,7 +30,10 @@ struct IgnoredDifferenceTests {
         for name in ["Run", "Read"] { try store.save(Habit(name: name)) }
         try user.bring(store, to: stage)
         store.close()
-        let mirror = try user.address(stage.authority == .old ? .new : .old).open(.readWrite)
+        let mirror = try user.address(stage.authority == .old ? .new : .old).open(
+            .readWrite,
+            schema: HabitSchema.current
+        )
         defer { mirror.close() }
         let position = try mirror.schema.position(ofEntity: "Habit")
         let layout = mirror.schema.entities[position].layout

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -44,7 +45,7 @@ struct InterruptedSwitchTests {
     @Test(arguments: EngineName.standard)
     func killedRightAfterTheOtherFileWasMade(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        try fixture.address(engine.otherStandard).open(.create).close()
+        try fixture.address(engine.otherStandard).open(.create, schema: HabitSchema.current).close()
         #expect(try fixture.stores().currentAddress(of: "alice").engine == engine)
         try expectIntact(fixture, on: engine)
     }
@@ -53,7 +54,7 @@ struct InterruptedSwitchTests {
     @Test(arguments: EngineName.standard)
     func anEmptyStoreIsNeverServedBesideADamagedOne(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        try fixture.address(engine.otherStandard).open(.create).close()
+        try fixture.address(engine.otherStandard).open(.create, schema: HabitSchema.current).close()
         let path = try fixture.address(engine).path
         try Data("this was a store once".utf8).write(to: URL(fileURLWithPath: path))
         #expect(throws: HabitStoreError.self) { try fixture.with { _ in } }
@@ -66,7 +67,7 @@ struct InterruptedSwitchTests {
         let fixture = try fixture(on: engine)
         try fixture.setRole(engine, .authoritative, epoch: 0)
         try FileManager.default.removeItem(atPath: try fixture.directory().path + "/control")
-        try fixture.address(engine.otherStandard).open(.create).close()
+        try fixture.address(engine.otherStandard).open(.create, schema: HabitSchema.current).close()
         try expectIntact(fixture, on: engine)
     }
 
@@ -74,7 +75,7 @@ struct InterruptedSwitchTests {
     func killedInTheMiddleOfTheCopy(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.file(engine) { source in
-            let target = try fixture.address(engine.otherStandard).open(.create)
+            let target = try fixture.address(engine.otherStandard).open(.create, schema: HabitSchema.current)
             defer { target.close() }
             #expect(throws: Stop.self) {
                 _ = try Backfill(from: source, to: target, chunk: 5).run { if $0.done > 6 { throw Stop() } }
@@ -88,7 +89,7 @@ struct InterruptedSwitchTests {
     func killedWhileTheCurrentStoreWasSealed(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.file(engine) { source in
-            let target = try fixture.address(engine.otherStandard).open(.create)
+            let target = try fixture.address(engine.otherStandard).open(.create, schema: HabitSchema.current)
             defer { target.close() }
             _ = try Backfill(from: source, to: target).run()
         }
@@ -101,7 +102,7 @@ struct InterruptedSwitchTests {
     func killedAfterTheRoleWasHandedOver(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.file(engine) { source in
-            let target = try fixture.address(engine.otherStandard).open(.create)
+            let target = try fixture.address(engine.otherStandard).open(.create, schema: HabitSchema.current)
             defer { target.close() }
             _ = try Backfill(from: source, to: target).run()
         }
@@ -215,7 +216,7 @@ struct InterruptedSwitchTests {
     @Test(arguments: EngineName.standard)
     func dataOfAnotherOriginBesideItIsNotOverwritten(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        let foreign = try fixture.address(engine.otherStandard).open(.create)
+        let foreign = try fixture.address(engine.otherStandard).open(.create, schema: HabitSchema.current)
         try foreign.save(Habit(name: "foreign"))
         foreign.close()
         try fixture.want(engine.otherStandard)

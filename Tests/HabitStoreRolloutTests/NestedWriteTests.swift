@@ -1,4 +1,5 @@
 import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -18,7 +19,7 @@ struct NestedWriteTests {
 
     @Test(arguments: EngineName.standard, Stage.allCases)
     func aWriteInsideOfAWriteIsRefusedAlikeWhereverAUserIs(old: EngineName, stage: Stage) throws {
-        let expected = try refusal(of: InMemoryHabitStore())
+        let expected = try refusal(of: InMemoryHabitStore(schema: HabitSchema.current))
         let user = try StagedUser(old: old)
         let store = try user.stores().store(for: "alice")
         defer { store.close() }

@@ -1,6 +1,7 @@
 import FeatureFlags
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 

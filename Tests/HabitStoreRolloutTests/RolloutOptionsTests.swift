@@ -1,4 +1,5 @@
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreRollout

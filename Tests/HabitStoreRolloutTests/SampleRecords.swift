@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import ShadowVerifier
 
 /// Records that a test store is filled with.

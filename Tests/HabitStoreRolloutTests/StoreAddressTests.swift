@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreLMDB
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -12,7 +13,7 @@ struct StoreAddressTests {
     func theKindOfAFileIsRecognised(engine: EngineName) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("some file")
-        try StoreAddress(engine, path: path).open(.create).close()
+        try StoreAddress(engine, path: path).open(.create, schema: HabitSchema.current).close()
         #expect(try StoreAddress(parsing: path) == StoreAddress(engine, path: path))
         #expect(try StoreAddress(parsing: "\(engine.rawValue):\(path)") == StoreAddress(engine, path: path))
     }
@@ -34,7 +35,7 @@ struct StoreAddressTests {
     func aMissingStoreIsNotMade(engine: EngineName, access: StoreAccess) throws {
         let folder = try TemporaryFolder()
         let error = #expect(throws: HabitStoreError.self) {
-            _ = try StoreAddress(engine, path: folder.path("missing")).open(access)
+            _ = try StoreAddress(engine, path: folder.path("missing")).open(access, schema: HabitSchema.current)
         }
         #expect(error?.code == .notFound)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
@@ -46,21 +47,23 @@ struct StoreAddressTests {
     @Test func aStoreThatTheLibraryRefusesIsReadAndNotWritten() throws {
         let folder = try TemporaryFolder()
         let address = StoreAddress(.lmdb, path: folder.path("store"))
-        let store = try address.open(.create)
+        let store = try address.open(.create, schema: HabitSchema.current)
         let habit = Habit(name: "Run")
         try store.save(habit)
         store.close()
         LMDBLibrary.failOpenings(under: folder.path, with: -30793)
         defer { LMDBLibrary.failOpenings(under: folder.path, with: nil) }
         #expect(try StoreAddress(parsing: address.path) == address)
-        let rescued = try address.open(.readOnly)
+        let rescued = try address.open(.readOnly, schema: HabitSchema.current)
         #expect(rescued is RescuedLMDBStore)
         #expect(try rescued.all(Habit.self) == [habit])
         #expect(try rescued.check { _ in }.isEmpty)
         rescued.close()
         #expect(try address.outline().version == HabitSchema.current.version)
         for access in [StoreAccess.readWrite, .create] {
-            let error = #expect(throws: HabitStoreError.self) { _ = try address.open(access) }
+            let error = #expect(throws: HabitStoreError.self) {
+                _ = try address.open(access, schema: HabitSchema.current)
+            }
             #expect(error?.code == .engineUnavailable)
         }
     }
@@ -74,7 +77,9 @@ struct StoreAddressTests {
         try bytes.write(to: URL(fileURLWithPath: folder.path("store")))
         let address = try StoreAddress(parsing: folder.path("store"))
         #expect(address.engine == .lmdb)
-        let error = #expect(throws: HabitStoreError.self) { _ = try address.open(.readOnly) }
+        let error = #expect(throws: HabitStoreError.self) {
+            _ = try address.open(.readOnly, schema: HabitSchema.current)
+        }
         #expect(error?.code == .newerVersion)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -21,9 +22,12 @@ struct SwitchTests {
 
     @Test func withoutAFlagFileANewUserBeginsOnSQLiteAndNobodyMoves() throws {
         let fixture = try UserStoresFixture(.lmdb)
-        let unflagged = try UserStores(root: fixture.root, flags: nil)
+        let unflagged = try UserStores(root: fixture.root, flags: nil, schema: HabitSchema.current)
         try unflagged.store(for: "bob").close()
-        #expect(try fixture.address(.sqlite, "bob").open(.readOnly).information().role == .authoritative)
+        #expect(
+            try fixture.address(.sqlite, "bob").open(.readOnly, schema: HabitSchema.current).information().role
+                == .authoritative
+        )
         try fixture.with { try SampleRecords.fill($0) }
         let opened = try unflagged.store(for: "alice")
         defer { opened.close() }

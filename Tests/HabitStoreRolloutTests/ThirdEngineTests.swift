@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -110,7 +111,7 @@ struct ThirdEngineTests {
         try store.save(Habit(name: "Run"))
         try user.bring(store, to: .complete)
         store.close()
-        let few = try UserStores(root: user.root, flags: nil, engines: .standard)
+        let few = try UserStores(root: user.root, flags: nil, engines: .standard, schema: HabitSchema.current)
         let status = try few.status(of: "alice")
         #expect(status.engine == .lmdb)
         let again = try few.store(for: "alice")

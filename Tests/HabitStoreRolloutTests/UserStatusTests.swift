@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -32,7 +33,7 @@ struct UserStatusTests {
 
     @Test func aMirrorThatLagsOrWasNeverFilledShows() throws {
         let user = try user(at: .dualwrite)
-        let old = try user.address(.old).open(.readWrite)
+        let old = try user.address(.old).open(.readWrite, schema: HabitSchema.current)
         let terms = WriteTerms(epoch: try old.replicaRead { try $0.information().epoch }, willCommit: { _, _ in })
         for name in ["Read", "Swim"] {
             try old.write(author: nil, under: terms) { try $0.save(Habit(name: name)) }

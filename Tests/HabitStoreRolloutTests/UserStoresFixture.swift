@@ -1,6 +1,7 @@
 import FeatureFlags
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 
 @testable import HabitStoreRollout
@@ -24,7 +25,7 @@ struct UserStoresFixture {
         options.followsFlags = false
         options.advancesByItself = false
         change(&options)
-        return try UserStores(root: root, flags: flags, options: options)
+        return try UserStores(root: root, flags: flags, schema: HabitSchema.current, options: options)
     }
 
     /// Sets the engine that the flag file names for everybody.
@@ -56,7 +57,7 @@ struct UserStoresFixture {
 
     /// Opens one of the user's files as it is, hands it to `body`, and closes it.
     func file<R>(_ engine: EngineName, _ body: (any UserStoreBackend) throws -> R) throws -> R {
-        let store = try address(engine).open(.readWrite)
+        let store = try address(engine).open(.readWrite, schema: HabitSchema.current)
         defer { store.close() }
         return try body(store)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import StandardEngines
 import Testing
 

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @_spi(Engines) @testable import HabitStoreSQLite
@@ -252,7 +253,10 @@ struct SQLiteDefinitionTests {
             (try? SQLiteHabitStore(path: folder.file(), schema: schema, access: .readOnly).close()) != nil
         }
         #expect(fitting.count == 1)
-        let store = try SQLiteHabitStore(path: folder.file(), migrationPlan: HabitMigrationPlan.self)
+        let store = try SQLiteHabitStore(
+            path: folder.file(),
+            migrationPlan: HabitMigrationPlan.self
+        )
         #expect(try store.check { _ in }.allSatisfy { $0.severity == .anomaly })
         store.close()
     }

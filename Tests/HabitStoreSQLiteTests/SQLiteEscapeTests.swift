@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreSQLite
 import HabitStoreTesting
+import HabitTracker
 import Testing
 
 /// A task that a transaction's closure had started went on to read a relationship when the closure had ended: from a
@@ -14,7 +15,7 @@ struct SQLiteEscapeTests {
         let path = folder.path + "/store.sqlite"
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [escape, path = path as String] in
-            try await escape.make(in: try SQLiteHabitStore(path: path))
+            try await escape.make(in: try SQLiteHabitStore(path: path, schema: HabitSchema.current))
         }
         withExtendedLifetime(folder) {}
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreSQLite
@@ -130,10 +131,18 @@ struct SQLiteFormatTests {
         try Data("habits: run, read".utf8).write(to: URL(fileURLWithPath: file.path))
         try expectSQLiteWrapperError(.notAStore) { _ = try file.open() }
         try expectSQLiteWrapperError(.notFound) {
-            _ = try SQLiteHabitStore(path: file.folder.file("none"), options: .init(createsFile: false))
+            _ = try SQLiteHabitStore(
+                path: file.folder.file("none"),
+                schema: HabitSchema.current,
+                options: .init(createsFile: false)
+            )
         }
         try expectSQLiteWrapperError(.notFound) {
-            _ = try SQLiteHabitStore(path: file.folder.file("none"), options: .init(isReadOnly: true))
+            _ = try SQLiteHabitStore(
+                path: file.folder.file("none"),
+                schema: HabitSchema.current,
+                options: .init(isReadOnly: true)
+            )
         }
     }
 
@@ -173,7 +182,7 @@ struct SQLiteFormatTests {
         try store.backup(to: file.folder.file("copy"))
         try store.save(Tag(id: testID(2), name: "u"))
         store.close()
-        let copy = try SQLiteHabitStore(path: file.folder.file("copy"))
+        let copy = try SQLiteHabitStore(path: file.folder.file("copy"), schema: HabitSchema.current)
         #expect(try copy.all(Tag.self).map(\.id) == [testID(1)])
         #expect(try copy.check { _ in } == [])
         copy.close()

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import Testing
 
 @testable import HabitStoreSQLite
@@ -54,7 +55,7 @@ struct SQLiteMovedFileTests {
 
     /// A file with two names was refused to readers, too.
     @Test(arguments: [true, false]) func aFileWithTwoNamesIsReadAndNotWrittenTo(hasLog: Bool) throws {
-        let store = try SQLiteHabitStore(path: path)
+        let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
         try store.save(HabitTag(name: "one"))
         if !hasLog { store.close() }
         try #require(link(path, folder.file("other")) == 0)
@@ -65,7 +66,7 @@ struct SQLiteMovedFileTests {
             try log.write(to: URL(fileURLWithPath: path + "-wal"))
         }
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        let again = try SQLiteHabitStore(path: path)
+        let again = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
         #expect(try again.all(HabitTag.self).map(\.name) == ["one"])
         let error = #expect(throws: HabitStoreError.self) { try again.save(HabitTag(name: "two")) }
         #expect(error?.code == .unsupported)

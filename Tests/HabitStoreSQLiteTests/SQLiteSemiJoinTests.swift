@@ -1,5 +1,6 @@
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import Testing
 
 @testable import HabitStoreSQLite

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import HabitStore
+import HabitTracker
 
 @testable import HabitStoreSQLite
 
@@ -18,7 +19,7 @@ struct SQLiteTestStore {
     }
 
     func open(_ options: SQLiteHabitStore.Options = .init()) throws -> SQLiteHabitStore {
-        try SQLiteHabitStore(path: path, options: options)
+        try SQLiteHabitStore(path: path, schema: HabitSchema.current, options: options)
     }
 
     /// Closes a store of this file; the folder is there until then.

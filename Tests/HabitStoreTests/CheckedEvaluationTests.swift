@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import Testing
 
 @testable import HabitStore
@@ -9,7 +10,7 @@ import Testing
 struct CheckedEvaluationTests {
     @Test func whatFoundationWouldTrapOnIsAnErrorWithTheRecord() throws {
         let (most, zero) = (Int.max, 0)
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         let habit = Habit(name: "x", streak: most)
         try store.insert([habit, Habit(name: "", streak: 1)])
         let failing: [Predicate<Habit>] = [

@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import Testing
 
 @testable import HabitStore
@@ -11,7 +12,7 @@ struct FilterCompositionTests {
     private let lettered = Filter<Habit>(#Predicate { $0.name.min() != nil })
 
     private func store() throws -> InMemoryHabitStore {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try store.insert([
             Habit(name: "a", streak: 7), Habit(name: "b", streak: 8, isArchived: true), Habit(name: "", streak: 9),
             Habit(name: "c", streak: 1, category: "x"),

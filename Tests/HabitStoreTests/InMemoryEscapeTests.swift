@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import Testing
 
 /// A task that a transaction's closure had started went on to read a relationship when the closure had ended: from a
@@ -11,7 +12,7 @@ struct InMemoryEscapeTests {
     @Test(arguments: RelationshipEscape.allCases)
     func aRelationshipOutsideOfItsTransactionIsATrap(_ escape: RelationshipEscape) async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) { [escape] in
-            try await escape.make(in: try InMemoryHabitStore())
+            try await escape.make(in: try InMemoryHabitStore(schema: HabitSchema.current))
         }
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)
         #expect(said.contains(RelationshipEscape.sentence), "\(said)")
@@ -21,7 +22,7 @@ struct InMemoryEscapeTests {
 
     @Test func statisticsReadOnAnotherThreadMeanwhileAreATrapThatSaysSo() async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            try InMemoryHabitStore().read { transaction in
+            try InMemoryHabitStore(schema: HabitSchema.current).read { transaction in
                 nonisolated(unsafe) let carried = transaction
                 let isDone = DispatchSemaphore(value: 0)
                 Thread.detachNewThread {

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 /// An app had a precondition in its model's only initializer, which `init(row:)` called. The process died at the first opening with

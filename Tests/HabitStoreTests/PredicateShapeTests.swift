@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import Testing
 
 @_spi(Engines) @testable import HabitStore

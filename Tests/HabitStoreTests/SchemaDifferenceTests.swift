@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @Suite("The schema that a store has written down")

@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import Testing
 
 /// What an app sees is chosen: a type that it has no use for is `@_spi(Engines)`, or `package`.

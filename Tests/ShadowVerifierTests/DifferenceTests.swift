@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import ShadowVerifier
@@ -37,8 +38,8 @@ struct DifferenceTests {
 
     @Test func twoEmptyStoresOfDifferentOriginMatch() throws {
         let report = try ShadowVerifier(
-            .init(name: "A", store: try InMemoryHabitStore()),
-            .init(name: "B", store: try InMemoryHabitStore())
+            .init(name: "A", store: try InMemoryHabitStore(schema: HabitSchema.current)),
+            .init(name: "B", store: try InMemoryHabitStore(schema: HabitSchema.current))
         ).run()
         #expect(report.verdict == .match)
         #expect(report.notCompared.contains { $0.hasPrefix("history") })

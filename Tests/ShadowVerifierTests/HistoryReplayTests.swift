@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import Testing
 
 @_spi(Engines) @testable import HabitStore
@@ -35,7 +36,7 @@ struct HistoryReplayTests {
         let position = try pair.a.schema.position(ofEntity: "Entry")
         let record = try #require(try pair.a.replicaRead { try $0.record(entity: position, id: entry) })
         try pair.a.delete(Entry.self, where: #Predicate { $0.id == entry })
-        let copy = try InMemoryHabitStore()
+        let copy = try InMemoryHabitStore(schema: HabitSchema.current)
         try StorePair.copy(pair.a, to: copy)
         for store in [pair.a, copy] { try store.replicate { try $0.put(entity: position, id: entry, record) } }
         let report = try ShadowVerifier(.init(name: "A", store: pair.a), .init(name: "B", store: copy)).run()
@@ -49,7 +50,7 @@ struct HistoryReplayTests {
         let kept = Entry(note: "kept", habitID: StorePair.run.id)
         try pair.a.pruneHistory(through: try pair.a.currentToken())
         try pair.a.insert([later, kept])
-        let copy = try InMemoryHabitStore()
+        let copy = try InMemoryHabitStore(schema: HabitSchema.current)
         try StorePair.copy(pair.a, to: copy)
         let verifier = ShadowVerifier(.init(name: "A", store: pair.a), .init(name: "B", store: copy))
         let before = try verifier.run()
@@ -79,7 +80,7 @@ struct HistoryReplayTests {
 
     /// A version without drafts, and a later one with drafts again: the history still tells of the first ones.
     @Test func whatAMigrationRemovedIsNotMissing() throws {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try store.insert([Draft(content: "first"), Draft(content: "second")])
         try store.insert([Tag(name: "first")])
         let tag = Tag(name: "second")
@@ -89,7 +90,7 @@ struct HistoryReplayTests {
             try store.replicate { try $0.remove(entity: position, id: draft.id) }
         }
         func verify() throws -> VerificationReport {
-            let copy = try InMemoryHabitStore()
+            let copy = try InMemoryHabitStore(schema: HabitSchema.current)
             try StorePair.copy(store, to: copy)
             return try ShadowVerifier(.init(name: "A", store: store), .init(name: "B", store: copy)).run()
         }

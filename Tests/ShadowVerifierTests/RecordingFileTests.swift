@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import ShadowVerifier
@@ -25,7 +26,7 @@ struct RecordingFileTests {
         #expect(try recording.encoded() == data)
         #expect(recording.differences.count == 1)
         #expect(recording.token == HistoryToken(rawValue: 1))
-        let schema = try InMemoryHabitStore().schema
+        let schema = try InMemoryHabitStore(schema: HabitSchema.current).schema
         #expect(recording.shapes["Habit"] == schema.shapeHash(ofEntity: 0))
         #expect(recording.shapes.count == schema.entities.count)
     }

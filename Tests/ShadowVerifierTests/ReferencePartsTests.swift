@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Testing
 
 @testable import ShadowVerifier
@@ -18,7 +19,7 @@ struct ReferencePartsTests {
     }
 
     @Test func readingByPartsFindsWhatOneReadingFindsAndHoldsLess() throws {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         let habits = (0..<60).map { Habit(name: "Habit \($0)", createdAt: Date(timeIntervalSinceReferenceDate: 0)) }
         try store.write(author: "test") { transaction in
             for habit in habits { try transaction.save(habit) }

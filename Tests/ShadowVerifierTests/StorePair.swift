@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 @testable import ShadowVerifier
 
@@ -41,7 +42,7 @@ struct StorePair {
 
     /// A store with the records above, and its copy with the same history.
     init() throws {
-        a = try InMemoryHabitStore()
+        a = try InMemoryHabitStore(schema: HabitSchema.current)
         try a.write(author: "test") { transaction in
             try transaction.insert(Self.tag)
             try transaction.insert(Self.run)
@@ -49,7 +50,7 @@ struct StorePair {
             for entry in Self.entries { try transaction.insert(entry) }
             try transaction.insert(Self.draft)
         }
-        b = try InMemoryHabitStore()
+        b = try InMemoryHabitStore(schema: HabitSchema.current)
         try Self.copy(a, to: b)
     }
 

@@ -55,7 +55,7 @@ class Page:
     def module(self):
         """The library that the page is about."""
         parts = Path(self.name).parts
-        return parts[1] if parts[0] == "Sources" else None
+        return parts[1] if parts[0] in ("Sources", "Tracker") else None
 
     def all(self, language):
         return [block for block in self.blocks if block.language == language]
@@ -109,10 +109,12 @@ def read_page(path, root):
 def articles(root):
     """All articles but the changelog."""
     found = [root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md"]
-    return found + sorted(root.glob("Sources/*/*.docc/*.md")) + sorted(root.glob("*/README.md")) + sorted(root.glob("Examples/*/README.md"))
+    patterns = ["Sources/*/*.docc/*.md", "Tracker/*/*.docc/*.md", "*/README.md", "Examples/*/README.md"]
+    return found + [path for pattern in patterns for path in sorted(root.glob(pattern))]
 
 
 def pages(root):
     """All pages that have blocks, articles first."""
-    found = [read_page(path, root) for path in articles(root) + sorted(root.glob("Sources/*/**/*.swift"))]
+    sources = [path for folder in ["Sources", "Tracker"] for path in sorted(root.glob(f"{folder}/*/**/*.swift"))]
+    found = [read_page(path, root) for path in articles(root) + sources]
     return [page for page in found if page.blocks]

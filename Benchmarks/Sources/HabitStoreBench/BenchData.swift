@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreSQLite
 import HabitStoreTesting
+import HabitTracker
 
 /// Habits and entries, and the questions that all sides are asked.
 final class BenchData {
@@ -28,7 +29,7 @@ final class BenchData {
         defer { try? FileManager.default.removeItem(at: aside) }
         let copy = aside.appendingPathComponent("heavy.sqlite")
         try FileManager.default.copyItem(atPath: path, toPath: copy.path)
-        let store = try SQLiteHabitStore(path: copy.path)
+        let store = try SQLiteHabitStore(path: copy.path, schema: HabitSchema.current)
         defer { store.close() }
         self.init(
             habits: try store.all(Habit.self),

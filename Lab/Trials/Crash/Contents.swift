@@ -1,4 +1,5 @@
 import HabitStore
+import HabitTracker
 
 /// All records of a store.
 struct Contents: Equatable {
@@ -16,7 +17,7 @@ struct Contents: Equatable {
 
     /// What a store holds after these writes and no other: the reference in memory says so.
     init(after numbers: [Int]) throws {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         // One transaction: what a write leaves does not depend on where one ends.
         try store.write { transaction in
             for number in numbers { try Workload.write(number, in: transaction) }

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import Logging
 import StandardEngines
 
@@ -17,7 +18,13 @@ struct SweptUser {
     init(root: String, flags: StageFlags, options: RolloutOptions, engines: Engines = .standard) throws {
         sentinel = RolloutFlags.sentinelPath(root: root)
         self.flags = flags
-        stores = try UserStores(root: root, flags: flags.path, engines: engines, options: options)
+        stores = try UserStores(
+            root: root,
+            flags: flags.path,
+            engines: engines,
+            schema: HabitSchema.current,
+            options: options
+        )
         store = try stores.store(for: Self.name)
     }
 

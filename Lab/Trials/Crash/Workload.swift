@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// The writes of a child. What each does follows from its number and from what the writes before it have left, so what a
 /// store has to hold follows from which of them have happened.

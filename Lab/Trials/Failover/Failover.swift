@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStorePostgres
 import HabitStoreTesting
+import HabitTracker
 
 /// A run: one trouble after the other, each with stores of its own, all of which are looked at once more in the end.
 struct Failover {
@@ -69,7 +70,7 @@ struct Failover {
             gaps.append(Self.longestGap(writers.subjects.flatMap(\.ledger.writes)))
         }
         for (place, authors) in histories {
-            let store = try PostgresHabitStore(place)
+            let store = try PostgresHabitStore(place, schema: HabitSchema.current)
             defer { store.close() }
             if try store.fetchHistory(after: .zero).compactMap(\.author) != authors {
                 violations.append("\(place.name): no longer what it was at the end of its round")

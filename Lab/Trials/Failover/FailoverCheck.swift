@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStorePostgres
+import HabitTracker
 
 /// Holds a store against what its writers were told.
 struct FailoverCheck {
@@ -17,7 +18,7 @@ struct FailoverCheck {
         _ ledger: FailoverLedger,
         silence: ClosedRange<ContinuousClock.Instant>
     ) throws -> [String] {
-        let store = try PostgresHabitStore(place)
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current)
         defer { store.close() }
         let history = try store.fetchHistory(after: .zero)
         let authors = history.compactMap(\.author)

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStorePostgres
+import HabitTracker
 import Synchronization
 
 /// Threads that write to stores until they are told to stop, and note what they were told.
@@ -28,7 +29,11 @@ final class FailoverWriters: Sendable {
             let place = PostgresPlace(server: uri, name: name)
             // Other options are another pool of connections, as another process would have.
             let openings = try (0..<Self.openings).map {
-                try PostgresHabitStore(place, options: .init(mostConnections: 8 + $0, waitSeconds: waitSeconds))
+                try PostgresHabitStore(
+                    place,
+                    schema: HabitSchema.current,
+                    options: .init(mostConnections: 8 + $0, waitSeconds: waitSeconds)
+                )
             }
             return Subject(place: place, openings: openings)
         }

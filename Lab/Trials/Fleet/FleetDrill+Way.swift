@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreFleet
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 extension FleetDrill {

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreFleet
 import HabitStoreRollout
+import HabitTracker
 import Logging
 import StandardEngines
 
@@ -25,7 +26,13 @@ struct FleetDrillRoot {
         options.gate.cleanShadowReads = 0
         options.gate.retentionSeconds = 0
         options.logger = Logger(label: "fleet-drill") { _ in SwiftLogNoOpLogHandler() }
-        return try UserStores(root: path, flags: flags, engines: .standard, options: options)
+        return try UserStores(
+            root: path,
+            flags: flags,
+            engines: .standard,
+            schema: HabitSchema.current,
+            options: options
+        )
     }
 
     var fleet: Fleet { Fleet(root: path) }

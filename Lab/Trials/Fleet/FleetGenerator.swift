@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreSQLite
+import HabitTracker
 
 /// Many users as an app has them before its rollout: each with a SQLite store that no rollout has touched. A few stores are made, and
 /// copied.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// One of the processes that write to a drill's users while they are moved, until its input ends. Each write that was not refused is a
 /// line of its log: the user, the entry, and whether it was acknowledged.

@@ -4,6 +4,7 @@ import HabitStoreLMDB
 import HabitStorePostgres
 import HabitStoreSQLite
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import Synchronization
 
 /// A fuzz run as it was asked for.
@@ -90,7 +91,7 @@ struct FuzzRun {
             "fuzz-fixture-\(UUID().uuidString).sqlite"
         )
         try FileManager.default.copyItem(at: URL(fileURLWithPath: options.fixture), to: copy)
-        let store = try SQLiteHabitStore(path: copy.path)
+        let store = try SQLiteHabitStore(path: copy.path, schema: HabitSchema.current)
         let data = Result { try FuzzData(name: "lived-in", of: store) }
         store.close()
         for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: copy.path + suffix) {

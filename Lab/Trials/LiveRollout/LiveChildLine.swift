@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// What a process that follows a user tells the one that has started it: one line for each element of a stream.
 enum LiveChildLine: Equatable {

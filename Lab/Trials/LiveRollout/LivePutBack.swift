@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 import StandardEngines
 
 /// The end of a round: a process that follows the user is stopped, the store that serves is put back and accepted by hand, and written to
@@ -65,7 +66,7 @@ struct LivePutBack {
         process.signal(SIGSTOP)
         try provider.remove(place.path)
         try provider.copy(copy, to: place.path)
-        let stores = try UserStores(root: root, flags: flags.path, options: .tangle)
+        let stores = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .tangle)
         _ = try stores.adopt(engine, for: SweptUser.name, by: "the trial", because: "it was put back")
         let found = random.int(0...lost + 2)
         let now = try withUser { store in

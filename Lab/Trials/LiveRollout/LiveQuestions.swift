@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 
 /// Makes up streams: random questions about what the writers of the tangle write.
 struct LiveQuestions {
@@ -18,7 +19,7 @@ struct LiveQuestions {
 
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
-        sample = try InMemoryHabitStore()
+        sample = try InMemoryHabitStore(schema: HabitSchema.current)
         try sample.write(author: nil) { transaction in
             for number in 1...Self.sampleWrites {
                 for lane in 1...Self.sampleLanes {

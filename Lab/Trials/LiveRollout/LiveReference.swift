@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// Makes what a history tells of once more, write after write, in a store in memory, and holds against it what streams were told.
 struct LiveReference {
@@ -35,7 +36,7 @@ struct LiveReference {
         for follower in followers {
             for token in follower.tokensToCompare { waiting[token, default: []].append(follower) }
         }
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try compare(&waiting, at: store, &outcome)
         for number in numbers {
             try store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }

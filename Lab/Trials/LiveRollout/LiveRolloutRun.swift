@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 /// Follows a user as a scenario says, and looks at what was told.

@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import ShadowVerifier
 import StandardEngines
 import Synchronization

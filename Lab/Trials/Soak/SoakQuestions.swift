@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import ShadowVerifier
 
 /// Random questions of every kind: those of a file of queries, conditions over the whole language, records by identifier.

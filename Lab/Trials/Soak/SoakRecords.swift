@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// The records that are written and asked for: a fixed set of identifiers, of which some are there.
 enum SoakRecords {

@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStorePostgres
 import HabitStoreRollout
+import HabitTracker
 import Logging
 import StandardEngines
 
@@ -78,7 +79,7 @@ struct SoakUser {
         options.shadowReads.oneIn = 1
         options.shadowReads.recordEvery = 10_000
         options.logger = Logger(label: "soak") { _ in SwiftLogNoOpLogHandler() }
-        return try UserStores(root: root, flags: flags, engines: engines, options: options)
+        return try UserStores(root: root, flags: flags, engines: engines, schema: HabitSchema.current, options: options)
     }
 
     /// What the evidence says of differences.

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 import Synchronization
 
 /// Threads that write without a pause.

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreSQLite
+import HabitTracker
 import StandardEngines
 
 /// What SQLite's caches came to in a process that read all of some larger users, all of them open.
@@ -30,7 +31,7 @@ package struct CacheReport: Codable, Sendable {
         options.maximumOpenUsers = 12
         options.cacheBudgetBytes = budgetBytes
         options.logger.logLevel = .critical
-        let stores = try UserStores(root: root, flags: nil, options: options)
+        let stores = try UserStores(root: root, flags: nil, schema: HabitSchema.current, options: options)
         var report = CacheReport()
         var handles: [UserStore] = []
         for number in 0..<12 {

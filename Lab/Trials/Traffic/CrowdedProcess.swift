@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 import Synchronization
 
@@ -24,7 +25,7 @@ enum CrowdedProcess {
             taken.withLock { if $0 == nil { $0 = allFiles() } }
             throw HabitStoreError(.inputOutput, "no more files can be opened", at: .init(path: address.path))
         }
-        let stores = try UserStores(root: root, flags: flags, options: options)
+        let stores = try UserStores(root: root, flags: flags, schema: HabitSchema.current, options: options)
         let store = try stores.store(for: "alice")
         defer { store.close() }
         Thread.sleep(forTimeInterval: retryingSeconds)

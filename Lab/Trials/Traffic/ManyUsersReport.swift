@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 /// What came of a process that wrote to many users, one after the other, kept all of their stores, and read them again.

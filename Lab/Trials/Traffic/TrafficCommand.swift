@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 /// One of several processes that use a user's store at once, for tests.
@@ -64,7 +65,7 @@ struct TrafficCommand: ParsableCommand {
         options.advancesByItself = false
         options.gate.cleanShadowReads = 1
         options.logger.logLevel = .critical
-        return try UserStores(root: root, flags: flags, options: options)
+        return try UserStores(root: root, flags: flags, schema: HabitSchema.current, options: options)
     }
 
     private func lines() throws -> [TrafficLine] {

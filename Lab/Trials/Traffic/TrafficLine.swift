@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// An operation: what it was, when it began and ended in nanoseconds of CLOCK_MONOTONIC, which is the same for all
 /// processes, the number that it wrote or read (-1 where it came to none), how it ended, and the record that it wrote.

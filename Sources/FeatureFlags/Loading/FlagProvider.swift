@@ -191,7 +191,7 @@ public final class FlagProvider: FlagEvaluator {
     private func reload(_ paths: Set<String>) -> [String: FileFingerprint] {
         var seen: [String: FileFingerprint] = [:]
         if let sentinel, paths.contains(sentinel.path) { seen[sentinel.path] = lookForSentinel() }
-        read { paths.contains($0.state.source.path) } onRead: { seen[$0.state.source.path] = $0.readFingerprint }
+        read(where: { paths.contains($0.state.source.path) }) { seen[$0.state.source.path] = $0.readFingerprint }
         return seen
     }
 

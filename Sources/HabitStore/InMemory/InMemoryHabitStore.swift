@@ -12,7 +12,7 @@ public final class InMemoryHabitStore: MaintainableStore, ReplicableStore {
     ///
     /// - Throws: ``HabitStoreError/Code/schemaMismatch`` when the schema contradicts itself.
     public init(
-        schema: Schema = HabitSchema.current,
+        schema: Schema,
         identity: UUID = UUID(),
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {

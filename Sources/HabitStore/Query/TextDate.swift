@@ -14,6 +14,44 @@ import Foundation
         return date(days: days, seconds: seconds - offset, fraction: fraction)
     }
 
+    /// `2026-01-31T07:30:00.250Z`: UTC, rounded down to milliseconds; nil beyond ``day(of:secondsFromGMT:)``.
+    public static func text(_ date: Date) -> String? {
+        guard let (day, milliseconds) = day(of: date) else { return nil }
+        let seconds = milliseconds / 1_000
+        return "\(day)T\(pad(seconds / 3_600)):\(pad(seconds / 60 % 60)):\(pad(seconds % 60))"
+            + ".\(pad(milliseconds % 1_000, 3))Z"
+    }
+
+    /// The day that a clock shows at an instant, as `2026-01-31`, and the milliseconds since its midnight, rounded down; nil more than about 200,000
+    /// years from the present.
+    public static func day(of date: Date, secondsFromGMT offset: Int = 0) -> (day: String, milliseconds: Int)? {
+        let whole = date.timeIntervalSinceReferenceDate.rounded(.down)
+        guard abs(whole) < 6.3e12 else { return nil }
+        let local = Int(whole) + daysFrom1970To2001 * 86_400 + offset
+        let second = (local % 86_400 + 86_400) % 86_400
+        let fraction = date.timeIntervalSinceReferenceDate - whole
+        return (text(ofDay: (local - second) / 86_400), second * 1_000 + min(999, Int(fraction * 1_000)))
+    }
+
+    /// The date of a number of days since 1970-01-01, by `civil_from_days` of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
+    private static func text(ofDay number: Int) -> String {
+        let shifted = number + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        return "\(year < 0 ? "-" : "")\(pad(abs(year), 4))-\(pad(month))-\(pad(day))"
+    }
+
+    private static func pad(_ number: Int, _ digits: Int = 2) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+
     /// Whole seconds are exact; the fraction is rounded once.
     private static func date(days: Int, seconds: Int, fraction: Double) -> Date {
         let whole = (days - daysFrom1970To2001) * 86_400 + seconds

@@ -56,9 +56,9 @@ struct InterchangeHeader: Codable, Equatable {
         return try encoder.encode(self) + Data([UInt8(ascii: "\n")])
     }
 
-    /// The schema of a store that takes everything: that of habits where it is the one, else one without Swift types.
-    func derivedSchema() throws -> Schema {
-        guard schema != HabitSchema.current.entities.map(EntityShape.init) else { return HabitSchema.current }
+    /// The schema of a store that takes everything: the app's if it has the same shape, else one without Swift types.
+    func derivedSchema(preferring app: Schema?) throws -> Schema {
+        if let app, schema == app.entities.map(EntityShape.init) { return app }
         let derived = Schema(shapes: schema, version: schemaVersion)
         try derived.validate()
         return derived

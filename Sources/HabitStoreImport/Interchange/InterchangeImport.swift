@@ -41,8 +41,12 @@ public struct InterchangeImport {
     /// The form.
     public var format: InterchangeFormat { source.format }
 
-    /// The schema of a new store that takes everything as it is.
-    public func schema() throws -> Schema { try source.header.derivedSchema() }
+    /// The schema of a new store that takes everything unchanged.
+    ///
+    /// - Parameter app: The app's schema, which is used if it has the shape of the export's.
+    public func schema(preferring app: Schema? = nil) throws -> Schema {
+        try source.header.derivedSchema(preferring: app)
+    }
 
     /// Reads all of it without a store, so that none has to be made for an export that cannot be read.
     public func check() throws {

@@ -2,6 +2,7 @@ import CLMDB
 import Foundation
 import HabitStore
 import Synchronization
+
 extension LMDBEnvironmentCore {
     /// How often a copy is begun anew because of commits; a commit takes far longer than reading two pages.
     private static let maximumCopyAttempts = 100

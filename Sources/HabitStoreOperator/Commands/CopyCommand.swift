@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
-import HabitTracking
 
 /// `habitstore copy A B`.
 struct CopyCommand: ReportingCommand {

@@ -3,7 +3,6 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// `habitstore query ENTITY FILTER`.
 struct QueryCommand: ReportingCommand {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import HabitStoreRollout
-import HabitTracking
 
 /// `habitstore rollout evidence list`, which is what `habitstore rollout evidence` does.
 struct RolloutEvidenceListCommand: ReportingCommand {

@@ -3,7 +3,6 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
 import HabitStoreRollout
-import HabitTracking
 import ShadowVerifier
 
 /// `habitstore verify`.
@@ -214,6 +213,7 @@ struct VerifyCommand: ReportingCommand {
         defer { bar.clear() }
         let comparison = VersionComparison(
             engines,
+            schema: Tool.current.schema,
             plan: Tool.current.plan,
             directory: FileManager.default.temporaryDirectory.path
         )

@@ -4,7 +4,6 @@ import Foundation
 import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// What an error comes to: text for standard error (or, for help, standard output), an object for programs, and the exit
 /// code.
@@ -31,9 +30,6 @@ package struct ErrorReport {
             status = Self.status(of: error.code)
             code = error.code.rawValue
             location = error.location
-            lines = [Self.line(error.description, nil)]
-        case let error as HabitTrackingError:
-            status = .usage
             lines = [Self.line(error.description, nil)]
         default:
             let command = Tool.current.command

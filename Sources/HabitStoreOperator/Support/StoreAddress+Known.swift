@@ -35,5 +35,7 @@ extension StoreAddress {
 
     package func outline(by engines: Engines) throws -> StoreOutline { try engines.outline(self) }
 
-    func storedSchema(by engines: Engines) throws -> StoredSchema { try engines.storedSchema(of: self) }
+    func storedSchema(by engines: Engines) throws -> StoredSchema {
+        try engines.storedSchema(of: self, plan: Tool.current.plan)
+    }
 }

@@ -47,12 +47,11 @@ package struct Tool: Sendable {
     }
 }
 
-/// What holds in a process that is not such a command, as tests of a single part are not: the schema that ships.
+/// The tool of a process without such a command, as of tests of a single part: it knows no schema.
 extension Tool {
     private struct Undeclared: RolloutCommand {
         static let name = "habitstore"
-        static let schema = HabitSchema.current
-        static let plan: (any SchemaMigrationPlan.Type)? = HabitMigrationPlan.self
+        static let schema = Schema(shapes: [])
     }
 
     private static let undeclared = Tool(

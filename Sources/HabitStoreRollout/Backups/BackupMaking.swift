@@ -270,7 +270,7 @@ struct BackupMaking {
         try KeptFiles.remove(copy.path)
         removeSidecars(copy)
         try pair.read(engine) { store, _ in try store.backup(to: copy.path) }
-        let store = try engines.openAsWritten(copy, .readOnly, schema: schema)
+        let store = try engines.openAsWritten(copy, .readOnly, schema: schema, plan: options.migrationPlan)
         defer {
             store.close()
             removeSidecars(copy)

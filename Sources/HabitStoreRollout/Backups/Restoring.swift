@@ -178,7 +178,7 @@ struct Restoring {
             guard standing.role != .backfilling, standing.lineage == serving.lineage else { return nil }
             let token = min(standing.token, serving.token)
             let agree = try? pair.read(standing.engine) { here, _ in
-                let there = try engines.openAsWritten(address, .readOnly, schema: schema)
+                let there = try engines.openAsWritten(address, .readOnly, schema: schema, plan: options.migrationPlan)
                 defer { there.close() }
                 return try here.replicaRead { here in
                     try there.replicaRead { try Replication.agree(here, $0, at: token) }
@@ -246,7 +246,7 @@ struct Restoring {
         }
         return try manifest.stores.map { store in
             let address = StoreAddress(store.engine, path: folder + "/" + store.file)
-            let opened = try engines.openAsWritten(address, .readOnly, schema: schema)
+            let opened = try engines.openAsWritten(address, .readOnly, schema: schema, plan: options.migrationPlan)
             defer {
                 opened.close()
                 removeSidecars(address)
@@ -338,7 +338,7 @@ struct Restoring {
             let address = engines.address(standing.engine, of: directory)
             let (engines, schema, place) = (engines, schema, standing.place)
             try Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
-                let store = try engines.openAsWritten(address, .readWrite, schema: schema)
+                let store = try engines.openAsWritten(address, .readWrite, schema: schema, plan: options.migrationPlan)
                 defer { store.close() }
                 try store.replicate { replica in
                     let information = try replica.information()

@@ -193,7 +193,8 @@ struct Restoration {
             let opened = try engines.openAsWritten(
                 engines.address(store.engine, of: directory),
                 .readWrite,
-                schema: schema
+                schema: schema,
+                plan: options.migrationPlan
             )
             defer { opened.close() }
             try opened.replicate { replica in

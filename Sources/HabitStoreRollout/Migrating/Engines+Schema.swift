@@ -1,22 +1,25 @@
 @_spi(Engines) import HabitStore
 
 extension Engines {
-    /// The schema that the store's records have, whichever it is. Stores of the first versions have written down a hash of
-    /// each entity only: theirs is looked for among the versions of the habit schema.
+    /// The schema that the store's records have.
     ///
-    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` when it is none of them; what is wrong with the file.
-    public func storedSchema(of address: StoreAddress) throws -> StoredSchema {
+    /// - Parameter plan: has the schemas of stores of the first format, which contain a hash of each entity only.
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` if the store contains no schema and is of no version of the plan; what is wrong with the file.
+    public func storedSchema(
+        of address: StoreAddress,
+        plan: (any SchemaMigrationPlan.Type)?
+    ) throws -> StoredSchema {
         let outline = try outline(address)
         if let schema = outline.schema { return schema }
-        let known = HabitMigrationPlan.schemas.first { $0.versionIdentifier == outline.version }
+        let known = plan?.schemas.first { $0.versionIdentifier == outline.version }
         guard let schema = known?.schema else {
             throw HabitStoreError(
                 .schemaMismatch,
-                "the store has not written its schema down, and is of no version of the habit schema",
+                "the store does not contain its schema, and is of no version of the app's migration plan",
                 at: .init(path: address.path)
             )
         }
-        // The hashes are compared with the opening.
+        // Opening compares the hashes.
         try open(address, .readOnly, schema: schema).close()
         return StoredSchema(schema)
     }

@@ -10,8 +10,8 @@ extension Engines {
     public func openAsWritten(
         _ address: StoreAddress,
         _ access: StoreAccess,
-        schema: Schema = HabitSchema.current,
-        plan: (any SchemaMigrationPlan.Type)? = HabitMigrationPlan.self
+        schema: Schema,
+        plan: (any SchemaMigrationPlan.Type)?
     ) throws -> any UserStoreBackend {
         do {
             return try open(address, access, schema: schema)

@@ -66,12 +66,12 @@ extension UserStores {
 
     /// The latest version that one of the user's stores has; nil where none can be read.
     private func latestVersion(_ directory: UserDirectory) -> Schema.Version? {
-        let engines = engines
+        let (engines, plan) = (engines, options.migrationPlan)
         return engines.names.compactMap { engine in
             let address = engines.address(engine, of: directory)
             // One that hangs is not waited for.
             return try? Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
-                try engines.storedSchema(of: address).version
+                try engines.storedSchema(of: address, plan: plan).version
             }
         }.max()
     }

@@ -15,18 +15,21 @@ public struct VersionComparison {
     }
 
     private let engines: Engines
+    private let schema: Schema
     private let plan: (any SchemaMigrationPlan.Type)?
     private let directory: String
 
     /// - Parameters:
+    ///   - schema: the app's schema.
     ///   - plan: what stores of older versions go through; nil for nothing: they are compared as they are.
     ///   - directory: where copies are made, which are removed again.
     public init(
         _ engines: Engines,
-        plan: (any SchemaMigrationPlan.Type)? = HabitMigrationPlan.self,
+        schema: Schema,
+        plan: (any SchemaMigrationPlan.Type)?,
         directory: String
     ) {
-        (self.engines, self.plan, self.directory) = (engines, plan, directory)
+        (self.engines, self.schema, self.plan, self.directory) = (engines, schema, plan, directory)
     }
 
     /// Runs `body` over both.
@@ -53,7 +56,7 @@ public struct VersionComparison {
         _ body: (Opened) throws -> R
     ) throws -> R {
         guard !asWritten, let plan, outline.version != (try plan.current().version) else {
-            let store = try engines.openAsWritten(address, .readOnly, plan: plan)
+            let store = try engines.openAsWritten(address, .readOnly, schema: schema, plan: plan)
             defer { store.close() }
             return try body(Opened(side: Side(store: store, version: nil), address: address))
         }
@@ -63,7 +66,7 @@ public struct VersionComparison {
             let migrator = StoreMigrator(copy, engines: engines, plan: plan, now: { clock })
             var copies = [copy.path]
             defer { try? migrator.discard(copies) }
-            let source = try engines.openAsWritten(address, .readOnly, plan: plan)
+            let source = try engines.openAsWritten(address, .readOnly, schema: schema, plan: plan)
             defer { source.close() }
             try source.backup(to: copy.path)
             copies += try migrator.run().backups
@@ -75,7 +78,7 @@ public struct VersionComparison {
 
     /// When the other store came from a token to the next one; the present where it has not.
     private func timestamp(behind token: HistoryToken, in other: StoreAddress) throws -> Date {
-        let store = try engines.openAsWritten(other, .readOnly, plan: plan)
+        let store = try engines.openAsWritten(other, .readOnly, schema: schema, plan: plan)
         defer { store.close() }
         let next = HistoryToken(rawValue: token.rawValue + 1)
         return try store.replicaRead { try Replication.transaction($0, next) }?.timestamp ?? Date()

@@ -101,7 +101,7 @@ final class StorePair: Sendable {
                 return try known.open(address, access, schema: try writtenSchema(of: address, plan))
             case .current:
                 guard access == .readOnly, error.code != .schemaMismatch else { throw error }
-                return try known.openAsWritten(address, .readOnly, schema: schema)
+                return try known.openAsWritten(address, .readOnly, schema: schema, plan: nil)
             }
         }
     }
@@ -112,7 +112,7 @@ final class StorePair: Sendable {
     /// The schema of a store's records. A file that only the app's opener reads does not tell: the plan does, by its version.
     private func writtenSchema(of address: StoreAddress, _ plan: (any SchemaMigrationPlan.Type)?) throws -> Schema {
         do {
-            let stored = try known.storedSchema(of: address)
+            let stored = try known.storedSchema(of: address, plan: plan)
             return Schema(shapes: stored.entities, version: stored.version)
         } catch {
             guard let plan,

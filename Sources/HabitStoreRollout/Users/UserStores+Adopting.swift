@@ -153,11 +153,12 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/schemaMismatch`` for a version that this program lacks; why a store cannot be opened now.
     private func requireOpenable(_ directory: UserDirectory) throws {
         for engine in engines.names {
-            let (engines, address) = (engines, engines.address(engine, of: directory))
+            let (engines, plan, address) = (engines, options.migrationPlan, engines.address(engine, of: directory))
             let stored: StoredSchema?
             do {
                 stored = try Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
-                    try engines.identity(of: address) == nil ? nil : try engines.storedSchema(of: address)
+                    try engines.identity(of: address) == nil
+                        ? nil : try engines.storedSchema(of: address, plan: plan)
                 }
             } catch let error as HabitStoreError where Whereabouts.lastingDamage.contains(error.code) {
                 continue

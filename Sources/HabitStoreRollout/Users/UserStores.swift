@@ -47,7 +47,7 @@ public final class UserStores: Sendable {
         store: String? = nil,
         flags: FlagOrigin,
         engines: Engines,
-        schema: Schema = HabitSchema.current,
+        schema: Schema,
         queries: [QueryFile.Query] = [],
         options: RolloutOptions = RolloutOptions()
     ) throws {
@@ -70,7 +70,7 @@ public final class UserStores: Sendable {
         store: String? = nil,
         flags: String?,
         engines: Engines,
-        schema: Schema = HabitSchema.current,
+        schema: Schema,
         queries: [QueryFile.Query] = [],
         options: RolloutOptions = RolloutOptions()
     ) throws {
@@ -307,11 +307,11 @@ public final class UserStores: Sendable {
 
     /// What the user's stores were written with, as far as that can be told: a store that hangs is not waited for.
     private func storedSchemas(of directory: UserDirectory) -> [StoredSchema] {
-        let engines = engines
+        let (engines, plan) = (engines, options.migrationPlan)
         return engines.names.compactMap { engine in
             let address = engines.address(engine, of: directory)
             return try? Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
-                try engines.storedSchema(of: address)
+                try engines.storedSchema(of: address, plan: plan)
             }
         }
     }

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Synchronization
 
 /// `try await store.write { … }`, without an author, ran on a thread of the cooperative pool, and so did thirteen other
@@ -86,7 +87,7 @@ extension StoreContract {
             try expectEqual(places.map(\.mark), [3, 3, 3], "the task-local values")
         }
         try await expectOwnThread(try bench.habits())
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         let places = [try await store.read { _ in ThreadProbe.here }, try await store.write { _ in ThreadProbe.here }]
         try expect(places.allSatisfy(\.isOwnThread), "the closures ran on threads of the store's own")
     }

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// A transaction was used by a task that its closure had started. On SQLite it then read through a connection that another
 /// caller had by that time: that caller's sound read failed with "file is not a database", or the process died; and no later

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 extension StoreContract {
     /// What is left of the predicate language: constructs that only evaluation can answer among them.

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 extension StoreContract {
     static let optionalPredicateClauses: [Clause] = [

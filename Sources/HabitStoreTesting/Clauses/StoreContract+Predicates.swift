@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 extension StoreContract {
     /// Five habits whose answers can be worked out by hand, with streaks from 1 to 5.

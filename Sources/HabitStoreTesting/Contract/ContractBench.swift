@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import Synchronization
 
 /// What a clause works with: a kind of store, and a directory of its own.

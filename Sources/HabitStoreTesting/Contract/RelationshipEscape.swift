@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// Ways in which a record comes to be asked for its relationships outside of the transaction that it was read in. Each of them
 /// is a mistake of the program, and has to end it with a sentence that says so.

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Synchronization
 
 /// Drives random operations and queries against a store and against the store in memory in lockstep, and compares every
@@ -56,7 +57,7 @@ public struct DifferentialTest: Sendable {
         let clock = StepClock()
         let identity = UUID()
         let store = try subject.open(directory, HabitSchema.current, identity) { clock.now }
-        let reference = try InMemoryHabitStore(identity: identity) { clock.now }
+        let reference = try InMemoryHabitStore(schema: HabitSchema.current, identity: identity) { clock.now }
         let run = DifferentialRun(seed: seed, reference: reference, subject: store, clock: clock)
         let result = Result {
             try run.work(operations: operations, queries: queries)

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// A test of live queries at work.
 final class LiveQueryRun {

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// Has random live queries follow random transactions, and holds what they answer against what a fetch does, and each difference
 /// against the two answers that it is between.

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// What is in the stores, as far as making up sensible operations needs it.
 struct Population {

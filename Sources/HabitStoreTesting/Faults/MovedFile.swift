@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// A store of an engine that keeps it in a file, whose file is moved while the store is open: what came of a write to it.
 @_spi(Engines) public struct MovedFile<Store: FileBackedStore> {

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 extension Draft: DifferentialModel {
     static let sortKeys: [DifferentialSortKey<Draft>] = [

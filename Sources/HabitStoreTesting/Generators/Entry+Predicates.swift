@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 extension Entry: DifferentialModel {
     static let sortKeys: [DifferentialSortKey<Entry>] = [

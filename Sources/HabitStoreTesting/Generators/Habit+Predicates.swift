@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 extension Habit: DifferentialModel {
     static let sortKeys: [DifferentialSortKey<Habit>] = [

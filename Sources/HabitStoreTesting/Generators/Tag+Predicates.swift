@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 extension Tag: DifferentialModel {
     static let sortKeys: [DifferentialSortKey<Tag>] = [

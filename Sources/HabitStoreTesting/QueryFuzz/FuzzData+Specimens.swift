@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 extension FuzzData {
     /// Random records of the kit's own schema: every kind of attribute, optional and not, references and links of every

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// Prints a case as a test that can be put into a file as it is.
 struct FuzzTestPrinter {

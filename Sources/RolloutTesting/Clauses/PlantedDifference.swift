@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// A change to one of two stores that no history tells of.
 enum PlantedDifference: String, CaseIterable {

@@ -1,6 +1,7 @@
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 
 /// A verification finds what one of the two stores has and the other one has not, and the gate stays closed.
 extension RolloutContract {

@@ -1,6 +1,7 @@
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 
 /// Each stage does what the table of ``HabitStoreRollout/Stage`` says.
 extension RolloutContract {

@@ -1,6 +1,7 @@
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 
 /// Where a rollout is complete, the next one may lead back.
 extension RolloutContract {

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import Synchronization
 
 /// What a caller was told of its writes, and whether that was the truth.

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import Synchronization
 
 /// Users who have come to each stage on the regular way, to be copied: the way costs more than most checks.

@@ -1,6 +1,7 @@
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 import ShadowVerifier
 
 extension StagedUser {

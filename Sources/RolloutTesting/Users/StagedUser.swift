@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import Logging
 
 /// A user whose stages a test moves, with a policy of the gate that asks for little.

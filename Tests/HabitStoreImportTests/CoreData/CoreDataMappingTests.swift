@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreSQLite
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport
@@ -51,7 +52,7 @@ import Testing
             folder = FileManager.default.temporaryDirectory.appendingPathComponent("mapped-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             path = folder.appendingPathComponent("habits.sqlite").path
-            store = try SQLiteHabitStore(path: path)
+            store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
         }
 
         deinit {
@@ -258,7 +259,7 @@ import Testing
             """
         )
         let file = try CoreDataFile(path: fixture.path)
-        let suggested = try CoreDataMapping.suggested(for: file)
+        let suggested = try CoreDataMapping.suggested(for: file, to: HabitSchema.current)
         let task = try #require(suggested.entities.first { $0.source == "ABCTask" })
         #expect(task.target == "Habit")
         #expect(task.identity == "uuid")

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreSQLite
+import HabitTracker
 import ShadowVerifier
 import Testing
 
@@ -106,7 +107,7 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appendingPathComponent("habits.sqlite").path
-        let store = try SQLiteHabitStore(path: path)
+        let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
         defer { store.close() }
         let file = try CoreDataFile(path: fixture.path)
         _ = try MappedImporter(file, mapping, into: store, notesPath: path).run()

@@ -1,6 +1,7 @@
 import DurableFiles
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport
@@ -36,7 +37,7 @@ import Testing
     @Test func whereNoNameIsKnownTypesAndReferencesTell() throws {
         let fixture = try diary()
         let file = try CoreDataFile(path: fixture.path)
-        let suggested = try CoreDataMapping.suggested(for: file)
+        let suggested = try CoreDataMapping.suggested(for: file, to: HabitSchema.current)
         let ritual = try #require(suggested.entities.first { $0.source == "Ritual" })
         let ceremony = try #require(suggested.entities.first { $0.source == "Ceremony" })
         #expect(ritual.target == "Habit")

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreSQLite
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport
@@ -91,7 +92,7 @@ import Testing
     @Test func aRecordThatIsGoneFromTheStoreIsStillFound() throws {
         try prepare("UPDATE ZBOOK SET ZPUBLISHED = 7", #"{"source": "Book", \#(Self.habit)}, \#(Self.pages)"#)
         try expectIdentical("imported")
-        let target = try SQLiteHabitStore(path: store)
+        let target = try SQLiteHabitStore(path: store, schema: HabitSchema.current)
         try target.write(author: "me") { transaction in
             try transaction.delete(try #require(try transaction.all(Entry.self).first))
         }

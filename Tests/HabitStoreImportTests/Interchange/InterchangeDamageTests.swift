@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport
@@ -12,13 +13,13 @@ struct InterchangeDamageTests {
 
     /// A store with one tag, exported.
     private func exported(_ format: InterchangeFormat) throws -> String {
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.insert([Tag(name: "a")])
         return try sandbox.export(source, format)
     }
 
     private func expectRefusal(_ path: String, _ words: String) throws {
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         let error = #expect(throws: HabitStoreError.self) { try sandbox.open(path).fill(target) { _, _ in } }
         #expect(error?.message.contains(words) == true, "\(String(describing: error))")
         #expect(try target.currentToken() == .zero)
@@ -41,7 +42,7 @@ struct InterchangeDamageTests {
     /// A folder's file that was cut within its last row had the number of rows that it should have, and the last value was imported
     /// as it was cut. Every row of an export ends with a line break.
     @Test func everyWayOfCuttingATableShortIsOneError() throws {
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.insert([Tag(name: "running"), Tag(name: "reading, long")])
         let path = try sandbox.export(source, .csv)
         let file = URL(fileURLWithPath: path + "/Tag.csv")
@@ -54,7 +55,8 @@ struct InterchangeDamageTests {
                 var options = InterchangeImport.Options()
                 options.isEdited = isEdited
                 let error = #expect(throws: HabitStoreError.self, "\(length) bytes of \(whole.count)") {
-                    try sandbox.open(path, options).fill(try InMemoryHabitStore()) { _, _ in }
+                    try sandbox.open(path, options).fill(try InMemoryHabitStore(schema: HabitSchema.current)) { _, _ in
+                    }
                 }
                 #expect(error?.code == .invalidSource, "\(length) bytes: \(String(describing: error))")
             }
@@ -121,7 +123,7 @@ struct InterchangeDamageTests {
     }
 
     @Test func nothingIsWrittenOverAndWhatFailsLeavesNothing() throws {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try sandbox.folder.write("here", "mine")
         for format in InterchangeFormat.allCases {
             #expect(throws: HabitStoreError.self) { try sandbox.export(store, format, "here") }

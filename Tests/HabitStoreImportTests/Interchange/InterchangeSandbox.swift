@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport
@@ -54,7 +55,7 @@ struct InterchangeSandbox {
             let bits = Double(bitPattern: random.next())
             return random.next() % 2 == 0 || !bits.isFinite ? odd[Int(random.next() % UInt64(odd.count))] : bits
         }
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try store.write { transaction in
             let tags = texts.map { Tag(name: $0) }
             for tag in tags { try transaction.insert(tag) }

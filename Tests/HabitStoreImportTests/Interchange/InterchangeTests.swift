@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport
@@ -18,7 +19,7 @@ struct InterchangeTests {
     func aStoreThatHasLivedComesBackEqualOnEitherEngine(_ format: InterchangeFormat, _ engine: String) throws {
         let copy = sandbox.folder.path("lived-in.sqlite")
         try FileManager.default.copyItem(atPath: InterchangeSandbox.fixture, toPath: copy)
-        let source = try SQLiteHabitStore(path: copy)
+        let source = try SQLiteHabitStore(path: copy, schema: HabitSchema.current)
         defer { source.close() }
         let work = try sandbox.open(try sandbox.export(source, format))
         let target: any EngineBackedStore =
@@ -40,15 +41,15 @@ struct InterchangeTests {
     /// stored its batches over what the app had changed since, and told the history of everything again.
     @Test(arguments: ["sqlite", "lmdb"])
     func anImportThatSleptWritesOverNothing(engine: String) throws {
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.write { transaction in
             for number in 0..<2_100 { try transaction.insert(Draft(content: "\(number)")) }
         }
         let path = try sandbox.export(source, .json)
         let target: any EngineBackedStore =
             engine == "sqlite"
-            ? try SQLiteHabitStore(path: sandbox.folder.path("target"))
-            : try LMDBHabitStore(path: sandbox.folder.path("target"))
+            ? try SQLiteHabitStore(path: sandbox.folder.path("target"), schema: HabitSchema.current)
+            : try LMDBHabitStore(path: sandbox.folder.path("target"), schema: HabitSchema.current)
         defer { target.close() }
         var meanwhile: Result<Void, any Error>?
         let error = #expect(throws: HabitStoreError.self) {
@@ -67,7 +68,7 @@ struct InterchangeTests {
     }
 
     private func exportOfManyDrafts() throws -> String {
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.write { transaction in
             for number in 0..<4_100 { try transaction.insert(Draft(content: "\(number)")) }
         }
@@ -77,7 +78,7 @@ struct InterchangeTests {
     /// What an import had stored when it was stopped was read, exported and copied as if it were all.
     @Test func nobodyIsServedFromWhatAStoppedImportLeft() throws {
         let work = try sandbox.open(try exportOfManyDrafts())
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         let entity = try target.schema.position(of: Draft.self)
         for _ in 0...1 {
             // The second one begins anew, and is stopped as well.
@@ -103,7 +104,7 @@ struct InterchangeTests {
     /// A store whose history told of nothing passed for what a stopped import had left, and what it held was removed.
     @Test func aStoreWithRecordsAndWithoutAHistoryKeepsThem() throws {
         let work = try sandbox.open(try exportOfManyDrafts())
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         let mine = Tag(name: "mine")
         var writer = AttributeWriter(layout: Tag.entity.layout)
         try mine.write(to: &writer)
@@ -118,7 +119,7 @@ struct InterchangeTests {
     /// The mark of an import is not a copy's: each refuses what the other one has begun.
     @Test func whatACopyHasBegunIsNotFilled() throws {
         let work = try sandbox.open(try exportOfManyDrafts())
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         try target.replicate { transaction in
             try transaction.setRole(.backfilling, epoch: 0)
             try transaction.setBackfillState(#"{"entity":0,"lineage":"\#(UUID().uuidString)"}"#)
@@ -127,7 +128,7 @@ struct InterchangeTests {
         #expect(error?.code == .unsupported)
         // A store that was made a user's meanwhile is none to be filled, at whatever token it is.
         for role in [StoreRole.authoritative, .standby, .backfilling] {
-            let served = try InMemoryHabitStore()
+            let served = try InMemoryHabitStore(schema: HabitSchema.current)
             try served.replicate { try $0.setRole(role, epoch: 1) }
             let refusal = #expect(throws: HabitStoreError.self) { try work.fill(served) { _, _ in } }
             #expect(refusal?.code == .notAuthoritative)
@@ -138,7 +139,7 @@ struct InterchangeTests {
     func oddTextsNumbersAndDatesComeBackToTheLastBit(_ format: InterchangeFormat) throws {
         let seed = UInt64.random(in: 0 ... .max)
         let source = try InterchangeSandbox.oddStore(seed: seed)
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         let report = try sandbox.open(try sandbox.export(source, format)).fill(target) { _, _ in }
         #expect(report.differences == 0, "seed \(seed)")
         #expect(try sandbox.records(target) == sandbox.records(source), "seed \(seed)")
@@ -198,13 +199,13 @@ struct InterchangeTests {
 
     @Test(arguments: InterchangeFormat.allCases)
     func aStoreWithRecordsTakesWhatIsNewAndKeepsWhatIsItsOwn(_ format: InterchangeFormat) throws {
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         let begun = Date(timeIntervalSinceReferenceDate: 0.1)
         let habits = ["Run", "Read", "Rest"].map { Habit(name: $0, createdAt: begun) }
         try source.insert(habits)
         try source.insert([Entry(date: Date(timeIntervalSinceReferenceDate: 1), habitID: habits[0].id)])
         let path = try sandbox.export(source, format)
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         var mine = habits[1]
         mine.name = "Mine"
         try target.insert([habits[0], mine])
@@ -225,7 +226,7 @@ struct InterchangeTests {
     }
 
     @Test func referencesThatLeadNowhereAreCutAndKeptBesideTheStore() throws {
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         let tag = Tag(name: "here")
         try source.insert([tag])
         let entity = try source.schema.position(of: Habit.self)
@@ -243,7 +244,7 @@ struct InterchangeTests {
             try put(entry, entries)
         }
         let work = try sandbox.open(try sandbox.export(source, .json))
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         let report = try work.run(into: target, attachmentsIn: sandbox.folder.path("imports")) { _, _ in }
         #expect(report.cut == 2)
         #expect(report.differences == 0)
@@ -255,11 +256,11 @@ struct InterchangeTests {
     }
 
     @Test func aTagThatIsThereUnderAnotherIdentifierRefusesTheWholeImport() throws {
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.insert([Habit(name: "Run")])
         try source.insert([Tag(name: "sport")])
         let work = try sandbox.open(try sandbox.export(source, .csv))
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         try target.insert([Tag(name: "sport")])
         let error = #expect(throws: HabitStoreError.self) {
             try work.run(into: target, attachmentsIn: sandbox.folder.path("imports")) { _, _ in }
@@ -278,7 +279,7 @@ struct InterchangeTests {
         let object = try JSONSerialization.jsonObject(with: data)
         let sorted = try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .prettyPrinted])
         try sandbox.folder.write("sorted.json", sorted)
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         _ = try sandbox.open(sandbox.folder.path("sorted.json")).fill(target) { _, _ in }
         #expect(try sandbox.records(target).map(\.count) == sandbox.records(source).map(\.count))
         // Foundation, which has sorted the members here, loses a byte order mark within a text.
@@ -288,7 +289,7 @@ struct InterchangeTests {
 
     @Test(arguments: InterchangeFormat.allCases)
     func aDateWhoseWordsWereChangedIsTheChangedOne(_ format: InterchangeFormat) throws {
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.insert([Draft(content: "a", creationDate: Date(timeIntervalSinceReferenceDate: 1.0 / 3))])
         let path = try sandbox.export(source, format)
         let file = format == .csv ? path + "/Draft.csv" : path
@@ -296,19 +297,19 @@ struct InterchangeTests {
         #expect(text.contains("2001-01-01T00:00:00.333Z"))
         try Data(text.replacingOccurrences(of: "2001-01-01T00:00:00.333Z", with: "2026-01-31").utf8)
             .write(to: URL(fileURLWithPath: file))
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         _ = try sandbox.open(path).fill(target) { _, _ in }
         #expect(try target.all(Draft.self).first?.creationDate == TextDate.parse("2026-01-31"))
     }
 
     @Test func aFileThatLostRowsIsRefusedUnlessItIsSaidToBeEdited() throws {
-        let source = try InMemoryHabitStore()
+        let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.insert((0..<3).map { Tag(name: "tag \($0)") })
         let path = try sandbox.export(source, .csv)
         let file = URL(fileURLWithPath: path + "/Tag.csv")
         let lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\r\n")
         try Data((lines.dropLast(2).joined(separator: "\n") + "\n").utf8).write(to: file)
-        let target = try InMemoryHabitStore()
+        let target = try InMemoryHabitStore(schema: HabitSchema.current)
         let error = #expect(throws: HabitStoreError.self) { try sandbox.open(path).fill(target) { _, _ in } }
         #expect(error?.message.contains("2 records of Tag, and the export says 3") == true)
         var options = InterchangeImport.Options()

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport
@@ -14,7 +15,7 @@ struct PreferencesImportTests {
 
     init() throws {
         folder = try ImportFolder()
-        store = try InMemoryHabitStore()
+        store = try InMemoryHabitStore(schema: HabitSchema.current)
     }
 
     @discardableResult

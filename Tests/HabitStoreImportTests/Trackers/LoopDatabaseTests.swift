@@ -1,6 +1,6 @@
 import Foundation
 import HabitStore
-import HabitTracking
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport

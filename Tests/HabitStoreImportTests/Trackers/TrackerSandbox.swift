@@ -1,7 +1,7 @@
 import CSQLite
 import Foundation
 import HabitStore
-import HabitTracking
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport
@@ -15,7 +15,7 @@ final class TrackerSandbox {
 
     init(timeZone: String = "Europe/Berlin") throws {
         folder = try ImportFolder()
-        store = try InMemoryHabitStore()
+        store = try InMemoryHabitStore(schema: HabitSchema.current)
         options = TrackerImport.Options(
             timeZone: try #require(TimeZone(identifier: timeZone)),
             now: Date(timeIntervalSince1970: 1_800_000_000)

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -108,7 +109,7 @@ struct EarlierUserTests {
         _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 60)
         store.close()
         for side in [stage.authority] + (stage.mirror.map { [$0] } ?? []) {
-            let one = try user.address(side).open(.readOnly)
+            let one = try user.address(side).open(.readOnly, schema: HabitSchema.current)
             defer { one.close() }
             try earlier.expectEverything(in: one, and: ["later"], sourceLocation: sourceLocation)
         }

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -137,7 +138,7 @@ struct RealFaultTests {
         // The store's file lies on the small disk, and the others on the large one.
         let address = try user.staged.address(side)
         let onDisk = StoreAddress(address.engine, path: disk.path + "/store")
-        try address.open(.readOnly).backup(to: onDisk.path)
+        try address.open(.readOnly, schema: HabitSchema.current).backup(to: onDisk.path)
         let engine = address.engine
         let store = try user.open { options in
             options.opener = { address, access, schema in
@@ -176,7 +177,7 @@ struct RealFaultTests {
         for side in [reached.authority, reached.mirror].compactMap({ $0 })
         where !(stage.authority == .old && side == .new) {
             let held = try user.staged.address(side).engine == engine ? onDisk : user.staged.address(side)
-            let opened = try held.open(.readWrite)
+            let opened = try held.open(.readWrite, schema: HabitSchema.current)
             try ledger.expectWhole(opened, "the \(side) store")
             opened.close()
         }

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import ShadowVerifier
 import StandardEngines
 import Testing
@@ -54,7 +55,10 @@ struct MigrationInStepTests {
             #expect(try address.outline().version == HabitSchema.current.version, sourceLocation: sourceLocation)
         }
         guard stage != .off, stage != .complete else { return }
-        let (a, b) = (try addresses[0].open(.readOnly), try addresses[1].open(.readOnly))
+        let (a, b) = (
+            try addresses[0].open(.readOnly, schema: HabitSchema.current),
+            try addresses[1].open(.readOnly, schema: HabitSchema.current)
+        )
         defer {
             a.close()
             b.close()
@@ -263,7 +267,7 @@ struct MigrationInStepTests {
         #expect(error?.code == .staleStore)
         let names = try FileManager.default.contentsOfDirectory(atPath: user.directory.path)
         #expect(!names.contains { $0.contains("aside") }, "\(names)")
-        let newer = try user.address(.new).open(.readOnly)
+        let newer = try user.address(.new).open(.readOnly, schema: HabitSchema.current)
         defer { newer.close() }
         #expect(try newer.all(Draft.self).map(\.content) == ["after"])
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// The records that changes are planted in: few, with every kind of value, in a history of seven transactions of which the first is
 /// pruned.

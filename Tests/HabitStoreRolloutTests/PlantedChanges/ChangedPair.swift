@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import RawStoreFiles
 import ShadowVerifier
 import StandardEngines
@@ -29,8 +30,8 @@ struct ChangedPair: Sendable {
 
     private init(filledWith drafts: Int) throws {
         folder = try TemporaryFolder()
-        let source = try address(.sqlite).open(.create)
-        let copy = try address(.lmdb).open(.create)
+        let source = try address(.sqlite).open(.create, schema: HabitSchema.current)
+        let copy = try address(.lmdb).open(.create, schema: HabitSchema.current)
         defer {
             source.close()
             copy.close()
@@ -85,7 +86,7 @@ struct ChangedPair: Sendable {
     func plant(_ change: PlantedChange) throws {
         try change.plant(self)
         guard change.hasFittingDigests, let engine = change.engine else { return }
-        let store = try address(engine).open(.readWrite)
+        let store = try address(engine).open(.readWrite, schema: HabitSchema.current)
         defer { store.close() }
         try store.rebuildDigests()
     }
@@ -100,7 +101,12 @@ struct ChangedPair: Sendable {
     /// What `habitstore verify` finds.
     func verification(_ depth: VerificationDepth) throws -> Judgement {
         try judgement {
-            let comparison = VersionComparison(.standard, directory: folder.path)
+            let comparison = VersionComparison(
+                .standard,
+                schema: HabitSchema.current,
+                plan: HabitMigrationPlan.self,
+                directory: folder.path
+            )
             let report = try comparison.run(address(.sqlite), address(.lmdb)) { left, right in
                 var options = VerificationOptions()
                 options.depth = depth
@@ -116,7 +122,11 @@ struct ChangedPair: Sendable {
     /// What `habitstore check` finds in one of them.
     func check(_ engine: EngineName) throws -> Judgement {
         try judgement {
-            let store = try address(engine).openAsWritten(.readOnly)
+            let store = try address(engine).openAsWritten(
+                .readOnly,
+                schema: HabitSchema.current,
+                plan: HabitMigrationPlan.self
+            )
             defer { store.close() }
             var findings = try store.check { _ in }
             if !findings.contains(where: { $0.severity == .damage }) { findings += try store.checkDigests() }

@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import RawStoreFiles
 
 @_spi(Engines) @testable import HabitStore
@@ -166,7 +167,7 @@ extension PlantedChange {
                 answer: .damage
             ) { pair in
                 // Opened once, the file is walked and marked.
-                try pair.address(.lmdb).open(.readWrite).close()
+                try pair.address(.lmdb).open(.readWrite, schema: HabitSchema.current).close()
                 try damage.plant(in: pair.path(.lmdb), database: database)
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import RawStoreFiles
 
 @_spi(Engines) @testable import HabitStore

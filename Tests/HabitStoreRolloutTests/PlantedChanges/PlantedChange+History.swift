@@ -1,5 +1,6 @@
 import Foundation
 import HabitStoreRollout
+import HabitTracker
 import RawStoreFiles
 import StandardEngines
 
@@ -178,7 +179,7 @@ extension PlantedChange {
         all += EngineName.standard.map { engine in
             PlantedChange(part: .history, name: "pruned by the store", engine: engine, answer: .stated(.floor)) {
                 pair in
-                let store = try pair.address(engine).open(.readWrite)
+                let store = try pair.address(engine).open(.readWrite, schema: HabitSchema.current)
                 defer { store.close() }
                 try store.pruneHistory(through: HistoryToken(rawValue: 3))
             }

@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 import ShadowVerifier
 import StandardEngines
 import Testing
@@ -122,7 +123,7 @@ struct AdversarialValueTests {
         _ access: StoreAccess,
         _ body: ([any UserStoreBackend]) throws -> Void
     ) throws {
-        let stores = try addresses.map { try $0.open(access) }
+        let stores = try addresses.map { try $0.open(access, schema: HabitSchema.current) }
         defer { for store in stores { store.close() } }
         try body(stores)
     }

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 /// Changes a closed store's file, or its rows on a server, behind the back of all that keeps it right: what is there afterwards is
@@ -51,7 +52,9 @@ protocol CopyPlanter: FaultPlanter {
 }
 
 extension FaultPlanter {
-    func open(_ access: StoreAccess) throws -> any UserStoreBackend { try address.open(access) }
+    func open(_ access: StoreAccess) throws -> any UserStoreBackend {
+        try address.open(access, schema: HabitSchema.current)
+    }
 
     /// The history as it is before something is planted in it.
     func history() throws -> [HistoryTransaction] {

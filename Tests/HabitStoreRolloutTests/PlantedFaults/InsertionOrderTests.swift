@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import ShadowVerifier
 import StandardEngines
 import Testing
@@ -21,7 +22,7 @@ struct InsertionOrderTests {
         let second = StoreAddress(engine, path: folder.path("second"))
         try Self.fill(first) { $0 }
         try Self.fill(second) { $0.reversed() }
-        let stores = try [first, second].map { try $0.open(.readOnly) }
+        let stores = try [first, second].map { try $0.open(.readOnly, schema: HabitSchema.current) }
         defer { for store in stores { store.close() } }
         var options = VerificationOptions()
         options.queries = try ReadMix.queries()
@@ -36,7 +37,7 @@ struct InsertionOrderTests {
 
     private static func fill(_ address: StoreAddress, _ order: ([Entry]) -> [Entry]) throws {
         let contents = PlantedUser.contents
-        let store = try address.open(.create)
+        let store = try address.open(.create, schema: HabitSchema.current)
         defer { store.close() }
         try store.write(author: "test") { transaction in
             for tag in contents.tags { try transaction.insert(tag) }

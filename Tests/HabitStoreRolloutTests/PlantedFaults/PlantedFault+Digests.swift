@@ -1,4 +1,5 @@
 import Foundation
+import HabitTracker
 
 @_spi(Engines) @testable import HabitStore
 

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 extension PlantedFault {
     /// One bit of one value, for each kind of attribute that the schema has.

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStorePostgres
+import HabitTracker
 import RolloutTesting
 import ShadowVerifier
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStoreRollout
+import HabitTracker
 
 @_spi(Engines) @testable import HabitStore
 @_spi(Engines) @testable import HabitStorePostgres

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import ShadowVerifier
 
 /// The reads of the habit tracker, in an order that a seed decides: of ten read transactions, five are fetches of the file

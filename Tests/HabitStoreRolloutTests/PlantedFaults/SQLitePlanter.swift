@@ -1,5 +1,6 @@
 import Foundation
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 @_spi(Engines) @testable import HabitStore

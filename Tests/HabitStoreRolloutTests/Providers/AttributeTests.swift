@@ -1,6 +1,7 @@
 import FeatureFlags
 import Foundation
 import HabitStore
+import HabitTracker
 import RolloutTesting
 import Testing
 

@@ -3,6 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStorePostgres
 import HabitStoreSQLite
+import HabitTracker
 import RolloutTesting
 import StandardEngines
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -74,7 +75,7 @@ struct LinkedFilesTests {
             }
         )
         try user.want(stage.rawValue)
-        let root = try UserStores(root: copy, flags: user.flags, engines: user.engines)
+        let root = try UserStores(root: copy, flags: user.flags, engines: user.engines, schema: HabitSchema.current)
         let kept = try root.store(for: "alice")
         defer { kept.close() }
         #expect(try kept.stage() == stage)

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -54,7 +55,7 @@ struct RestoredFilesTests {
         } catch is HabitStoreError {
             return nil
         }
-        let store = try address.open(.readOnly)
+        let store = try address.open(.readOnly, schema: HabitSchema.current)
         defer { store.close() }
         return try store.all(Draft.self).map(\.content).sorted()
     }

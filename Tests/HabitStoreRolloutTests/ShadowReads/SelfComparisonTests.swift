@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreSQLite
+import HabitTracker
 import StandardEngines
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import Testing
 
 @testable import HabitStoreRollout

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// Each kind of read that a store has, with its answer as text.
 enum ShadowQuestion: String, CaseIterable, Sendable {

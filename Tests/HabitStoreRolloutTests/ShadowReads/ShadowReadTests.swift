@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreTesting
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -95,7 +96,7 @@ struct ShadowReadTests {
     @Test func changedContentsNameTheRecordAndNoValueOfTheUsers() throws {
         let user = try ShadowedUser()
         let secret = "nobody's business"
-        let other = try user.staged.address(.new).open(.readWrite)
+        let other = try user.staged.address(.new).open(.readWrite, schema: HabitSchema.current)
         let habit = Habit(id: SampleRecords.id(3), name: secret, createdAt: SampleRecords.referenceDate)
         try other.replicate { replica in
             var writer = AttributeWriter(layout: HabitSchema.current.entities[0].layout)

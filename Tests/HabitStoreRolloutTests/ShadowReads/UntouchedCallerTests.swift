@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import StandardEngines
 import Testing
 
@@ -17,7 +18,7 @@ struct UntouchedCallerTests {
     /// The user's answers without any shadow read.
     private func expected(_ user: ShadowedUser) throws -> [String] {
         let address = try user.staged.address(.old)
-        let own = try address.open(.readOnly)
+        let own = try address.open(.readOnly, schema: HabitSchema.current)
         defer { own.close() }
         return try ShadowQuestion.allCases.map { question in try own.read { question.ask($0) } }
     }
@@ -84,7 +85,7 @@ struct UntouchedCallerTests {
     @Test func aCallerReadsNoMoreThanWithoutAComparison() throws {
         let user = try ShadowedUser()
         let shadow = try #require(user.store.files.leases.load()?.shadow)
-        let own = try user.staged.address(.old).open(.readOnly)
+        let own = try user.staged.address(.old).open(.readOnly, schema: HabitSchema.current)
         defer { own.close() }
         try own.read { transaction in
             let spy = SpyTransaction(transaction)

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import Testing
 
 @testable import Trials
@@ -67,7 +68,7 @@ struct LiveFollowerTests {
     }
 
     @Test func anAnswerThatNoFetchGivesIsFound() throws {
-        let store = try InMemoryHabitStore()
+        let store = try InMemoryHabitStore(schema: HabitSchema.current)
         for number in 1...3 {
             try store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
         }

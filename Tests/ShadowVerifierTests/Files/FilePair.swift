@@ -3,6 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitTracker
 
 @testable import ShadowVerifier
 
@@ -18,8 +19,8 @@ final class FilePair {
     init(drafts count: Int) throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("file-pair-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        sqlite = try SQLiteHabitStore(path: folder.appendingPathComponent("a.sqlite").path)
-        lmdb = try LMDBHabitStore(path: folder.appendingPathComponent("b.lmdb").path)
+        sqlite = try SQLiteHabitStore(path: folder.appendingPathComponent("a.sqlite").path, schema: HabitSchema.current)
+        lmdb = try LMDBHabitStore(path: folder.appendingPathComponent("b.lmdb").path, schema: HabitSchema.current)
         let habit = Habit(name: "Run")
         try sqlite.write(author: "test") { transaction in
             try transaction.insert(habit)
@@ -60,9 +61,14 @@ final class FilePair {
         close()
         sqlite = try SQLiteHabitStore(
             path: folder.appendingPathComponent("a.sqlite").path,
+            schema: HabitSchema.current,
             options: .init(isReadOnly: true)
         )
-        lmdb = try LMDBHabitStore(path: folder.appendingPathComponent("b.lmdb").path, options: .init(isReadOnly: true))
+        lmdb = try LMDBHabitStore(
+            path: folder.appendingPathComponent("b.lmdb").path,
+            schema: HabitSchema.current,
+            options: .init(isReadOnly: true)
+        )
     }
 
     func drafts() throws -> [Draft] { try sqlite.all(Draft.self) }

@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitTracker
 import Testing
 
 @testable import ShadowVerifier

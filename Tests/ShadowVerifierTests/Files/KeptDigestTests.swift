@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreSQLite
+import HabitTracker
 import Testing
 
 @testable import ShadowVerifier
@@ -84,7 +85,8 @@ struct KeptDigestTests {
         let pair = try FilePair(drafts: 2_000)
         pair.close()
         try pair.runSQL("DROP TABLE habitstore_digest")
-        try SQLiteHabitStore(path: pair.folder.appendingPathComponent("a.sqlite").path).close()
+        try SQLiteHabitStore(path: pair.folder.appendingPathComponent("a.sqlite").path, schema: HabitSchema.current)
+            .close()
         try pair.openForReading()
         #expect(try pair.verify(.keptDigests).notes == [])
         #expect(try pair.verify().verdict == .match)

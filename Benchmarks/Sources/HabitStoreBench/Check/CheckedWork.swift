@@ -2,6 +2,7 @@ import CYardstick
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 
 /// Work whose allocations, records and instructions are the same in each run.
 struct CheckedWork {

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// The process that fills a user's store, or asks it and measures itself.
 struct GrowthChild {

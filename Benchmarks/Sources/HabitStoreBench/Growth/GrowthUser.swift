@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// One user's records by their numbers, so that nobody has to keep them: 200 habits, and an entry for each of them every
 /// hour. Identifiers are random bytes, three entries in ten have a note.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HabitStore
+import HabitTracker
 
 /// GRDB's pool on a file in the same shape, followed by a `ValueObservation` whose region is constant, with records decoded by
 /// the columns' places: the fastest that it has.

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// What commits cost under one live query, each of which changes a record of its answer.
 struct LiveCommits {

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import HabitTracker
 
 /// How long after its commit has returned an entry that was put somewhere among 100,000 is in the consumer's hands.
 struct LiveInsertions {

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 import StandardEngines
 
 /// How long after a commit of this process has returned another one has it in its consumer's hands, through users' stores.

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// Somebody who keeps entries and can follow all of them, ordered by date.
 protocol LiveSide: AnyObject {

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// One of our stores.
 final class StoreLiveSide: LiveSide {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HabitStore
+import HabitTracker
 
 /// An entry as users of GRDB write it.
 protocol GRDBEntry: FetchableRecord, TableRecord, EntryFields {}

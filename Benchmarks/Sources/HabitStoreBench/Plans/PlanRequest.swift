@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// A question as an app would put it to a store.
 enum PlanRequest {

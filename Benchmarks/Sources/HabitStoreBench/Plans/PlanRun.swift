@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitTracker
 
 /// The second suite: every kind of plan, on files that our stores have written, through the public API, by hand in C, and
 /// through GRDB's requests.
@@ -31,12 +32,12 @@ struct PlanRun {
         }
         sqlite = EngineContestants(
             name: "SQLite",
-            ours: StoreContestant(store: try SQLiteHabitStore(path: path("SQLite"))),
+            ours: StoreContestant(store: try SQLiteHabitStore(path: path("SQLite"), schema: HabitSchema.current)),
             byHand: try .sqlite(path("SQLite-hand"))
         )
         lmdb = EngineContestants(
             name: "LMDB",
-            ours: StoreContestant(store: try LMDBHabitStore(path: path("LMDB"))),
+            ours: StoreContestant(store: try LMDBHabitStore(path: path("LMDB"), schema: HabitSchema.current)),
             byHand: try .lmdb(path("LMDB-hand"))
         )
         plain = try GRDBContestant(path("SQLite-plain"))

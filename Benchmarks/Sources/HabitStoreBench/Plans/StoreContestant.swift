@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// A store through its public API, one transaction for each question, as an app asks.
 struct StoreContestant: PlanContestant {

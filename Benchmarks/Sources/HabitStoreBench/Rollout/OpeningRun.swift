@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 
 /// The suite `openings`: what it costs to open a user's store, over opening the stores below it.
 ///
@@ -40,7 +41,7 @@ struct OpeningRun {
         let (bare, user) = (Times(), Times())
         for _ in 0..<rounds * Self.repetitions {
             try bare.measure {
-                try addresses.map { try $0.open(.readWrite) }
+                try addresses.map { try $0.open(.readWrite, schema: HabitSchema.current) }
             } reading: { stores in
                 try stores[0].model(Habit.self, id: habit.id)
             } closing: { stores in

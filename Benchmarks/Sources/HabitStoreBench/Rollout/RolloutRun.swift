@@ -3,6 +3,7 @@ import HabitStore
 import HabitStoreLMDB
 import HabitStoreRollout
 import HabitStoreSQLite
+import HabitTracker
 import StandardEngines
 
 /// The suite `rollout`: what a user's store costs over the engines below it, and how soon the kill switch takes hold.
@@ -80,7 +81,7 @@ struct RolloutRun {
             try store.write(author: nil) { transaction in for record in records { try transaction.save(record) } }
             _ = try users.store(stores, stage.rawValue, at: stage)
             let address = try stores.currentAddress(of: stage.rawValue)
-            let bare = try address.open(.readWrite)
+            let bare = try address.open(.readWrite, schema: HabitSchema.current)
             var times: [String: [Double]] = [:]
             for _ in 0..<rounds * 3 {
                 try time("bare", &times) { try read(bare, identifiers) }
@@ -113,8 +114,8 @@ struct RolloutRun {
     private func bareStores(_ name: String) throws -> [(String, any MaintainableStore)] {
         let folder = directory.appendingPathComponent(name).path
         return [
-            ("SQLite", try SQLiteHabitStore(path: folder + "/bare.sqlite")),
-            ("LMDB", try LMDBHabitStore(path: folder + "/bare.lmdb")),
+            ("SQLite", try SQLiteHabitStore(path: folder + "/bare.sqlite", schema: HabitSchema.current)),
+            ("LMDB", try LMDBHabitStore(path: folder + "/bare.lmdb", schema: HabitSchema.current)),
         ]
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitTracker
 
 /// What shadow reads cost whoever reads: the same reads of three users, of whom nothing, one read in a hundred, and every
 /// read is compared.

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreSQLite
+import HabitTracker
 import StandardEngines
 
 /// The process that has so many users, and measures itself.

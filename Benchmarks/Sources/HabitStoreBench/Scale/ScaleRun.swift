@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreSQLite
+import HabitTracker
 import StandardEngines
 
 /// The suite `scale`: what users cost in one process, from one to as many as are asked for, each count in a process of its

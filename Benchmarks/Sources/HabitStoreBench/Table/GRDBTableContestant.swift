@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HabitStore
+import HabitTracker
 
 /// GRDB on a file of its own in the shape that its users give it, with Codable records or by hand: cached statements,
 /// and records decoded by the columns' places.

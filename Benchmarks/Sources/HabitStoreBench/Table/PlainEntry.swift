@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// The same entry without a clustering index, declared as an app declares its own models: outside of the library.
 struct PlainEntry: PersistentModel {

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// An entry as one layout declares it, with the table's questions as an app would write them.
 protocol TableEntry: PersistentModel, EntryFields {

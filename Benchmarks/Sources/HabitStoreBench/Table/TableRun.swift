@@ -1,6 +1,7 @@
 import CYardstick
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// The suite `table`: each kind of work on one data set, through our stores, by hand in C, and through GRDB, in turn.
 final class TableRun {

@@ -1,6 +1,7 @@
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitTracker
 
 /// One kind of work, which every side does with the same data and to the same answer.
 enum Work: String, CaseIterable, Codable {

@@ -1,6 +1,7 @@
 import CYardstick
 import Foundation
 import HabitStore
+import HabitTracker
 
 /// Entries as C structs, with their notes in memory that lives as long as this.
 final class YardstickEntries {

@@ -3,6 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitTracker
 import ShadowVerifier
 import Synchronization
 
@@ -53,9 +54,9 @@ struct VerifierRun {
 
     private func makeStores() throws {
         let data = BenchData(habits: 200, entriesEach: 1_000)
-        let store = try SQLiteHabitStore(path: path("verified.sqlite"))
+        let store = try SQLiteHabitStore(path: path("verified.sqlite"), schema: HabitSchema.current)
         try store.load(data)
-        let mirror = try LMDBHabitStore(path: path("verified.lmdb"))
+        let mirror = try LMDBHabitStore(path: path("verified.lmdb"), schema: HabitSchema.current)
         try store.replicaRead { moment in
             try mirror.replicate { transaction in
                 for entity in store.schema.entities.indices {
@@ -79,7 +80,10 @@ struct VerifierRun {
     }
 
     private static func open(_ sqlite: String, _ lmdb: String) throws -> (SQLiteHabitStore, LMDBHabitStore) {
-        (try SQLiteHabitStore(path: sqlite), try LMDBHabitStore(path: lmdb))
+        (
+            try SQLiteHabitStore(path: sqlite, schema: HabitSchema.current),
+            try LMDBHabitStore(path: lmdb, schema: HabitSchema.current)
+        )
     }
 
     /// Changes one entry in one store, past the history.

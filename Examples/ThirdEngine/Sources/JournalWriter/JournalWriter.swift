@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracker
 import JournalEngine
 
 /// A process for the tests, which they kill: it writes drafts to a journal until it is told to stop by a signal, or its disk is full.

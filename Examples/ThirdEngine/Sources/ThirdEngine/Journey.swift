@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreSQLite
+import HabitTracker
 import JournalEngine
 
 /// Takes a user from SQLite to the journal and back, a stage at a time, as an operator does: by the flag file.
@@ -62,6 +63,7 @@ struct Journey {
             root: folder.appendingPathComponent("root").path,
             flags: flags.path,
             engines: engines,
+            schema: HabitSchema.current,
             options: options
         )
     }

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 /// The writes of many threads to one store, and what a store may hold of them.
@@ -9,7 +10,7 @@ enum GroupWorkload {
     struct GivenUp: Error {}
 
     static func open(_ path: String, _ engine: EngineName) throws -> any UserStoreBackend {
-        try StoreAddress(engine, path: path).open(.create)
+        try StoreAddress(engine, path: path).open(.create, schema: HabitSchema.current)
     }
 
     private static func givesUp(_ number: Int) -> Bool { number.isMultiple(of: 5) }

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 /// Stores of the first schema version, and what they have to be at each later one.

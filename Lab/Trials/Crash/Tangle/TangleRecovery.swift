@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 /// Looks at a root whose processes have all ended as the next process does, and says what is not as it must be.
@@ -69,7 +70,7 @@ struct TangleRecovery {
             outcome.ends.append("refused, \(error.code), after \(scenario.tampering?.rawValue ?? "")")
         }
         outcome.mayLack = true
-        let stores = try UserStores(root: root.path, flags: flags.path, options: .tangle)
+        let stores = try UserStores(root: root.path, flags: flags.path, schema: HabitSchema.current, options: .tangle)
         var failures: [String] = []
         for engine in EngineName.standard {
             do {

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 /// What a user's stores say of themselves, without anything being changed.
@@ -13,7 +14,7 @@ struct TangleRoles: CustomStringConvertible {
             let path = files.path + "/" + TangleFiles.name(engine)
             guard FileManager.default.fileExists(atPath: path) else { continue }
             do {
-                let store = try StoreAddress(engine, path: path).open(.readOnly)
+                let store = try StoreAddress(engine, path: path).open(.readOnly, schema: HabitSchema.current)
                 defer { store.close() }
                 let information = try store.replicaRead { try $0.information() }
                 found.append((engine, information.role, information.epoch, information.token))

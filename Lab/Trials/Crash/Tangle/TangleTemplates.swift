@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 /// A user's root of each kind, made once.
@@ -54,7 +55,7 @@ struct TangleTemplates {
         let stores = try UserDirectory(root: place.path, user: SweptUser.name)
         if template == .differing {
             let mirror = StoreAddress(old.otherStandard, path: stores.path + "/" + TangleFiles.name(old.otherStandard))
-            try TangleWorkload.spoil(try mirror.open(.readWrite))
+            try TangleWorkload.spoil(try mirror.open(.readWrite, schema: HabitSchema.current))
         }
         guard template == .missing else { return }
         for name in try FileManager.default.contentsOfDirectory(atPath: stores.path)

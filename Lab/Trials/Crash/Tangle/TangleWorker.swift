@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 import StandardEngines
 
 /// Opens the user, and does a process's duties in a seeded order.
@@ -126,11 +127,15 @@ struct TangleWorker: Sendable {
     /// Mends as a command does that somebody types: with stores of its own, after this process's are closed.
     private func mend(_ roll: UInt64) throws {
         if roll % 2 == 0 {
-            _ = try UserStores(root: root, flags: flags.path, options: .tangle).examine(SweptUser.name)
+            _ = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .tangle).examine(
+                SweptUser.name
+            )
             return Report.Line.done.tell("examined")
         }
         progress.exchange(nil)?.store.close()
-        _ = try UserStores(root: root, flags: flags.path, options: .tangle).mend(SweptUser.name)
+        _ = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .tangle).mend(
+            SweptUser.name
+        )
         Report.Line.done.tell("mended")
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitTracker
 
 /// The writes of processes that write at once. Each process has its lane, and numbers that only rise; what a store has to
 /// hold follows from which writes are in it, in whatever order the lanes took turns.

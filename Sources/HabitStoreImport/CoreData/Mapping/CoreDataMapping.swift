@@ -144,7 +144,7 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
     /// Holds the mapping against a file and a schema, so that a slip is found before there is a store.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` with the entity and the property that do not fit.
-    public func require(fits file: CoreDataFile, schema: Schema = HabitSchema.current) throws {
+    public func require(fits file: CoreDataFile, schema: Schema) throws {
         _ = try MappedPlan(self, file, schema).plan()
     }
 

@@ -241,7 +241,7 @@ struct MappingSuggestion {
 extension CoreDataMapping {
     /// A mapping of a file to a schema that goes by names and types. Everything that the file has stands in it: what has no
     /// place yet as null.
-    public static func suggested(for file: CoreDataFile, to schema: Schema = HabitSchema.current) throws
+    public static func suggested(for file: CoreDataFile, to schema: Schema) throws
         -> CoreDataMapping
     {
         try MappingSuggestion(file, schema).mapping()

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreSQLite
+import HabitTracker
 import Testing
 
 @testable import HabitStoreImport
@@ -34,14 +35,14 @@ import Testing
             try fixture.sql("UPDATE ZBOOK SET ZPUBLISHED = 7; UPDATE ZTAG SET ZNAME = 'same'")
             path = fixture.folder.appendingPathComponent("habits.sqlite").path
             let file = try CoreDataFile(path: fixture.path)
-            let store = try SQLiteHabitStore(path: path)
+            let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
             defer { store.close() }
             report = try MappedImporter(file, mapping, into: store, notesPath: path).run()
         }
 
         func unaccounted(_ mapping: CoreDataMapping) throws -> [String] {
             let file = try CoreDataFile(path: fixture.path)
-            let store = try SQLiteHabitStore(path: path)
+            let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
             defer { store.close() }
             return try CoreDataAccount(of: file, in: store, mapping: mapping).unaccounted.map(\.message)
         }
@@ -85,7 +86,7 @@ import Testing
 
     @Test func anAttributeThatIsMappedAndLostIsFound() throws {
         let scene = try Scene(Self.mapping)
-        let store = try SQLiteHabitStore(path: scene.path)
+        let store = try SQLiteHabitStore(path: scene.path, schema: HabitSchema.current)
         try store.write(author: "me") { transaction in
             for var habit in try transaction.all(Habit.self) {
                 habit.target = nil

@@ -1,9 +1,0 @@
-import HabitStore
-import HabitStoreOperator
-
-extension Tag {
-    /// The tag as JSON.
-    func json(habitCount: Int) -> JSON {
-        .object(["id": .string(id.uuidString), "name": .string(name), "habitCount": .int(habitCount)])
-    }
-}

@@ -1,0 +1,202 @@
+import ArgumentParser
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreImport
+import HabitStoreOperator
+import HabitStoreRollout
+import HabitTracker
+
+/// `habitstore import coredata FILE`.
+struct ImportCoreDataCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "coredata",
+        abstract: "Brings a Core Data or SwiftData file into a store.",
+        discussion: """
+            The file is copied and never opened as a database; nothing about it changes. With --into the store gets a schema \
+            that is derived from the file's model, and the file's history with its authors and times. With --mapping the \
+            records go into the user's habits, or with both into a store of habits. Run again, it applies what the file's \
+            history tells since, transaction by transaction; without a history every record is compared, and what the file \
+            no longer has is counted and left. What the store has no place for is kept beside it, in a file with one JSON \
+            object a line.
+            Exit codes: 0 all of it was read, 1 something of the file proves a loss that --allow-loss does not name, 64 wrong \
+            usage, 65 data that cannot be read, or older than what was imported, 74 a file that cannot be reached.
+            """
+    )
+
+    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The file.")
+    var file: String
+
+    @Option(
+        help: ArgumentHelp("The store; made if there is none: sqlite:PATH, lmdb:PATH, or a path.", valueName: "store")
+    )
+    var into: String?
+
+    @Option(help: ArgumentHelp("What becomes of each entity and attribute in the schema of habits.", valueName: "json"))
+    var mapping: String?
+
+    @Flag(help: "Print a mapping to the schema of habits that goes by names and types, to be edited; import nothing.")
+    var suggestMapping = false
+
+    @Flag(help: "Go on applying what the file's app writes, until interrupted. Needs the file's persistent history.")
+    var follow = false
+
+    @Option(help: ArgumentHelp("How often --follow looks at the file.", valueName: "seconds"))
+    var every = 1.0
+
+    @Flag(
+        help: "Import a file that is older than what was imported last: it undoes what was changed and deleted since."
+    )
+    var allowOlder = false
+
+    @Option(
+        help: ArgumentHelp(
+            "A loss that is accepted, so that the exit code is not 1 for it; repeatable, or all.",
+            discussion: "One of \(CoreDataImportReport.Shortfall.kinds.joined(separator: ", ")).",
+            valueName: "kind"
+        )
+    )
+    var allowLoss: [String] = []
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func validate() throws {
+        guard every.isFinite, every > 0 else { throw ValidationError("--every is \(every); it has to be more than 0") }
+        if let unknown = allowLoss.first(where: { $0 != "all" && !CoreDataImportReport.Shortfall.kinds.contains($0) }) {
+            throw ValidationError(
+                "--allow-loss \(unknown): there is all, \(CoreDataImportReport.Shortfall.kinds.joined(separator: ", "))"
+            )
+        }
+        if suggestMapping {
+            guard into == nil, mapping == nil, !follow else {
+                throw ValidationError("--suggest-mapping imports nothing; leave out --into, --mapping and --follow")
+            }
+        } else if into == nil, mapping == nil {
+            throw ValidationError(
+                "say where to: --into sqlite:PATH for a store of the file's own model, --mapping FILE for the user's habits"
+            )
+        }
+    }
+
+    func run() async throws {
+        if suggestMapping { return try suggest() }
+        let tracker = into == nil ? try await Tracker.open(trackerOptions, isFollowing: follow, mayBegin: true) : nil
+        defer { tracker?.close() }
+        let mirror = CoreDataMirror(path: file, try await update(tracker))
+        let bar = ProgressBar(isQuiet: quiet || output.format == .json)
+        defer { bar.clear() }
+        var options = CoreDataImporter.Options()
+        options.requiresHistory = follow
+        options.allowsOlder = allowOlder
+        var waits = false
+        var isLossy = false
+        func step(_ word: String) throws {
+            do {
+                let report = try mirror.update(options) { bar.show(word, $0, $1) }
+                waits = false
+                bar.clear()
+                if let report {
+                    try show(report)
+                    isLossy = !unaccepted(report).isEmpty || isLossy
+                }
+            } catch let error as HabitStoreError where error.code == .busy && follow {
+                // What is written to without a pause now has one sooner or later.
+                bar.clear()
+                if !waits { StandardError.note("\(error); it is tried again") }
+                waits = true
+            }
+        }
+        try step("importing")
+        while follow {
+            try await Task.sleep(for: .seconds(every))
+            try step("following")
+        }
+        if isLossy { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    private func unaccepted(_ report: CoreDataImportReport) -> [CoreDataImportReport.Shortfall] {
+        allowLoss.contains("all") ? [] : report.shortfalls.filter { !allowLoss.contains($0.kind) }
+    }
+
+    private func suggest() throws {
+        let source = try CoreDataFile(path: file)
+        defer { source.close() }
+        try Output.write(try CoreDataMapping.suggested(for: source, to: HabitSchema.current).json())
+    }
+
+    // MARK: Targets
+
+    /// How a state of the file is brought into the target.
+    private func update(_ tracker: Tracker?) async throws -> CoreDataMirror.Update {
+        guard let mapping else {
+            let address = try parsedTarget(into ?? "")
+            return CoreDataMirror.derived { try Self.open(address, for: $0) }
+        }
+        let parsed = try CoreDataMapping(path: mapping)
+        if let into {
+            let address = try parsedTarget(into)
+            return { file, options, progress in
+                if !FileManager.default.fileExists(atPath: address.path) {
+                    try parsed.require(fits: file, schema: HabitSchema.current)
+                }
+                let store = try address.openForImport(schema: HabitSchema.current)
+                defer { store.close() }
+                return try MappedImporter(file, parsed, into: store, notesPath: address.path, options).run(
+                    progress: progress
+                )
+            }
+        }
+        guard let tracker else { throw CommandFailure.usage("name a store or a user to import into") }
+        return try await usersUpdate(parsed, tracker)
+    }
+
+    /// Into the user's own store, which stays open while the file is followed.
+    private func usersUpdate(_ mapping: CoreDataMapping, _ tracker: Tracker) async throws -> CoreDataMirror.Update {
+        let settings = try await Settings(trackerOptions.user)
+        let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
+        return { file, options, progress in
+            try PrivateFolder.make(
+                folder,
+                or: .permissionDenied,
+                "the folder for the import's notes cannot be made; check the permissions of the user's folder"
+            )
+            let notes = folder + "/coredata-" + file.metadata.storeID.lowercased().filter { $0.isHexDigit || $0 == "-" }
+            return try MappedImporter(file, mapping, into: tracker.store, notesPath: notes, options).run(
+                progress: progress
+            )
+        }
+    }
+
+    private func parsedTarget(_ text: String) throws -> StoreAddress {
+        do {
+            return try StoreAddress(argument: text)
+        } catch let error as HabitStoreError where error.code == .notFound {
+            throw CommandFailure.usage(
+                "\(text): there is no store here whose kind could be recognised; "
+                    + "name the kind of the new one, as sqlite:PATH or lmdb:PATH"
+            )
+        }
+    }
+
+    private static func open(_ address: StoreAddress, for source: CoreDataFile) throws -> any UserStoreBackend {
+        // A user's store was not made from such a file either, but that is not what is wrong.
+        try address.requireOutsideOfUsers()
+        var outline: StoreOutline?
+        do {
+            outline = try address.outline(by: .known)
+        } catch let error as HabitStoreError where [.notFound, .notAStore].contains(error.code) {
+            // There is none, or its making was killed. What is no store at all is refused by the opening.
+        }
+        return try address.openForImport(schema: CoreDataTarget.schema(for: source, outline: outline))
+    }
+
+    private func show(_ report: CoreDataImportReport) throws {
+        switch output.format {
+        case .json: try JSON.write(report)
+        case .text: try Output.write(ImportText(report, unaccepted: unaccepted(report)).text(Terminal.options()))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreOperator
+import HabitStoreReports
+import HabitTracker
+
+/// `habitstore search TEXT`.
+struct SearchCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search",
+        abstract: "Finds a text in habits, notes, tags and drafts; letter case and accents do not matter."
+    )
+
+    /// Something that was found.
+    private struct Hit {
+        let entity: String
+        let id: UUID
+        let attribute: String
+        let text: String
+    }
+
+    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The text.")
+    var text: String
+
+    func validate() throws {
+        guard !text.isEmpty else { throw ValidationError("a text to search for is needed") }
+    }
+
+    func run() async throws {
+        let tracker = try await Tracker.open(trackerOptions)
+        defer { tracker.close() }
+        let hits = try tracker.read { transaction in
+            var hits = try self.hits(transaction, "name", \Habit.name)
+            hits += try self.hits(transaction, "category", \Habit.category)
+            hits += try self.hits(transaction, "note", \Entry.note)
+            hits += try self.hits(transaction, "name", \Tag.name)
+            hits += try self.hits(transaction, "content", \Draft.content)
+            return hits
+        }
+        switch output.format {
+        case .json:
+            let results = hits.map { hit in
+                JSON.object([
+                    "entity": .string(hit.entity), "id": .string(hit.id.uuidString),
+                    "attribute": .string(hit.attribute), "text": .string(hit.text),
+                ])
+            }
+            try JSON.write(JSON.object(["results": .array(results)]))
+        case .text:
+            var table = TextTable([
+                .init("id", canShrink: false), .init("what", canShrink: false), .init("text", maximumWidth: 80),
+            ])
+            for hit in hits {
+                table.append([RecordReference.short(hit.id), "\(hit.entity).\(hit.attribute)", hit.text])
+            }
+            try Output.write(hits.isEmpty ? "nothing found\n" : table.text(Terminal.options()))
+        }
+    }
+
+    private func hits<M: PersistentModel>(
+        _ transaction: any ReadTransaction,
+        _ attribute: String,
+        _ keyPath: KeyPath<M, String>
+    ) throws -> [Hit] {
+        try found(transaction, attribute).map { (model: M) in
+            Hit(entity: M.entity.name, id: model.id, attribute: attribute, text: model[keyPath: keyPath])
+        }
+    }
+
+    private func hits<M: PersistentModel>(
+        _ transaction: any ReadTransaction,
+        _ attribute: String,
+        _ keyPath: KeyPath<M, String?>
+    ) throws -> [Hit] {
+        try found(transaction, attribute).compactMap { (model: M) in
+            model[keyPath: keyPath].map {
+                Hit(entity: M.entity.name, id: model.id, attribute: attribute, text: $0)
+            }
+        }
+    }
+
+    private func found<M: PersistentModel>(_ transaction: any ReadTransaction, _ attribute: String) throws -> [M] {
+        let filter = FilterExpression.text(
+            .searches,
+            .attribute(AttributePath(attribute)),
+            .literal(.string(text.normalizedToNFC()))
+        )
+        return try transaction.fetch(FetchDescriptor<M>(filter: filter))
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import HabitStore
+
+/// One time that a habit was kept.
+public struct Entry: PersistentModel {
+    /// The identity.
+    public var id: UUID
+    /// When it was kept.
+    public var date: Date
+    /// A remark.
+    public var note: String?
+    /// How much, for habits that are measured, in the habit's unit.
+    public var value: Double?
+    /// The identifier of the habit.
+    public var habitID: UUID?
+
+    /// Makes an entry.
+    public init(id: UUID = UUID(), date: Date = Date(), note: String? = nil, value: Double? = nil, habitID: UUID?) {
+        self.id = id
+        self.date = date
+        self.note = note
+        self.value = value
+        self.habitID = habitID
+    }
+
+    /// The habit, or nil when there is none. Readable inside a transaction and inside predicates.
+    public var habit: Habit? { RelationshipScope.one(\Entry.habit, habitID) }
+
+    /// The declaration.
+    public static let entity = EntityDescription(
+        Entry.self,
+        attributes: [
+            .id(\Entry.id),
+            .attribute("date", \Entry.date, .preserveValueOnDeletion),
+            .attribute("note", \Entry.note),
+            .attribute("value", \Entry.value),
+            .attribute("habitID", \Entry.habitID, .preserveValueOnDeletion),
+        ],
+        relationships: [
+            .toOne("habit", \Entry.habit, through: "habitID", destination: "Habit", inverse: "entries")
+        ],
+        indexes: [.index(\Entry.habitID, \Entry.date).clustering(), .index(\Entry.date)]
+    )
+
+    /// Reads the attributes in their declared order.
+    @inline(__always)
+    public init(row: inout AttributeReader) throws {
+        let (id, date) = (try row.nextUUID(), try row.nextDate())
+        let (note, value) = (try row.nextOptionalString(), try row.nextOptionalDouble())
+        let habitID = try row.nextOptionalUUID()
+        self.id = id
+        self.date = date
+        self.note = note
+        self.value = value
+        self.habitID = habitID
+    }
+
+    /// Writes the attributes in their declared order.
+    public func write(to row: inout AttributeWriter) throws {
+        row.append(id)
+        try row.append(date)
+        row.append(note)
+        try row.append(value)
+        row.append(habitID)
+    }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import HabitStore
+import HabitStoreImport
+import HabitTracker
+
+extension LeafAccount {
+    /// Accounts for lists that were read by a mapping: that each value of the file is in one of the lists, and what became of the
+    /// lists.
+    mutating func takeTables(_ tables: SourceTables, _ mapping: CoreDataMapping, _ path: String) throws {
+        var listed: [String: Int] = [:]
+        for table in tables.tables {
+            for row in table.rows {
+                for leaf in Self.leaves("", .object(row.fields)) { listed[leaf.words, default: 0] += 1 }
+            }
+        }
+        let others = Self.leaves("", .object(tables.others))
+        for leaf in others { listed[leaf.words, default: 0] += 1 }
+        try Self.forEachLeaf(of: path) { list, leaf in
+            if let left = listed[leaf.words], left > 0 {
+                listed[leaf.words] = left - 1
+            } else {
+                note(1, of: leaf.name, in: list)
+            }
+        }
+        take("the file", others, saysNothing: true)
+        var known = KnownHabits()
+        for entity in mapping.entities where entity.target == "Habit" { takeHabits(entity, tables, &known) }
+        for entity in mapping.entities where entity.target == "Entry" { takeEntries(entity, tables, known) }
+        let mapped = Set(mapping.entities.filter { $0.target != nil }.map(\.source))
+        for table in tables.tables where !mapped.contains(table.name) {
+            for row in table.rows { take(table.name, Self.leaves("", .object(row.fields)), saysNothing: true) }
+        }
+    }
+
+    /// Every value of a file, without its lists' reader.
+    private static func forEachLeaf(of path: String, _ body: (_ list: String, Leaf) -> Void) throws {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return }
+        if isFolder.boolValue {
+            for name in try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+            where name.lowercased().hasSuffix(".csv") {
+                forEachCell(of: try WholeFile.read(path + "/" + name).bytes, name, body)
+            }
+            return
+        }
+        if isDatabase(path) {
+            let database = try SourceDatabase(path: path)
+            for table in database.tableNames where !table.hasPrefix("sqlite_") {
+                try database.forEachRow(table) { row in
+                    for (column, value) in row {
+                        for leaf in leaves(column, ImportJSON(value)) { body(table, leaf) }
+                    }
+                }
+            }
+        } else if let json = try json(path) {
+            for leaf in leaves("items", json) { body("the file", leaf) }
+        } else {
+            forEachCell(of: try WholeFile.read(path).bytes, "the file", body)
+        }
+    }
+
+    private static func isDatabase(_ path: String) -> Bool {
+        let magic = Array("SQLite format 3\0".utf8)
+        return DatabaseHeader.head(of: path, magic.count) == magic
+    }
+
+    /// What a JSON file holds; nil for a file of another kind.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` for what is damaged, or has a member twice.
+    static func json(_ path: String) throws -> ImportJSON? {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
+            !isDatabase(path)
+        else { return nil }
+        let bytes = try WholeFile.read(path).bytes
+        guard let first = bytes.first(where: { $0 > 0x20 && $0 < 0x80 }), first == 0x5B || first == 0x7B else {
+            return nil
+        }
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        do {
+            return try JSONValueParser.parse(bytes.starts(with: mark) ? Array(bytes.dropFirst(3)) : bytes)
+        } catch {
+            throw HabitStoreError(.invalidSource, "the file is damaged JSON: \(error.message)", at: .init(path: path))
+        }
+    }
+
+    private static func forEachCell(of bytes: [UInt8], _ list: String, _ body: (_ list: String, Leaf) -> Void) {
+        let rows = TextTally.rows(String(decoding: bytes, as: UTF8.self))
+        for row in rows.dropFirst() { for leaf in leaves(rows[0], row) { body(list, leaf) } }
+    }
+
+    /// The names of the habits that lists say: by the keys in each list, and by the rows.
+    private struct KnownHabits {
+        var byKey: [String: [String: String]] = [:]
+        var byRow: [String: [Int: String]] = [:]
+
+        /// Whose a row is; nil where the mapping does not say so.
+        func name(_ link: String?, _ row: SourceTables.Row) -> String? {
+            if let link {
+                guard let list = byKey.first else { return link }
+                return byKey.count == 1 ? list.value[link] : nil
+            }
+            for ancestor in row.ancestors.reversed() {
+                if let rows = byRow[ancestor.list] { return rows[ancestor.row] }
+            }
+            return nil
+        }
+    }
+
+    private static func column(_ attribute: String, _ entity: CoreDataMapping.Entity) -> String? {
+        entity.attributes.first { $0.value == .some(attribute) }?.key
+    }
+
+    private static func key(_ entity: CoreDataMapping.Entity, _ fields: [String: ImportJSON], _ place: Int) -> String {
+        entity.key.flatMap { TableTally.text(fields[$0]) } ?? "\(entity.source) \(place)"
+    }
+
+    private func isMeant(_ row: SourceTables.Row, _ entity: CoreDataMapping.Entity) -> Bool {
+        entity.only.allSatisfy { TableTally.matches(row.fields[$0.key], $0.value) }
+    }
+
+    private var calendar: Calendar {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = timeZone
+        return calendar
+    }
+
+    private mutating func takeHabits(
+        _ entity: CoreDataMapping.Entity,
+        _ tables: SourceTables,
+        _ known: inout KnownHabits
+    ) {
+        if known.byKey[entity.source] == nil { (known.byKey[entity.source], known.byRow[entity.source]) = ([:], [:]) }
+        for (place, row) in (tables.tables.first { $0.name == entity.source }?.rows ?? []).enumerated() {
+            let leaves = Self.leaves("", .object(row.fields))
+            let name = Self.column("name", entity).flatMap { TableTally.text(row.fields[$0]) } ?? ""
+            guard isMeant(row, entity), !name.isEmpty else {
+                take(entity.source, leaves, saysNothing: !isMeant(row, entity))
+                continue
+            }
+            let key = Self.key(entity, row.fields, place)
+            if known.byKey[entity.source]?[key] == nil {
+                known.byKey[entity.source]?[key] = name
+                known.byRow[entity.source]?[place] = name
+            }
+            take(
+                entity.source,
+                leaves,
+                .habit(name) { [calendar] habit in
+                    leaves.filter { leaf in
+                        guard let attribute = entity.attributes[leaf.name] ?? nil, let value = row.fields[leaf.name]
+                        else {
+                            return true
+                        }
+                        return !Self.carries(attribute, value, habit, entity.dates, calendar)
+                    }
+                }
+            )
+        }
+    }
+
+    private static func carries(
+        _ attribute: String,
+        _ value: ImportJSON,
+        _ habit: Habit,
+        _ dates: String?,
+        _ calendar: Calendar
+    ) -> Bool {
+        // What is not understood cannot be carried, also where the habit has nothing there.
+        if ["target", "timesPerPeriod", "periodDays"].contains(attribute), TableTally.number(value) == nil {
+            return false
+        }
+        if ["category", "unit"].contains(attribute), TableTally.text(value) == nil { return false }
+        switch attribute {
+        case "name": return TableTally.text(value) == habit.name
+        case "id": return TableTally.text(value).flatMap { UUID(uuidString: $0) } == habit.id
+        case "category": return TableTally.text(value) == habit.category
+        case "unit": return TableTally.text(value) == habit.unit
+        case "target": return TableTally.number(value) == habit.target
+        case "timesPerPeriod": return TableTally.number(value) == Double(habit.timesPerPeriod)
+        case "periodDays": return TableTally.number(value) == Double(habit.periodDays)
+        case "isArchived":
+            let no = ["0", "no", "n", "false", "-"].contains((TableTally.text(value) ?? "").lowercased())
+            return no != habit.isArchived
+        case "createdAt":
+            let parts = calendar.dateComponents([.year, .month, .day], from: habit.createdAt)
+            let day = PlainDay.text(parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)
+            return day != nil && isCarried(value) && TableTally.day(value, dates, calendar) == day
+        default: return false
+        }
+    }
+
+    /// Whether the store has all of a moment: a time without an offset has whole seconds there.
+    private static func isCarried(_ value: ImportJSON?) -> Bool {
+        guard let text = value?.text, text.contains(":"), let point = text.firstIndex(of: ".") else { return true }
+        let digits = text[point...].dropFirst().prefix { $0.isNumber }
+        let hasOffset = !text[point...].dropFirst().allSatisfy(\.isNumber)
+        return hasOffset ? digits.count <= 6 : digits.allSatisfy { $0 == "0" }
+    }
+
+    private mutating func takeEntries(
+        _ entity: CoreDataMapping.Entity,
+        _ tables: SourceTables,
+        _ known: KnownHabits
+    ) {
+        guard let table = tables.tables.first(where: { $0.name == entity.source }) else { return }
+        let link = entity.relationships.first { $0.value == .some("habit") }?.key
+        guard let date = Self.column("date", entity) else { return }
+        let (number, note) = (Self.column("value", entity), Self.column("note", entity))
+        for row in table.rows {
+            let leaves = Self.leaves("", .object(row.fields))
+            guard isMeant(row, entity), let day = TableTally.day(row.fields[date], entity.dates, calendar) else {
+                let habit = known.name(link.flatMap { TableTally.text(row.fields[$0]) }, row)
+                take(entity.source, leaves, saysNothing: !isMeant(row, entity), of: habit)
+                continue
+            }
+            if let columns = entity.columns {
+                let wide = columns.contains("*") ? table.columns : columns
+                takeWide(
+                    row,
+                    wide.filter { entity.attributes[$0] == nil && entity.relationships[$0] == nil },
+                    day,
+                    date,
+                    entity.source
+                )
+                continue
+            }
+            guard let habit = known.name(link.flatMap { TableTally.text(row.fields[$0]) }, row) else {
+                take(entity.source, leaves)
+                continue
+            }
+            let value = number.flatMap { TableTally.number(row.fields[$0]) }
+            let words = note.flatMap { TableTally.text(row.fields[$0]) }
+            let carried = Set(
+                [
+                    Self.isCarried(row.fields[date]) ? date : nil, link, value == nil ? nil : number,
+                    words == nil ? nil : note,
+                ]
+                .compactMap { $0 }
+            )
+            take(
+                entity.source,
+                leaves,
+                .entry(Mark(habit, day, value, words)) { _ in leaves.filter { !carried.contains($0.name) } },
+                of: habit
+            )
+        }
+    }
+
+    /// A row with a column for each habit: each mark is an entry, and the rest is kept as a row.
+    private mutating func takeWide(
+        _ row: SourceTables.Row,
+        _ columns: [String],
+        _ day: String,
+        _ date: String,
+        _ list: String
+    ) {
+        var rest = row.fields
+        for column in columns {
+            guard let mark = TableTally.mark(row.fields[column]) else { continue }
+            rest[column] = nil
+            let entry = Mark(column, day, mark.value, mark.note)
+            take(list, Self.leaves("a habit's column", row.fields[column] ?? .null), .entry(entry) { _ in [] })
+        }
+        if rest.count < row.fields.count { rest[date] = nil }
+        take(list, Self.leaves("", .object(rest)), saysNothing: true)
+    }
+}

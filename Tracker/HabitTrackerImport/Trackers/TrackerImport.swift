@@ -1,0 +1,234 @@
+import Foundation
+import HabitStore
+import HabitStoreImport
+import HabitTracker
+
+/// Brings the habits of another tracker into a store: what is new in one transaction, what has no place here into a file
+/// beside the store, and a report of both that adds up to what the source holds.
+///
+/// Identifiers follow from the source's own (``DerivedID``): the kind of source, its name, and what the source tells its
+/// records apart by. A second import therefore adds only what is new. What was changed on either side since is left as it is
+/// here and counted, unless it is to be taken over.
+public struct TrackerImport {
+    /// How an import is done.
+    public struct Options: Sendable {
+        /// What the source is said to be; nil for whatever it is.
+        public var format: TrackerFormat?
+        /// Tells sources of one kind apart, as two people's phones.
+        public var name = ""
+        /// Takes over what differs here from the source.
+        public var updates = false
+        /// Takes a habit that has another name here for the same one.
+        public var allowsRenames = false
+        /// The time zone on whose wall clock the source's days were.
+        public var timeZone: TimeZone
+        /// What the lists of a file are that no reader was written for; nil for the files of apps that are known.
+        public var mapping: CoreDataMapping?
+        /// When habits count as begun of which nothing says when.
+        public var now: Date
+
+        /// The ordinary way.
+        public init(timeZone: TimeZone, now: Date = Date()) {
+            self.timeZone = timeZone
+            self.now = now
+        }
+    }
+
+    private static let author = "habitstore import"
+
+    private let path: String
+    private let options: Options
+    private let finding: TrackerRecognition.Finding
+    private let source: TrackerSource
+    private var plan: TrackerPlan
+
+    /// Reads a source; nothing is changed yet.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unknownFormat`` for what no tracker has written,
+    ///   ``HabitStoreError/Code/invalidSource`` and ``HabitStoreError/Code/corrupt`` for what is damaged.
+    public init(path: String, _ options: Options) throws {
+        self.path = path
+        self.options = options
+        finding =
+            if let mapping = options.mapping {
+                .tables(try SourceTables(path: path), mapping, options.timeZone)
+            } else {
+                try TrackerRecognition.find(path, format: options.format)
+            }
+        source = try finding.read(path)
+        plan = TrackerPlan(source, name: options.name, timeZone: options.timeZone, now: options.now)
+    }
+
+    /// What would be done.
+    public func rehearse(into store: any HabitStore) throws -> TrackerReport {
+        var work = self
+        return try store.read { transaction in
+            try work.plan.keepEarlierIdentifiers(of: transaction)
+            var report = work.report()
+            report.count(try work.changes(transaction, &report))
+            return report
+        }
+    }
+
+    /// Does it.
+    ///
+    /// - Parameters:
+    ///   - folder: where what has no place in the store is kept; nothing is left there where the import is refused.
+    ///   - progress: is told how many records were looked at, and how many there are.
+    /// - Throws: ``HabitStoreError/Code/uniqueViolation`` when habits that are known by a number alone have other names here:
+    ///   they may be of another phone.
+    public func run(
+        into store: any HabitStore,
+        attachmentsIn folder: String,
+        progress: (Int, Int) -> Void = { _, _ in }
+    ) throws -> TrackerReport {
+        var work = self
+        var report = try store.write(author: Self.author) { transaction in
+            try work.plan.keepEarlierIdentifiers(of: transaction)
+            var report = work.report()
+            let changes = try work.changes(transaction, &report)
+            report.count(changes)
+            try work.apply(changes, transaction, progress)
+            // Everything is taken; before it is committed, what the store has no place for is safe.
+            report.attachment = try AttachmentFile.write(
+                work.plan.attachment,
+                of: source,
+                named: options.name,
+                in: folder
+            )
+            return report
+        }
+        report.verification = try TrackerVerification(finding, path, work.plan).compare(
+            with: store,
+            options.timeZone,
+            report
+        )
+        return report
+    }
+
+    private func report() -> TrackerReport {
+        var report = TrackerReport(format: source.format, path: path, counts: source.counts)
+        report.habits.inSource = plan.habits.count
+        report.entries.inSource = plan.entries.count
+        report.tags.inSource = plan.tags.count
+        for (name, count) in source.oddities.merging(plan.oddities, uniquingKeysWith: +) {
+            report.oddities.append(.init(name: name, count: count))
+        }
+        var kept: [String: Int] = [:]
+        for line in plan.attachment {
+            if line.kind == .row {
+                kept[line.what, default: 0] += 1
+            } else {
+                for name in line.fields.keys { kept["\(line.kind.rawValue).\(name)", default: 0] += 1 }
+            }
+        }
+        report.losses = source.losses
+        report.kept = kept.map { .init(name: $0.key, count: $0.value) }
+        report.keptRows = plan.attachment.count { $0.kind == .row }
+        report.sort()
+        return report
+    }
+
+    // MARK: What is new
+
+    private func changes(_ transaction: any ReadTransaction, _ report: inout TrackerReport) throws -> TrackerChanges {
+        var changes = TrackerChanges()
+        var tagIDs: [UUID: UUID] = [:]
+        for tag in plan.tags {
+            // A tag of this name is the same tag, whoever made it.
+            let name = tag.name
+            let known = try transaction.fetch(FetchDescriptor<Tag>(predicate: #Predicate { $0.name == name })).first
+            tagIDs[tag.id] = known?.id ?? tag.id
+            if known == nil { changes.newTags.append(tag) } else { changes.sameTags += 1 }
+        }
+        var renamed = 0
+        for var habit in plan.habits {
+            habit.tagIDs = Set(habit.tagIDs.map { tagIDs[$0] ?? $0 })
+            guard let known = try transaction.model(Habit.self, id: habit.id) else {
+                changes.newHabits.append(habit)
+                continue
+            }
+            if known.name != habit.name, plan.numbered.contains(habit.id) { renamed += 1 }
+            // These are the store's own, or nothing that the source says.
+            (habit.createdAt, habit.streak) = (known.createdAt, known.streak)
+            if known == habit { changes.sameHabits += 1 } else { changes.changedHabits.append(habit) }
+        }
+        guard renamed == 0 || options.allowsRenames else {
+            throw HabitStoreError(
+                .uniqueViolation,
+                "\(renamed) habits that the source knows by a number only have other names here: name the source with "
+                    + "--source if it is another phone's, or give --renamed if they are the same",
+                at: .init(path: path)
+            )
+        }
+        for entry in plan.entries {
+            guard let known = try transaction.model(Entry.self, id: entry.id) else {
+                changes.newEntries.append(entry)
+                continue
+            }
+            if isSame(known, entry) { changes.sameEntries += 1 } else { changes.changedEntries.append(entry) }
+        }
+        return changes
+    }
+
+    /// A day that was imported in another time zone is the same day.
+    private func isSame(_ known: Entry, _ entry: Entry) -> Bool {
+        if known == entry { return true }
+        guard let day = plan.days[entry.id] else { return false }
+        var moved = known
+        moved.date = entry.date
+        let noon = Date(timeIntervalSince1970: Double(day.number) * 86_400 + 43_200)
+        // No time zone is further than 14 hours from Greenwich.
+        return moved == entry && abs(known.date.timeIntervalSince(noon)) <= 14 * 3_600
+    }
+
+    private func apply(
+        _ changes: TrackerChanges,
+        _ transaction: any WriteTransaction,
+        _ progress: (Int, Int) -> Void
+    ) throws {
+        try transaction.insert(contentsOf: changes.newTags)
+        try transaction.insert(contentsOf: withStreaks(changes.newHabits))
+        let total = changes.newEntries.count
+        try transaction.insert(contentsOf: changes.newEntries) { progress($0, total) }
+        if options.updates {
+            for habit in changes.changedHabits { try transaction.save(habit) }
+            for entry in changes.changedEntries { try transaction.save(entry) }
+        }
+        let touched = Set((changes.newEntries + (options.updates ? changes.changedEntries : [])).compactMap(\.habitID))
+        for id in touched.subtracting(changes.newHabits.map(\.id)) { try updateStreak(of: id, transaction) }
+    }
+
+    private func withStreaks(_ habits: [Habit]) -> [Habit] {
+        let dates = Dictionary(grouping: plan.entries, by: \.habitID).mapValues { $0.map(\.date) }
+        return habits.map { habit in
+            var habit = habit
+            habit.streak = longestStreak(of: habit, dates[habit.id] ?? [])
+            return habit
+        }
+    }
+
+    private func updateStreak(of id: UUID, _ transaction: any WriteTransaction) throws {
+        guard var habit = try transaction.model(Habit.self, id: id) else { return }
+        let entries = try transaction.fetch(FetchDescriptor<Entry>(predicate: #Predicate { $0.habitID == id }))
+        let streak = longestStreak(of: habit, entries.map(\.date))
+        guard streak != habit.streak else { return }
+        habit.streak = streak
+        try transaction.save(habit)
+    }
+
+    private func longestStreak(of habit: Habit, _ dates: [Date]) -> Int {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = options.timeZone
+        let schedule =
+            (try? HabitSchedule(timesPerPeriod: max(1, habit.timesPerPeriod), periodDays: max(1, habit.periodDays)))
+            ?? .daily
+        return Streaks.compute(
+            entryDates: dates,
+            schedule: schedule,
+            calendar: calendar,
+            now: options.now,
+            anchor: habit.createdAt
+        ).longest
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import HabitStore
+import HabitStoreImport
+import HabitTracker
+
+/// What a source comes to in a store: records with identifiers that are the same whenever the source is read.
+struct TrackerPlan {
+    var habits: [Habit] = []
+    var entries: [Entry] = []
+    var tags: [Tag] = []
+    /// Entries whose source says a day and no time, by identifier: their instant depends on the time zone.
+    private(set) var days: [UUID: LocalDay] = [:]
+    /// What is kept beside the store.
+    private(set) var attachment: [AttachmentLine] = []
+    /// Habits whose identifier follows from a number that another phone may have given to another habit.
+    private(set) var numbered: Set<UUID> = []
+    /// What is odd, found here.
+    private(set) var oddities: [String: Int] = [:]
+
+    /// Entries that share their source's identifier with an earlier one, by the identifiers that they got for it.
+    private var repeated: Set<UUID> = []
+
+    private let root: [String]
+
+    /// - Parameters:
+    ///   - name: tells sources of one kind apart, as two people's phones.
+    ///   - now: when habits count as begun of which nothing says when.
+    init(_ source: TrackerSource, name: String, timeZone: TimeZone, now: Date) {
+        root = ["tracker", source.format.rawValue, name]
+        var ids: [String: UUID] = [:]
+        var taken: Set<UUID> = []
+        for habit in source.habits {
+            var id = habit.id ?? DerivedID.make(root + ["habit", habit.key])
+            if !taken.insert(id).inserted {
+                // Two habits of one identifier are two habits.
+                oddities["habits with the identifier of another one", default: 0] += 1
+                id = free(["habit", habit.key, habit.name], &taken)
+                repeated.insert(id)
+            } else {
+                ids[habit.key] = id
+            }
+            if habit.id == nil, Int(habit.key.split(separator: "\u{1F}").last ?? "") != nil { numbered.insert(id) }
+            habits.append(made(habit, id, timeZone))
+        }
+        var first: [UUID: Date] = [:]
+        for entry in source.entries {
+            guard let habit = ids[entry.habit] else { continue }
+            add(entry, of: habit, timeZone, &taken, &first)
+        }
+        for index in habits.indices where habits[index].createdAt == .distantPast {
+            habits[index].createdAt = first[habits[index].id] ?? now
+        }
+        for row in source.rows { attachment.append(AttachmentLine(kind: .row, what: row.what, fields: row.fields)) }
+    }
+
+    /// An identifier made from a name and its number among equal names. It does not depend on other records, which may come and go.
+    private func free(_ name: [String], _ taken: inout Set<UUID>) -> UUID {
+        var number = 2
+        while true {
+            let id = DerivedID.make(root + name + ["\(number)"])
+            if taken.insert(id).inserted { return id }
+            number += 1
+        }
+    }
+
+    /// The originals of texts of which NFC, the store's form, replaces characters.
+    private mutating func asWritten(_ texts: [String: String?]) -> [String: ImportJSON] {
+        var result: [String: ImportJSON] = [:]
+        for case (let name, let text?) in texts where text.isReplacedByNFC {
+            result["\(name) (original)"] = .string(text)
+            oddities["texts of which NFC replaces characters; the originals are kept", default: 0] += 1
+        }
+        return result
+    }
+
+    /// Reuses the identifiers that an earlier version gave to records that share an identifier of the source; those depended on
+    /// the number of records read before. Only imports make identifiers of version 8.
+    mutating func keepEarlierIdentifiers(of transaction: any ReadTransaction) throws {
+        guard !repeated.isEmpty else { return }
+        var own = Set(entries.map(\.id))
+        var known: [UUID: [Entry]] = [:]
+        for index in entries.indices where repeated.contains(entries[index].id) {
+            let entry = entries[index]
+            guard let habit = entry.habitID, try transaction.model(Entry.self, id: entry.id) == nil else { continue }
+            let stored =
+                try known[habit]
+                ?? transaction.fetch(FetchDescriptor<Entry>(predicate: #Predicate { $0.habitID == habit }))
+            known[habit] = stored
+            let same = stored.first { other in
+                other.id.uuid.6 >> 4 == 8 && !own.contains(other.id) && other.date == entry.date
+                    && other.value == entry.value && other.note == entry.note
+            }
+            guard let id = same?.id else { continue }
+            own.insert(id)
+            entries[index] = Entry(id: id, date: entry.date, note: entry.note, value: entry.value, habitID: habit)
+            days[id] = days.removeValue(forKey: entry.id)
+            for line in attachment.indices where attachment[line].id == entry.id { attachment[line].id = id }
+        }
+    }
+
+    private mutating func made(_ habit: TrackerHabit, _ id: UUID, _ timeZone: TimeZone) -> Habit {
+        let tagTexts = habit.tags.enumerated().map { ("tag \($0 + 1)", $1 as String?) }
+        let texts: [String: String?] = ["name": habit.name, "category": habit.category, "unit": habit.unit]
+        let rest = habit.rest.merging(asWritten(texts.merging(tagTexts) { old, _ in old })) { old, _ in old }
+        if !rest.isEmpty { attachment.append(AttachmentLine(kind: .habit, id: id, what: habit.name, fields: rest)) }
+        let tagIDs = habit.tags.map { name -> UUID in
+            let id = DerivedID.make(root + ["tag", name])
+            if !tags.contains(where: { $0.id == id }) { tags.append(Tag(id: id, name: name)) }
+            return id
+        }
+        return Habit(
+            id: id,
+            name: habit.name,
+            createdAt: habit.created?.date(in: timeZone) ?? .distantPast,
+            category: habit.category,
+            isArchived: habit.isArchived,
+            timesPerPeriod: habit.timesPerPeriod,
+            periodDays: habit.periodDays,
+            unit: habit.unit,
+            target: habit.target,
+            tagIDs: Set(tagIDs)
+        )
+    }
+
+    private mutating func add(
+        _ entry: TrackerEntry,
+        of habit: UUID,
+        _ timeZone: TimeZone,
+        _ taken: inout Set<UUID>,
+        _ first: inout [UUID: Date]
+    ) {
+        var id = entry.id ?? DerivedID.make(root + ["entry", entry.habit, entry.key])
+        if !taken.insert(id).inserted {
+            oddities["entries with the identifier of another one", default: 0] += 1
+            id = free(["entry", entry.habit, entry.key, TableValue.words(entry.moment)], &taken)
+            repeated.insert(id)
+        }
+        let rest = entry.rest.merging(asWritten(["note": entry.note])) { old, _ in old }
+        if !rest.isEmpty { attachment.append(AttachmentLine(kind: .entry, id: id, what: "entry", fields: rest)) }
+        let date = entry.moment.date(in: timeZone)
+        if case .day(let day) = entry.moment {
+            days[id] = day
+            if day.isSkipped(in: timeZone) { oddities["days that the time zone skipped", default: 0] += 1 }
+        }
+        if first[habit].map({ date < $0 }) ?? true { first[habit] = date }
+        entries.append(Entry(id: id, date: date, note: entry.note, value: entry.value, habitID: habit))
+    }
+}
