@@ -1,20 +1,19 @@
 import HabitStore
 import Synchronization
 
-/// Takes a user who is open forward, and provides what the gate asks for.
+/// Moves an open user towards a later stage, and makes the verifications and rehearsals that the gate asks for.
 struct Advance {
     let open: OpenUser
-    /// Whether to try a failed rehearsal again: for a person who asks, and has removed its cause.
+    /// Whether to repeat a failed rehearsal: for an operator who has removed its cause.
     var repeatsRehearsal = false
 
     private var promotion: Promotion { Promotion(open: open) }
 
-    /// Brings the user as far towards the wanted stage as the gate lets, and provides on the way what can be provided:
-    /// verifications, and the rehearsal of the way back.
+    /// Brings the user as close to the wanted stage as the gate allows. On the way it makes missing verifications, and rehearses the way back.
     ///
-    /// - Parameter permit: throws where the user is not to be moved any more; it is asked last before each move.
-    /// - Returns: the last decision of the gate; nil where there was nothing to decide. For a user who stays further along than the flags
-    ///   want it is closed, and says why.
+    /// - Parameter permit: throws if the user must not be moved any more; it is called last before each move.
+    /// - Returns: the last decision of the gate; nil if there was nothing to decide. For a user who stays at a later stage than the flags want, the
+    ///   decision is closed and says why.
     func run(
         to stage: Stage?,
         waitSeconds: Double?,
@@ -24,7 +23,7 @@ struct Advance {
         var last: GateDecision?
         open.flags.refresh(for: open.context.subject)
         open.checkpointEvidence(try open.currentRoute().actual)
-        // The stage is asked for first: that is what finds out whether the flags have changed.
+        // The stage first: reading the route finds out whether the flags have changed.
         while let next = try open.currentRoute().actual.stage.next, let target = stage ?? wantedStage, next <= target {
             catchUp(waitSeconds: waitSeconds ?? open.options.stepLimitSeconds, progress)
             open.leases.load()?.shadow?.drain(seconds: open.options.stepLimitSeconds)
@@ -48,7 +47,7 @@ struct Advance {
         return GateDecision(reasons: [delay], cleanShadowReads: last?.cleanShadowReads ?? 0)
     }
 
-    /// Waits for the mirror, for as long as it gets on.
+    /// Waits for the mirror as long as it makes progress.
     private func catchUp(waitSeconds: Double, _ progress: (String, Int, Int) -> Void) {
         guard let mirror = open.leases.load()?.mirror else { return }
         let deadline = ContinuousClock.now + .seconds(waitSeconds)
@@ -61,7 +60,7 @@ struct Advance {
         }
     }
 
-    /// Provides what the gate misses, where nothing else stands in the way.
+    /// Makes the missing verification or rehearsal, unless another reason keeps the gate closed anyway.
     private func provide(_ reasons: [GateReason], _ progress: (String, Int, Int) -> Void) throws -> Bool {
         let kinds = reasons.map { $0 == .rehearsalFailed && repeatsRehearsal ? .rehearse : Remedy($0) }
         guard !kinds.contains(.none) else { return false }
@@ -70,7 +69,7 @@ struct Advance {
         return true
     }
 
-    /// What helps against a reason of the gate.
+    /// The remedy for a reason of the gate.
     private enum Remedy {
         case verify
         case rehearse
@@ -79,9 +78,9 @@ struct Advance {
         init(_ reason: GateReason) {
             switch reason {
             case .verificationMissing, .verificationStale, .selfComparisonMissing: self = .verify
-            // Nothing was compared, since writes went on: that is no finding, and another try may find a quiet moment.
+            // Continuing writes kept it from comparing anything: not a finding, and another try may find a quiet moment.
             case .verificationNotClean("skewed", 0), .coverageIncomplete: self = .verify
-            // What could not be read then is told anew when it still cannot be.
+            // If it still cannot be read, the next verification reports it again.
             case .verificationNotClean("error", 0), .verificationNotClean("timedOut", 0): self = .verify
             case .rollbackNotRehearsed: self = .rehearse
             default: self = .none
@@ -89,10 +88,10 @@ struct Advance {
         }
     }
 
-    /// One try in the background. Who is not to be taken forward there is taken back all the same, when the flags say so.
+    /// One try in the background. A user who does not advance automatically is still taken back if the flags say so.
     func runByItself() {
         do {
-            // Nobody else may ask for a user who is not in use, and so find that the flags have changed.
+            // No other call may read the route of an idle user, so this one notices changed flags.
             let route = try open.currentRoute()
             bringAlong(route)
             if route.refusal != nil {
@@ -110,7 +109,7 @@ struct Advance {
         }
     }
 
-    /// Migrates the store that was left to the serving store's version, once, on the background thread.
+    /// Migrates the user's former store to the serving store's version, once, on the background thread.
     private func bringAlong(_ route: Route) {
         guard route.actual.stage.mirror == nil, !open.hasSeenLeftStore.exchange(true, ordering: .relaxed) else {
             return

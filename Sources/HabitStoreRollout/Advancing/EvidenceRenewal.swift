@@ -1,17 +1,17 @@
 import Foundation
 import HabitStore
 
-/// Begins the evidence of a user who is open anew, or puts old lines of it aside.
+/// Starts the evidence of an open user from scratch, or archives its old lines.
 struct EvidenceRenewal {
     let open: OpenUser
 
     private var log: EvidenceLog { open.context.evidence.log }
 
-    /// Begins the user's evidence anew, where it was lost or damaged: that keeps the gate closed for ever otherwise.
+    /// Starts the user's evidence from scratch after loss or damage, which would keep the gate closed forever.
     ///
-    /// Nothing is proven any more, so the user is taken to `off` first, as ``demote(to:)`` does it. The old file is kept.
+    /// Nothing is proven any more, so the user is first taken to `off`, as ``demote(to:)`` does. The old file is kept.
     ///
-    /// - Parameter isForced: whether evidence that is whole is begun anew too.
+    /// - Parameter isForced: whether to reset intact evidence too.
     func reset(because reason: String, by person: String, isForced: Bool) throws -> EvidenceReset {
         let from = try open.currentRoute().actual.stage
         if !isForced, try isEvidenceWhole() {
@@ -56,7 +56,7 @@ struct EvidenceRenewal {
         return EvidenceReset(from: from, file: file)
     }
 
-    /// Whether every line is there, and they are this user's. What cannot be read is not.
+    /// Whether all lines are there and are this user's; false if the log cannot be read.
     private func isEvidenceWhole() throws -> Bool {
         let actual = try open.currentRoute().actual
         do {
@@ -68,9 +68,9 @@ struct EvidenceRenewal {
         }
     }
 
-    /// Puts what lies before the last checkpoint of the user's evidence into a file of its own.
+    /// Moves the lines before the last checkpoint of the user's evidence to a separate file.
     ///
-    /// - Returns: nil where nothing lies before a checkpoint.
+    /// - Returns: nil if there are no lines before a checkpoint.
     /// - Throws: as ``EvidenceLog/archive(anchor:at:)`` does.
     func archive() throws -> EvidenceLog.Archived? {
         let actual = try open.currentRoute().actual

@@ -1,15 +1,15 @@
 import Foundation
 import HabitStore
 
-/// Asks the gate for a user who is open, and moves the user forward where it is open.
+/// Asks the gate about an open user, and moves the user forward if the gate is open.
 struct Promotion {
     let open: OpenUser
 
     /// Moves the user one stage forward, if the gate is open.
     ///
     /// - Parameters:
-    ///   - stage: the stage to go to; nil for the one that is next.
-    ///   - permit: throws where the user is not to be moved any more.
+    ///   - stage: the stage to move to; nil for the next one.
+    ///   - permit: throws if the user must not be moved any more.
     func promote(to stage: Stage?, permit: () throws -> Void = {}) throws -> GateDecision {
         let metrics = open.context.metrics
         var isPermitted = true
@@ -37,7 +37,7 @@ struct Promotion {
         var decision = GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
         var isMoved = false
         try open.move(.promoted) { look, actual, state in
-            // The user may have been moved past it meanwhile, and a promotion takes nobody back.
+            // The user may have been moved past it meanwhile, and a promotion never moves a user back.
             guard let target = stage ?? actual.stage.next, target > actual.stage else { return nil }
             decision = try decide(actual, target, state.wanted?.stage, isKilled: look.pulled != nil)
             guard decision.isOpen else {
@@ -62,7 +62,7 @@ struct Promotion {
         return (decision, isMoved)
     }
 
-    /// What the gate would say to a promotion now. Nothing is changed or recorded.
+    /// The gate's decision on a promotion now. Changes and records nothing.
     func decision(for stage: Stage?) throws -> GateDecision {
         let actual = try open.currentRoute().actual
         guard let target = stage ?? actual.stage.next else {
@@ -84,7 +84,7 @@ struct Promotion {
         var isShared = evidence.synchronize(actual, open.pair)
         var summary = try evidence.log.summary(evidence.trust(actual, open.pair))
         if !summary.containsAnchor {
-            // Another machine may have added lines meanwhile, and told the store of them.
+            // Another machine may have added lines meanwhile and recorded them in the store.
             isShared = evidence.synchronize(actual, open.pair)
             summary = try evidence.log.summary(evidence.trust(actual, open.pair))
         }
@@ -101,14 +101,13 @@ struct Promotion {
             .proposed(wanted, from: actual.stage, to: target)
     }
 
-    /// Writes down that the gate refused.
     func recordRefusal(_ decision: GateDecision, to stage: Stage, _ actual: ActualStage) {
         open.context.evidence.recordRefusal(decision, to: stage, in: open.scene, anchor: actual.state.evidence)
     }
 
-    /// What the gate is told of the other store: how many transactions it is behind (all of them where it cannot be asked),
-    /// whether it was filled, and whether it has gone another way. A file that a killed process has not finished making is
-    /// finished by the mirror, and a write that another process is just carrying over is no lag, and is waited for.
+    /// The facts about the other store: how many transactions it lags (all of them if it cannot be read), whether it was filled, and whether it has
+    /// diverged. The mirror finishes a file that a killed process left unfinished. A write that another process is just carrying over is not lag, so
+    /// this waits for it.
     private func mirrorFacts(_ actual: ActualStage) -> (lag: Int, isBackfilled: Bool, hasParted: Bool) {
         let nothing = (lag: Int(actual.token.rawValue), isBackfilled: false, hasParted: false)
         guard let here = try? open.pair.standing(actual.engine) else { return nothing }

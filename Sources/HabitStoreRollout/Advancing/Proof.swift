@@ -2,14 +2,14 @@ import Foundation
 @_spi(Engines) import HabitStore
 import ShadowVerifier
 
-/// What is proven of a user who is open, and written down as evidence.
+/// Proves something about an open user, and records the outcome as evidence.
 struct Proof {
     let open: OpenUser
 
-    /// Compares the user's two stores as wholes, and writes the outcome down as evidence. Where the gate to the next stage
-    /// asks for it, each store is compared with itself first.
+    /// Compares all contents of the user's two stores, and records the outcome as evidence. If the gate to the next stage asks for it, each store is
+    /// first compared with itself.
     ///
-    /// - Parameter progress: is told the level, and how far it is.
+    /// - Parameter progress: receives the level, what is done of it and its total.
     /// - Throws: why a store cannot be read.
     func verify(_ progress: (String, Int, Int) -> Void) throws -> VerificationReport {
         let actual = try open.currentRoute().actual
@@ -39,7 +39,7 @@ struct Proof {
                 progress($0.level, $0.done, $0.total)
             }
         } catch {
-            // An earlier verification must not go on counting when a store can no longer be read.
+            // An earlier verification must not keep counting once a store cannot be read.
             open.record([unverified(actual)])
             open.context.metrics.verificationFailed()
             throw error
@@ -49,7 +49,7 @@ struct Proof {
         return report
     }
 
-    /// A verification that came to no end.
+    /// A verification that did not finish.
     private func unverified(_ actual: ActualStage) -> EvidenceEvent {
         .verified(
             token: actual.token,
@@ -62,7 +62,7 @@ struct Proof {
         )
     }
 
-    /// Compares each of the user's stores with itself, and writes the outcome down as evidence.
+    /// Compares each of the user's stores with itself, and records the outcome as evidence.
     private func compareWithThemselves(_ actual: ActualStage, _ progress: (String, Int, Int) -> Void) throws {
         for side in StoreSide.allCases {
             let report = try compareWithItself(actual.state.engine(side), progress)
@@ -73,9 +73,9 @@ struct Proof {
         }
     }
 
-    /// Compares one of the user's stores with itself, by copies.
+    /// Compares one of the user's stores with itself, using copies.
     func compareWithItself(_ engine: EngineName, _ progress: (String, Int, Int) -> Void) throws -> VerificationReport {
-        // Alone, so that what another one has left behind can only be that of a process which was killed.
+        // Under the lock, any copies found here were left by a killed process.
         let lock = try Leftovers.selfComparisons.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
         let comparison = try SelfComparison(open.directory, open.context.engines)
@@ -93,15 +93,15 @@ struct Proof {
         return try outcome.get()
     }
 
-    /// Executes the way back on copies of both stores: to `live`, a write there, and back to the old store by the kill
-    /// switch, and verifies that nothing is missing. The outcome is written down as evidence.
+    /// Rehearses the way back on copies of both stores: to `live`, a write there, back to the old store by the kill switch, and a verification that
+    /// nothing is missing. The outcome is recorded as evidence.
     ///
-    /// - Returns: what went wrong; nil when nothing did.
+    /// - Returns: what went wrong; nil if nothing did.
     /// - Throws: why the copies cannot be made.
     func rehearse() throws -> HabitStoreError? {
         let actual = try open.currentRoute().actual
         _ = open.leases.load()?.mirror?.settle(waitSeconds: open.options.stepLimitSeconds)
-        // Alone, so that what another one has left behind can only be that of a process which was killed.
+        // Under the lock, any copies found here were left by a killed process.
         let lock = try Leftovers.rehearsals.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
         let rehearsal = try Rehearsal(open.pair, actual, schema: open.context.schema)
@@ -124,7 +124,7 @@ struct Proof {
 }
 
 extension OpenUser {
-    /// Writes down what a verification of the user's stores has come to.
+    /// Records the outcome of a verification of the user's stores.
     func record(_ report: VerificationReport, epoch: Int) {
         let verified = EvidenceEvent.verified(
             token: report.a.information.token,
@@ -149,7 +149,7 @@ extension VerificationReport {
     /// Whether no difference was found, ignored ones included.
     var isClean: Bool { verdict == .match && differenceCount == 0 }
 
-    /// The part of the records whose contents were compared.
+    /// The share of records whose contents were compared.
     fileprivate var coverage: Double {
         let records = max(a.counts.values.reduce(0, +), b.counts.values.reduce(0, +))
         guard let contents = levels.first(where: { $0.name == "contents" }) else { return 0 }

@@ -1,15 +1,14 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The way back, executed on copies of a user's stores.
+/// The way back, rehearsed on copies of a user's stores.
 struct Rehearsal {
     private let original: StorePair
     private let folder: UserDirectory
     private let pair: StorePair
     private let actual: ActualStage
 
-    /// Copies both stores beside the user's own, in the place of copies that a killed process has left. The caller holds
-    /// the lock of the user's rehearsals.
+    /// Copies both stores next to the user's, replacing copies that a killed process left. The caller holds the lock of the user's rehearsals.
     init(_ original: StorePair, _ actual: ActualStage, schema: Schema) throws {
         self.original = original
         try Leftovers.remove(Leftovers.rehearsals, in: original.directory, original.known)
@@ -20,10 +19,10 @@ struct Rehearsal {
         let copies = try original.known.copied(as: Leftovers.rehearsals.copies[0], by: original.directory)
         pair = StorePair(directory: folder, schema: schema, engines: copies)
         do {
-            // The one that follows first: copied the other way round it would be ahead, should a write come in between.
+            // The following store first: copied last, it would be ahead if a write came in between.
             for engine in [actual.other, actual.engine] {
                 let copy = copies.address(engine, of: folder)
-                // An engine may keep it elsewhere than in the folder, which is gone with what is in it.
+                // An engine may keep the copy outside the folder, which the cleanup above removed with its contents.
                 try copies.discard(copy)
                 try original.store(engine).backup(to: copy.path)
             }
@@ -33,9 +32,9 @@ struct Rehearsal {
         }
     }
 
-    /// Goes to `live`, writes, is killed, and looks whether the old store is authoritative, current and equal to the new.
+    /// Moves to `live`, writes, pulls the kill switch, and checks that the old store is authoritative, current and equal to the new one.
     ///
-    /// - Parameter verify: compares the two stores; throws when they differ.
+    /// - Parameter verify: compares the two stores; throws if they differ.
     /// - Throws: what went wrong.
     func run(_ verify: (any UserStoreBackend, any UserStoreBackend) throws -> Void) throws {
         let control = try ControlFile(path: folder.path + "/control")
@@ -57,11 +56,11 @@ struct Rehearsal {
         try verify(try pair.store(old), try pair.store(new))
     }
 
-    /// A write as `live` makes it, and its undoing.
+    /// Makes a write as `live` does, and undoes it.
     private func write(_ there: ActualStage) throws {
         guard there.stage.awaitsMirror else { return }
         let first = try pair.store(there.other)
-        // A value that is taken already asks for another sample; a schema of which none can be made is rehearsed without.
+        // If a unique value is taken, try another sample. A schema that gives no sample is rehearsed without a write.
         for number in 0..<Self.mostSamples {
             guard let sample = try pair.schema.sampleModel(number: Int.random(in: 0..<1_000_000) + number) else {
                 return
@@ -94,7 +93,7 @@ struct Rehearsal {
         }
     }
 
-    /// Removes the copies. What cannot be removed now is removed as what a killed process has left.
+    /// Removes the copies. The next rehearsal removes what cannot be removed now.
     func remove() {
         pair.close()
         try? Leftovers.remove(Leftovers.rehearsals, in: original.directory, original.known)

@@ -6,13 +6,13 @@ import ShadowVerifier
 public struct ResyncOutcome: Sendable {
     /// The store that was rebuilt.
     public let engine: EngineName
-    /// The store that serves, from which it was copied.
+    /// The serving store, from which it was copied.
     public let source: EngineName
-    /// Where the store is that was there before; nil where there was none.
+    /// Where the replaced store was moved; nil if there was none.
     public let aside: String?
-    /// How many records the copy has.
+    /// How many records the copy has, over all entities.
     public let records: Int
-    /// The verification of both stores afterwards, which is in the evidence.
+    /// The verification of both stores afterwards, also recorded in the evidence.
     public let report: VerificationReport
 }
 
@@ -55,7 +55,7 @@ struct Resync {
         )
     }
 
-    /// Copies the records. A reader of this process may still have the replaced file open for a moment.
+    /// Copies the records. A reader in this process may still have the replaced file open for a moment.
     private func copy(_ actual: ActualStage, _ progress: (String, Int, Int) -> Void) throws -> Backfill.Outcome {
         let deadline = ContinuousClock.now + .seconds(open.options.stepLimitSeconds)
         while true {
@@ -82,7 +82,7 @@ struct Resync {
         )
     }
 
-    /// Renames the other store, holding the lock of the user's switches; the line of the evidence is written first.
+    /// Renames the other store, holding the lock of the user's switches, after it has recorded the evidence line.
     private func setAside(_ actual: ActualStage, by person: String, because reason: String) throws -> String? {
         try open.state.withLock { state in
             try open.withSwitch { look in
@@ -127,7 +127,7 @@ struct Resync {
         }
     }
 
-    /// Makes sure that neither the mirror nor a comparison of this process has the other store open.
+    /// Makes sure that neither the mirror nor a comparison in this process has the other store open.
     private func endReaders(_ state: inout OpenUser.State) throws {
         let seconds = open.options.stepLimitSeconds
         open.leases.load()?.shadow?.drain(seconds: seconds)

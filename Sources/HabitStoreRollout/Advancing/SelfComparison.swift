@@ -2,17 +2,15 @@ import Foundation
 @_spi(Engines) import HabitStore
 import ShadowVerifier
 
-/// A store compared with itself (A/A): what a comparison finds then is a fault of the comparison, and nothing that it says of
-/// two stores can be believed.
+/// Compares a store with itself (A/A). A difference here is a fault of the comparison, whose results about two stores cannot be trusted then.
 ///
-/// The store is copied, the copy is copied too, and the two are compared. Both are of one token whatever is written to the
-/// store meanwhile.
+/// The store is copied, the copy is copied, and the two copies are compared. Both are at the same token, whatever is written to the store meanwhile.
 struct SelfComparison {
     private let directory: UserDirectory
     private let folder: String
     private let engines: Engines
 
-    /// Takes the place of copies that a killed process has left. The caller holds the lock of the user's self-comparisons.
+    /// Replaces copies that a killed process left. The caller holds the lock of the user's self-comparisons.
     init(_ directory: UserDirectory, _ engines: Engines) throws {
         self.directory = directory
         self.engines = engines
@@ -34,7 +32,7 @@ struct SelfComparison {
         let addresses = try Leftovers.selfComparisons.copies.map {
             try engines.copied(as: $0, by: directory).address(engine, ofUser: directory.user, inFolder: folder)
         }
-        // An engine may keep them elsewhere than in the folder, which is gone with what is in it.
+        // An engine may keep the copies outside the folder, which the cleanup removed with its contents.
         for address in addresses { try engines.discard(address) }
         return try run(store, addresses, open: open, compare: compare)
     }
@@ -55,6 +53,5 @@ struct SelfComparison {
         return try compare(copy, second)
     }
 
-    /// Removes the copies.
     func remove() throws { try Leftovers.remove(Leftovers.selfComparisons, in: directory, engines) }
 }

@@ -2,12 +2,11 @@ import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Makes a backup of a user while others read and write: a copy of each store as of one moment of its own.
+/// Backs up a user while others read and write: copies each store as of one moment, not the same for both.
 ///
-/// The new store is copied before the old one, so that whatever a copy holds is in the one of the store that is written first. No
-/// lock is held meanwhile: what the copies say of themselves, role and epoch, is held against what the stores said before and against
-/// each other, by the rule of an opening. Where the user was moved in between, all is copied again, the last time with the lock of the
-/// user's switches held.
+/// The new store is copied before the old one, so that everything in a copy is also in the copy of the store that is written first. No lock is held
+/// meanwhile. Instead, the role and epoch of the copies are checked against what the stores said before and against each other, by the rule that an
+/// opening follows. If the user was moved in between, everything is copied again, the last time under the lock of the user's switches.
 struct BackupMaking {
     let directory: UserDirectory
     let engines: Engines
@@ -16,10 +15,9 @@ struct BackupMaking {
 
     private static let attempts = 3
 
-    /// Marks that the user was moved while copies were made.
+    /// The user was moved while copies were made.
     private struct Moved: Error {}
 
-    /// What was copied.
     private struct Copies {
         var serving: Standing
         var state: RolloutState
@@ -31,7 +29,7 @@ struct BackupMaking {
     func run(to target: String, progress: (String) -> Void) throws -> BackupOutcome {
         let path = UserBackup.absolute(target)
         try check(path)
-        // Nobody erases the user meanwhile.
+        // Keeps the user from being erased meanwhile.
         let presence = try UserPresence(besideOthersAt: directory.path + "/control")
         defer { withExtendedLifetime(presence) {} }
         try ErasureMark(directory).requireNone()
@@ -75,7 +73,7 @@ struct BackupMaking {
         }
     }
 
-    /// Removes what backups have left whose processes died: a person's records, which would lie about.
+    /// Removes the drafts of backups whose processes died, so that no user's records lie around.
     private func removeAbandoned(_ list: BackupList) throws -> [String] {
         try list.entries().compactMap { entry in
             guard let draft = entry.draft, KeptFiles.exists(draft), Self.isAbandoned(draft) else { return nil }
@@ -84,12 +82,11 @@ struct BackupMaking {
         }
     }
 
-    /// Whether nobody is at work on a draft.
+    /// Whether no process is at work on a draft.
     static func isAbandoned(_ draft: String) -> Bool {
         (try? LockedFile(folder: draft, timeoutSeconds: 0)) != nil
     }
 
-    /// Says that somebody is at work on a draft.
     private static func locked(_ draft: String) throws -> LockedFile {
         do {
             return try LockedFile(folder: draft, timeoutSeconds: 0)
@@ -127,7 +124,7 @@ struct BackupMaking {
         let data = try manifest.encoded()
         try KeptFiles.create(draft + "/" + UserBackup.manifestName, data)
         try KeptFiles.create(draft + "/" + UserBackup.digestName, UserBackup.digestLine(data))
-        // An erasure may have begun past everybody.
+        // A forced erasure may have begun despite the presence.
         try ErasureMark(directory).requireNone()
         guard !KeptFiles.exists(path) else {
             throw HabitStoreError(
@@ -182,7 +179,7 @@ struct BackupMaking {
         let state = serving.state ?? RolloutState(unknown: serving.engine, between)
         let other = state.engines.other(than: serving.engine)
         let (isIn, leftOut) = try judge(other, found, serving, state)
-        // The one that is written later first.
+        // The store that is written later first.
         let order = [state.engines.new, state.engines.old].filter { $0 == serving.engine || isIn }
         var copies = Copies(serving: serving, state: state, token: serving.token, leftOut: leftOut)
         var copied: [Standing] = []
@@ -219,10 +216,9 @@ struct BackupMaking {
         return (try? engines.outline(copy).version) ?? schema.version
     }
 
-    /// Whether the store that does not serve is copied, and why not.
+    /// Whether to copy the store that does not serve, and why not.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` where the backup would lack what the user cannot do without, or a store is not
-    ///   in a file.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` if the backup would lack a store that the user needs, or a store is not in a file.
     private func judge(
         _ other: EngineName,
         _ found: StandingsFound,
@@ -264,7 +260,7 @@ struct BackupMaking {
         return (standing != nil && reason == nil, reason)
     }
 
-    /// Copies a store as of one moment, and looks what the copy says.
+    /// Copies a store as of one moment, and reads the status of the copy.
     private func copy(_ engine: EngineName, in draft: String, _ pair: StorePair) throws -> Standing {
         let copy = StoreAddress(engine, path: draft + "/" + Self.fileName(engine))
         try KeptFiles.remove(copy.path)
@@ -278,29 +274,29 @@ struct BackupMaking {
         return try store.replicaRead { try pair.standing(engine, $0) }
     }
 
-    /// A copy is one file: what an engine puts beside it to read it is not part of a backup.
+    /// A copy is one file: the sidecars that an engine makes to read it are not part of a backup.
     private func removeSidecars(_ copy: StoreAddress) {
         guard let provider = try? engines.provider(copy.engine) as? any FileEngineProvider else { return }
         for ending in provider.sidecars { unlink(copy.path + ending) }
     }
 
-    /// Whether an opening would serve from copies what they were made to serve.
+    /// Whether an opening of the copies would serve what they were made to serve.
     private func fit(_ copied: [Standing], _ own: Standing) -> Bool {
         guard let other = copied.first(where: { $0.engine != own.engine }) else { return true }
         guard other.role == .standby, other.lineage == own.lineage, other.epoch <= own.epoch else { return false }
         guard own.state?.stage.awaitsMirror == true else { return other.token <= own.token }
-        // Both are written there, the old one first.
+        // This stage writes both, the old one first.
         return other.epoch == own.epoch && other.claimsAll && other.token >= own.token
     }
 
-    /// Whether a user was not moved in between. What a store remembers of the evidence changes with each line.
+    /// Whether the user was not moved in between. Ignores what a store remembers of the evidence, which changes with each line.
     private func isSame(_ a: RolloutState?, _ b: RolloutState?) -> Bool {
         a?.stage == b?.stage && a?.engines == b?.engines && a?.isKilled == b?.isKilled && a?.movingTo == b?.movingTo
     }
 
     // MARK: The evidence
 
-    /// Copies all files of the evidence; nobody adds to them or archives them meanwhile.
+    /// Copies all files of the evidence, under a lock that keeps processes from adding to or archiving them.
     private func copyEvidence(to draft: String) throws -> [String] {
         let path = directory.path + "/" + EvidenceLog.fileName
         guard KeptFiles.exists(path) else { return [] }

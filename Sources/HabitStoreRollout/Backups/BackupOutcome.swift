@@ -1,7 +1,7 @@
-/// What came of a backup.
+/// The outcome of a backup.
 public struct BackupOutcome: Sendable {
     /// The backup.
     public let backup: UserBackup
-    /// Drafts of backups that a process which died has left, and that were removed.
+    /// The removed drafts of backups whose processes had died.
     public let removed: [String]
 }

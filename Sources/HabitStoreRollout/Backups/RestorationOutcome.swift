@@ -1,21 +1,21 @@
 @_spi(Engines) import HabitStore
 
-/// What came of a restore.
+/// The outcome of a restore.
 public struct RestorationOutcome: Sendable {
-    /// Whose.
+    /// The restored user.
     public let user: String
-    /// The stage that the user is at.
+    /// The user's stage afterwards.
     public let stage: Stage
-    /// The engine of the store that serves.
+    /// The engine of the serving store.
     public let engine: EngineName
-    /// The epoch from which on the backup counts.
+    /// The first epoch of the restored stores.
     public let epoch: Int
-    /// The token that the backup comes to.
+    /// The last token in the backup.
     public let token: HistoryToken
-    /// Whether there was no such user before.
+    /// Whether the user did not exist before.
     public let isNew: Bool
-    /// What was given up by it, each in a sentence.
+    /// What was lost by the restore, one sentence each.
     public let givenUp: [String]
-    /// Where the stores are that were set aside.
+    /// The paths of the stores that were set aside.
     public let aside: [String]
 }

@@ -2,15 +2,15 @@ import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The first half of a restore: nothing is changed for the user until all that is needed lies in the user's folder, and the folder of
-/// it is given the name by which ``Restoration`` finds it.
+/// The first half of a restore. Nothing changes for the user until everything that is needed lies in a folder inside the user's folder, which then
+/// gets the name by which ``Restoration`` finds it.
 struct Restoring {
     let backup: UserBackup
     let directory: UserDirectory
     let engines: Engines
     let options: RolloutOptions
     let schema: Schema
-    /// Whether what would be lost may be.
+    /// Whether the restore may lose what the backup lacks.
     let replaces: Bool
     let by: String
     let because: String
@@ -23,7 +23,7 @@ struct Restoring {
         try backup.requireWhole { progress("backup", $0, $1) }
         let isNew = !KeptFiles.exists(directory.path)
         if !isNew {
-            // A person has to see to that first, and nothing was changed yet.
+            // Nothing was changed yet; an operator has to resolve this first.
             try directory.requireOwn()
             try ErasureMark(directory).requireNone()
         }
@@ -41,7 +41,7 @@ struct Restoring {
         do {
             return try restore(try kind.makeFolder(in: directory), control, isNew: isNew, progress)
         } catch {
-            // What was decided goes on; what was not is of no use to anybody.
+            // A decided restore is finished later; the copies of an undecided one are useless.
             let failure = error
             try Leftovers.remove(kind, in: directory, engines)
             throw failure
@@ -93,7 +93,7 @@ struct Restoring {
 
     private static let lookedAt = 256
 
-    // MARK: Looking
+    // MARK: Checking
 
     private func check() throws {
         for store in manifest.stores {
@@ -125,7 +125,7 @@ struct Restoring {
         }
     }
 
-    /// A restore that was interrupted is finished first: what came of it is what this one replaces.
+    /// Finishes an interrupted restore first: this one replaces its result.
     private func finishEarlier(_ control: ControlFile) throws {
         guard Restoration.isBegun(directory) else { return }
         do {
@@ -137,7 +137,7 @@ struct Restoring {
         }
     }
 
-    /// What the user has that the backup lacks, as far as that can be told without the backup's stores.
+    /// What the user has that the backup lacks, as far as this is known without the backup's stores.
     private func losses(_ present: StandingsFound, _ control: ControlFile) -> [String] {
         var losses: [String] = []
         for standing in present.standings where standing.role != .backfilling {
@@ -165,7 +165,7 @@ struct Restoring {
         return losses
     }
 
-    /// Stores that have gone another way than the backup: having other transactions at a token that both have.
+    /// Stores that have diverged from the backup: their transactions differ up to a token that both have.
     private func parted(
         _ present: StandingsFound,
         from copies: [Standing],
@@ -198,7 +198,7 @@ struct Restoring {
         )
     }
 
-    /// Once it is decided, nobody is served before the evidence was told.
+    /// Once the restore is decided, the user is not served until it is recorded in the evidence.
     private func requireWritable(_ log: EvidenceLog) throws {
         guard KeptFiles.exists(log.path) else { return }
         _ = try log.head()
@@ -211,7 +211,7 @@ struct Restoring {
         }
     }
 
-    /// What the stores remember of the evidence that the user goes on with: its lines are not new to them.
+    /// What the stores remember of the evidence that stays in use: its lines must not be new to them.
     private func remembered(
         _ log: EvidenceLog,
         _ present: StandingsFound,
@@ -226,7 +226,7 @@ struct Restoring {
 
     // MARK: Copying
 
-    /// Copies the backup's files, and makes sure that the copies are what the manifest says.
+    /// Copies the backup's files, and makes sure that the copies match the manifest.
     private func copy(
         to folder: String,
         _ pair: StorePair,
@@ -237,7 +237,7 @@ struct Restoring {
         for file in manifest.files {
             let target = folder + "/" + file.name
             try KeptFiles.copy(backup.path + "/" + file.name, to: target)
-            // It may have been changed since it was looked at.
+            // It may have changed since it was checked.
             guard try KeptFiles.digest(target).sha256 == file.sha256 else {
                 throw HabitStoreError(.corrupt, "the backup has changed while it was read: \(file.name)", at: place)
             }
@@ -267,7 +267,7 @@ struct Restoring {
         }
     }
 
-    /// Whether a store of the backup says by itself what the manifest says of it.
+    /// Whether a store of the backup itself says what the manifest says about it.
     private func isServing(_ standing: Standing) -> Bool {
         guard let state = standing.state else { return true }
         return state.stage == manifest.stage && state.engine(state.stage.authority) == standing.engine
@@ -298,7 +298,7 @@ struct Restoring {
         (state.evidence, state.vouched) = (remembered?.evidence, remembered?.vouched)
         var accepted = serving
         if isKilled {
-            // Where both are written, the old one has everything; a killed user is on it.
+            // Where both are written, the old store has everything, and a killed user is on it.
             accepted = copies.first(where: \.claimsAll) ?? serving
             let other = state.engines.other(than: accepted.engine)
             state.engines = EnginePair(old: accepted.engine, new: other)
@@ -331,8 +331,8 @@ struct Restoring {
         )
     }
 
-    /// Takes the role from the stores that are to be set aside, each in its own transaction: no write is acknowledged there any more.
-    /// Until the restore is decided, whoever looks gives it back.
+    /// Takes the role from the stores that are to be set aside, each in its own transaction, so that no write is acknowledged there any more. Until
+    /// the restore is decided, an opening gives it back.
     private func seal(_ present: StandingsFound, _ epoch: Int) throws {
         for standing in present.standings where standing.role == .authoritative && !standing.isRescued {
             let address = engines.address(standing.engine, of: directory)
@@ -353,7 +353,7 @@ struct Restoring {
 }
 
 extension EvidenceEvent {
-    /// The epoch that it tells of, of those that begin something.
+    /// The epoch of an event that begins one.
     fileprivate var epoch: Int? {
         switch self {
         case .stageChanged(_, _, let epoch, _, _, _, _), .adopted(_, let epoch, _, _), .restored(_, let epoch, _, _, _),

@@ -4,24 +4,24 @@ import Foundation
 
 /// Removes everything that is kept about a user.
 ///
-/// The file `erasing` comes first: from then on nobody is served from the user's folder, and an erasure that is interrupted is
-/// finished by the next one. The list of backups and the folder's name stay until all that they lead to is gone. At the end the folder
-/// is given a name that tells nothing, in one step, so that nobody finds a part of it under the user's.
+/// The file `erasing` comes first: from then on no process serves the user from this folder, and the next erasure finishes an interrupted one. The
+/// list of backups and the folder's name stay until everything that they lead to is gone. At the end the folder gets a meaningless name in one step,
+/// so that no part of it is left under the user's name.
 struct Erasure {
     let directory: UserDirectory
     let engines: Engines
     let options: RolloutOptions
     let elsewhere: ErasureElsewhere?
-    /// Files outside of the users' folders that may name the user.
+    /// Files outside the users' folders that may name the user.
     let others: [String]
-    /// Whether a process that has the user open is fenced out.
+    /// Whether to fence out a process that has the user open.
     let isForced: Bool
 
     private var marks: DifferenceMarks { DifferenceMarks(directory) }
 
     private var belongings: UserBelongings { UserBelongings(directory: directory, engines: engines) }
 
-    /// - Returns: nil where nothing is kept.
+    /// - Returns: nil if nothing is kept.
     func run(isDry: Bool) throws -> ErasureOutcome? {
         var outcome = try inventory()
         guard !outcome.items.isEmpty else { return nil }
@@ -33,12 +33,12 @@ struct Erasure {
         return outcome
     }
 
-    /// Makes sure that no process has the user open, unless it is to be fenced out.
+    /// Makes sure that no process has the user open, unless the erasure fences it out.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` while one has.
+    /// - Throws: ``HabitStoreError/Code/busy`` if one has.
     func requireClosed() throws { _ = try alone(directory.path + "/control") }
 
-    // MARK: Looking
+    // MARK: Checking
 
     private func inventory() throws -> ErasureOutcome {
         var outcome = ErasureOutcome(user: directory.user, items: [], unreachable: [])
@@ -80,7 +80,7 @@ struct Erasure {
         return lines
     }
 
-    /// Whether a file holds the user's id.
+    /// Whether a file contains the user's id.
     private func mentionsUser(_ path: String) -> Bool {
         guard let data = try? KeptFiles.contents(path) else { return false }
         return data.firstRange(of: Data(directory.user.utf8)) != nil
@@ -92,12 +92,12 @@ struct Erasure {
         let hasFolder = KeptFiles.exists(directory.path)
         let stores = try belongings.storesElsewhere()
         guard hasFolder || !stores.isEmpty else {
-            // What is left is somebody else's.
+            // What is left belongs to other parts.
             try elsewhere?.remove(directory.user)
             try marks.remove(directory)
             return
         }
-        // On a server nothing says that an erasure was begun: the folder does.
+        // For a store on a server, only the folder can record that an erasure has begun.
         try directory.make()
         let lock = try takeLock()
         defer { withExtendedLifetime(lock) {} }
@@ -118,7 +118,7 @@ struct Erasure {
             }
         }
         CrashPoint.reach("erase.backups")
-        // Copies first: what leads to them on a server is a folder.
+        // Copies first: a folder leads to those on a server.
         for kind in Leftovers.kinds { try Leftovers.remove(kind, in: directory, engines) }
         for address in stores { try engines.discard(address) }
         CrashPoint.reach("erase.stores")
@@ -132,15 +132,15 @@ struct Erasure {
         do {
             return try SwitchLock(directory, patient)
         } catch let error as HabitStoreError where error.code == .busy {
-            // Who has it finds the folder gone.
+            // The process that has it finds the folder gone.
             options.logger.warning("an erasure passes by a process that keeps a user's switches locked: \(error)")
             return nil
         }
     }
 
-    /// Keeps everybody from opening the user.
+    /// Keeps other processes from opening the user.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` while a process has the user open, unless it is to be fenced out.
+    /// - Throws: ``HabitStoreError/Code/busy`` if a process has the user open, unless the erasure fences it out.
     private func alone(_ control: String) throws -> UserPresence? {
         guard KeptFiles.exists(control) else { return nil }
         if let presence = try UserPresence(aloneAt: control) { return presence }
@@ -152,7 +152,7 @@ struct Erasure {
         )
     }
 
-    /// No write that is under way is acknowledged without another look, and no read goes on: who looks finds nothing.
+    /// Makes running writes check again before they are acknowledged, and ends reads: both find that the user is gone.
     private func fence(_ path: String) {
         guard KeptFiles.exists(path), let control = try? ControlFile(path: path, isOpening: false) else { return }
         _ = control.claim(above: control.floor)
@@ -161,7 +161,7 @@ struct Erasure {
     }
 
     private func removeFolder() throws {
-        // The stores first, and with them what a process that sleeps would write to.
+        // The stores first, and with them what a suspended process would write to.
         for engine in engines.names { try KeptFiles.remove(engines.address(engine, of: directory).path) }
         for name in try KeptFiles.names(directory.path) where name != ErasureMark.fileName {
             try KeptFiles.remove(directory.path + "/" + name)

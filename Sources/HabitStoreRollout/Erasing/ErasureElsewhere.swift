@@ -1,11 +1,11 @@
-/// What somebody above the rollout keeps about users: a fleet, for example.
+/// What a layer above the rollout keeps about users, such as a fleet.
 public struct ErasureElsewhere: Sendable {
-    /// What is kept about a user, and what of it cannot be reached, each in a sentence; nothing is changed.
+    /// Finds what is kept about a user, and what of it cannot be reached, one sentence each; changes nothing.
     public let find: @Sendable (_ user: String) throws -> (items: [ErasureOutcome.Item], unreachable: [String])
-    /// Removes it. It is asked before anything of the user's own is touched, and may throw; what was removed once is not missed.
+    /// Removes it. Called before anything of the user's own is touched, possibly more than once; may throw.
     public let remove: @Sendable (_ user: String) throws -> Void
 
-    /// Names both.
+    /// Takes both closures.
     public init(
         find: @escaping @Sendable (_ user: String) throws -> (items: [ErasureOutcome.Item], unreachable: [String]),
         remove: @escaping @Sendable (_ user: String) throws -> Void
@@ -13,7 +13,7 @@ public struct ErasureElsewhere: Sendable {
         (self.find, self.remove) = (find, remove)
     }
 
-    /// What several of them keep.
+    /// Joins several of them.
     package init(_ all: [ErasureElsewhere]) {
         self.init(
             find: { user in

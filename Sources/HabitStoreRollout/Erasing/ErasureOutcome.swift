@@ -1,30 +1,30 @@
 /// What an erasure has removed, or would remove.
 public struct ErasureOutcome: Sendable {
-    /// Something that is kept about a user.
+    /// Something kept about a user.
     public struct Item: Sendable, Hashable, Codable {
-        /// What it is: `store`, `file`, `folder`, `backup`, `fleet`.
+        /// The kind: `store`, `file`, `folder`, `backup`, `fleet`.
         public let kind: String
-        /// Where it is, or was.
+        /// Its place, even after its removal.
         public let place: String
-        /// How many bytes it has; nil where that is not known.
+        /// Its size in bytes; nil if unknown.
         public let sizeBytes: Int?
 
-        /// Names something.
+        /// Makes an item.
         public init(kind: String, place: String, sizeBytes: Int? = nil) {
             (self.kind, self.place, self.sizeBytes) = (kind, place, sizeBytes)
         }
     }
 
-    /// Whose.
+    /// The erased user.
     public let user: String
     /// What was removed, or would be.
     public internal(set) var items: [Item]
-    /// What is out of reach, or may be, each in a sentence.
+    /// What is, or may be, out of reach, one sentence each.
     public internal(set) var unreachable: [String]
-    /// Whether it was removed.
+    /// Whether it was removed, rather than only listed.
     public internal(set) var isDone = false
 
-    /// What was removed of two stores of the user.
+    /// The outcome for two stores of the user together.
     func joined(with other: ErasureOutcome) -> ErasureOutcome {
         var whole = self
         whole.items += other.items.filter { !items.contains($0) }

@@ -2,7 +2,7 @@ import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Everything that is kept about a user, as far as this program can know.
+/// Everything that this program can find about a user.
 struct UserBelongings {
     let directory: UserDirectory
     let engines: Engines
@@ -10,10 +10,10 @@ struct UserBelongings {
     /// The folder of all users' folders.
     var users: String { DurableFile.folder(of: directory.path) }
 
-    /// What an erasure that was interrupted at its very end has left: folders that name nobody.
+    /// The prefix of folders that an erasure left when it was interrupted at the very end; their names no longer name the user.
     static let remainsPrefix = ".erased-"
 
-    /// All that is in the user's folder, and the folder.
+    /// The contents of the user's folder, and the folder.
     func files() throws -> [ErasureOutcome.Item] {
         guard KeptFiles.exists(directory.path) else { return [] }
         guard let paths = FileManager.default.subpaths(atPath: directory.path) else {
@@ -37,7 +37,7 @@ struct UserBelongings {
         return inside + [.init(kind: "folder", place: directory.path)]
     }
 
-    /// What remains of earlier erasures.
+    /// The folders that earlier erasures left.
     func remains() -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: users)) ?? []
         return names.filter { $0.hasPrefix(Self.remainsPrefix) }.sorted().map { users + "/" + $0 }
@@ -45,9 +45,9 @@ struct UserBelongings {
 
     // MARK: Servers
 
-    /// The user's stores that are not in the folder: on servers, and what was set aside there.
+    /// The user's stores outside the folder: on servers, including those that were set aside there.
     ///
-    /// - Throws: why it cannot be told whether there are any.
+    /// - Throws: why it is unknown whether there are any.
     func storesElsewhere() throws -> [StoreAddress] {
         var found: [StoreAddress] = []
         for engine in engines.names {
@@ -58,15 +58,14 @@ struct UserBelongings {
             }
             found.append(address)
         }
-        // A store that was set aside has the name of the one beside which it was.
+        // A store that was set aside has a name derived from the store that it was set aside from.
         for engine in engines.names where engines.isShared(engine) {
             found += try setAside(engines.address(engine, of: directory))
         }
         return found
     }
 
-    /// The words and the highest epoch with which stores are set aside. Nobody lists the names on a server: they are asked for one by
-    /// one.
+    /// The words and the highest epoch in the names of stores that were set aside. A server's names cannot be listed, so each is asked for.
     private static let words = ["parted", "damaged", "adopted", "replaced", "resynced"]
     private static let mostEpochs = 256
 
@@ -91,11 +90,11 @@ struct UserBelongings {
 
     /// A backup of the list.
     enum Listed {
-        /// It is there, and the user's.
+        /// The user's backup.
         case own(path: String, BackupManifest)
-        /// A draft of one, or what an erasure has left, which is nobody's else.
+        /// A draft, or the empty folder that an erasure left; it belongs to no other user.
         case draft(String)
-        /// Why it is not touched.
+        /// Why it is left alone.
         case unreachable(String)
     }
 
@@ -130,13 +129,13 @@ struct UserBelongings {
         }
     }
 
-    /// Removes a backup's files, the manifest last, and the folder if nothing else is in it.
+    /// Removes a backup's files, the manifest last, and the folder if it is empty then.
     ///
     /// - Returns: what is left of it, in a sentence; nil for nothing.
     func remove(_ path: String, _ manifest: BackupManifest) throws -> String? {
         try KeptFiles.remove(path + "/" + UserBackup.digestName)
         for file in manifest.files { try KeptFiles.remove(path + "/" + file.name) }
-        // What an engine has put beside a store that somebody has looked into.
+        // Sidecars that an engine made when a store was opened.
         for store in manifest.stores {
             guard let provider = try? engines.provider(store.engine) as? any FileEngineProvider else { continue }
             for ending in provider.sidecars { try KeptFiles.remove(path + "/" + store.file + ending) }

@@ -1,22 +1,21 @@
 import Foundation
 
-/// Clean shadow reads by their time, in a bounded number of groups: a checkpoint has to hold them.
+/// Clean shadow reads by time, in a bounded number of groups, since a checkpoint has to hold them.
 struct CleanReads: Sendable, Hashable, Codable {
-    /// Reads that lie beside each other in time.
+    /// Reads that are neighbours in time.
     struct Group: Sendable, Hashable, Codable {
         var earliest: EvidenceInstant
         var latest: EvidenceInstant
         var count: Int
     }
 
-    /// How many groups there are at most.
     static let maximumGroups = 64
 
-    /// In the order in which they were recorded.
+    /// In the order of recording.
     private(set) var groups: [Group] = []
 
-    /// Adds reads. Where there are too many groups then, two neighbours become one: those that together span the least time,
-    /// by how long ago they were, so that what is fresh stays exact.
+    /// Adds reads. If that makes too many groups, two neighbours are joined: those with the shortest common span relative to their age, so that
+    /// recent groups stay exact.
     mutating func add(_ count: Int, at time: Date) {
         let time = EvidenceInstant(time)
         groups.append(Group(earliest: time, latest: time, count: count))
@@ -31,15 +30,15 @@ struct CleanReads: Sendable, Hashable, Codable {
 
     mutating func removeAll() { groups = [] }
 
-    /// How many there are.
+    /// The number of reads.
     var all: Int { groups.reduce(0) { $0.addingSaturated($1.count) } }
 
-    /// How many there are of a time that counts. A group counts when all its reads do.
+    /// The number of reads whose time counts. A group counts if both its ends do.
     func count(where counts: (Date) -> Bool) -> Int {
         groups.filter { counts($0.earliest.date) && counts($0.latest.date) }.reduce(0) { $0.addingSaturated($1.count) }
     }
 
-    /// What it costs in exactness to join a group with the next one.
+    /// The loss of precision from joining a group with the next one.
     private func cost(_ index: Int, _ now: EvidenceInstant) -> Double {
         let (first, second) = (groups[index], groups[index + 1])
         let span = max(first.latest, second.latest).date.timeIntervalSince(min(first.earliest, second.earliest).date)

@@ -2,17 +2,17 @@ import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The users of a root whose stores were found to differ: `ROOT/differing` has a file for each, named as the user's folder.
+/// The users of a root whose stores were found to differ: `ROOT/differing` has a file for each, with the name of the user's folder.
 ///
-/// The evidence decides. A mark says whose evidence to read, so that a fleet's status, its page and its metrics show a difference without
-/// reading everybody's. It is written after the evidence, and removed after a complete verification that found none.
+/// The evidence decides. A mark says whose evidence to read, so that a fleet's status, page and metrics show a difference without reading every
+/// user's evidence. It is written after the evidence, and removed after a complete verification that found no difference.
 package struct DifferenceMarks: Sendable {
     private static let folderName = "differing"
 
     private let root: String
     private var folder: String { root + "/" + Self.folderName }
 
-    /// The marks of a root; nothing is made yet.
+    /// The marks of a root; creates nothing yet.
     package init(root: String) { self.root = root }
 
     init(_ directory: UserDirectory) { self.init(root: directory.root) }
@@ -20,13 +20,12 @@ package struct DifferenceMarks: Sendable {
     /// The folder, whose modification time shows a change.
     package var path: String { folder }
 
-    /// The path of a user's mark.
     func path(of directory: UserDirectory) -> String { folder + "/" + directory.name }
 
-    /// Brings a user's mark up to the evidence.
+    /// Updates a user's mark from the evidence.
     ///
-    /// - Parameter read: what the evidence comes to. It is read again after a mark was removed: another process may have found a difference
-    ///   in between.
+    /// - Parameter read: reads the evidence. It is called again after a mark was removed, since another process may have found a difference in
+    ///   between.
     func update(_ directory: UserDirectory, _ read: () throws -> StageEvidence) throws {
         if let difference = try read().openDifference { return try set(directory, difference) }
         guard isSet(directory), try read().lastClean != nil else { return }
@@ -34,7 +33,6 @@ package struct DifferenceMarks: Sendable {
         if let difference = try read().openDifference { try set(directory, difference) }
     }
 
-    /// Removes a user's mark, if there is one.
     func remove(_ directory: UserDirectory) throws {
         do {
             _ = try MarkerFile.remove(path(of: directory))
@@ -46,7 +44,6 @@ package struct DifferenceMarks: Sendable {
     /// Removes the mark of a user whose stores a complete verification has found equal.
     package func forget(_ user: String) throws { try remove(UserDirectory(root: root, user: user)) }
 
-    /// Whether a user is marked.
     func isSet(_ directory: UserDirectory) -> Bool { KeptFiles.exists(path(of: directory)) }
 
     private func set(_ directory: UserDirectory, _ difference: StageEvidence.Difference) throws {
@@ -66,7 +63,7 @@ package struct DifferenceMarks: Sendable {
         }
     }
 
-    /// Picks the users who are marked.
+    /// The marked ones of the users.
     package func marked(among users: [String]) throws -> [String] {
         guard KeptFiles.exists(folder) else { return [] }
         let names = Set(try KeptFiles.names(folder))
@@ -75,13 +72,13 @@ package struct DifferenceMarks: Sendable {
         return try users.filter { names.contains(try UserDirectory(folder: parent, user: $0).name) }
     }
 
-    /// The state of a user's stores by the evidence alone.
+    /// The state of a user's stores, from the evidence alone.
     package enum Word: Sendable, Hashable {
-        /// They differ: the finding that no complete verification has refuted since.
+        /// They differ: a difference was found, and no complete verification has refuted it since.
         case differs(UserStatus.Difference)
-        /// A complete verification found no difference, and nothing has since.
+        /// A complete verification found no difference, and no difference was found since.
         case clean
-        /// Nothing speaks against the user, and no verification for.
+        /// No difference was found, and no verification was clean.
         case unknown
     }
 

@@ -1,24 +1,22 @@
 import Foundation
 import HabitStore
 
-/// What of a user's evidence was put into files of its own: `evidence-<first>-<last>.jsonl`, by the numbers of their records.
+/// The archived part of a user's evidence: files named `evidence-<first>-<last>.jsonl`, by the numbers of their records.
 struct EvidenceArchives {
-    /// The archives' log.
     let log: EvidenceLog
-    /// What the log's first line follows.
+    /// The head that the log's first line follows.
     let before: EvidenceHead
 
-    /// An archive that was read.
     struct Archive {
         let name: String
         let summary: EvidenceSummary
-        /// Whether it ends with what the next file follows.
+        /// Whether it ends with the head that the next file follows.
         let isFollowed: Bool
     }
 
     static func name(_ first: Int, _ last: Int) -> String { "evidence-\(first)-\(last).jsonl" }
 
-    /// Whether one of them has come by a place, as far as they can be believed.
+    /// Whether an archive contains a head, as far as the archives can be trusted.
     func contains(_ anchor: EvidenceHead) throws -> Bool {
         var isThere = false
         try forEach(anchor: anchor) { archive in
@@ -28,9 +26,9 @@ struct EvidenceArchives {
         return isThere
     }
 
-    /// Reads the archives, the last one first, as long as `body` wants to go on.
+    /// Reads the archives, the last one first, until `body` returns false.
     ///
-    /// - Returns: what the last one that is there follows, and is in none; nil where nothing is missing.
+    /// - Returns: the head that the oldest file follows, if the archive that ends with it is missing; nil if none is missing.
     @discardableResult
     func forEach(anchor: EvidenceHead? = nil, _ body: (Archive) throws -> Bool) throws -> EvidenceHead? {
         let names = try names()
@@ -41,13 +39,13 @@ struct EvidenceArchives {
             var summary = EvidenceSummary(EvidenceTrust(anchor: anchor), start: 0, identity: nil)
             try summary.read(file)
             guard try body(Archive(name: name, summary: summary, isFollowed: summary.head == end)) else { return nil }
-            // Each begins before it ends, or there would be no end to this.
+            // Each must begin before it ends, or this would not terminate.
             due = summary.before.flatMap { $0.sequence < end.sequence ? $0 : nil }
         }
         return nil
     }
 
-    /// The archives' names by their last record; of several, the one that has most.
+    /// The archives' names by their last record; if several share it, the longest.
     private func names() throws -> [Int: String] {
         let folder = URL(fileURLWithPath: log.path).deletingLastPathComponent().path
         var found: [Int: (first: Int, name: String)] = [:]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The records of an evidence log, and whether they are all there as they were written.
+/// The records of an evidence log, and whether they are complete and unchanged.
 public struct EvidenceChain: Sendable, Hashable {
     /// A line that is not as it was written.
     public struct Damage: Sendable, Hashable, Codable {
@@ -10,25 +10,23 @@ public struct EvidenceChain: Sendable, Hashable {
         public let reason: String
     }
 
-    /// The records whose own hash is right, in the order of the file. Behind a damage they say what was recorded, but not
-    /// that it is everything.
+    /// The records whose own hash is right, in the order of the file. After damage they say what was recorded, but not that nothing is missing.
     public private(set) var records: [EvidenceRecord] = []
-    /// The first damage; nil when the chain is intact.
+    /// The first damage; nil if the chain is intact.
     public var damage: Damage? { walk.damage }
-    /// How many bytes at the end are what a crash left of a write that nobody was told of: no damage.
+    /// The number of bytes at the end that a crash left of an unacknowledged write: not damage.
     public private(set) var tornBytes = 0
     private(set) var walk = EvidenceWalk()
 
-    /// Whether every line follows the one before it, from the first on.
+    /// Whether every line follows the previous one, from the first line on.
     public var isIntact: Bool { damage == nil }
 
-    /// The last record's place; ``EvidenceHead/start`` for an empty log.
+    /// The head at the last record; ``EvidenceHead/start`` for an empty log.
     public var head: EvidenceHead { records.last?.head ?? .start }
 
     /// A chain without records.
     public init() {}
 
-    /// Checks the bytes of a log.
     init(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
             var start = 0
@@ -44,7 +42,7 @@ public struct EvidenceChain: Sendable, Hashable {
         }
     }
 
-    /// Whether the log has come by this place, as far as it can be believed. It has not when it was cut off before it.
+    /// Whether the log contains this record, as far as it can be trusted; false if it was cut off before it.
     public func contains(_ head: EvidenceHead) -> Bool {
         head == .start || records.reversed().contains { $0.sequence == head.sequence && $0.hash == head.hash }
     }

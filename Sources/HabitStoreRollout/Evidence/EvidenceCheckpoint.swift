@@ -1,10 +1,10 @@
-/// What the records before a line of the evidence come to, so that whoever judges by them need not read them.
+/// The summary of all records before a line of the evidence, so that the gate need not read them.
 ///
-/// It is written only behind a chain that was found whole, and is a line of that chain itself.
+/// It is written only after a chain that was found intact, and is itself a line of that chain.
 public struct EvidenceCheckpoint: Sendable, Hashable, Codable {
-    /// How many records lie before it.
+    /// The number of records before it.
     public let records: Int
-    /// What the stores remembered of the evidence, which was found among the records; nil when they remembered nothing.
+    /// The stores' anchor, which was found among the records; nil if they had none.
     public let anchor: EvidenceHead?
     let evidence: StageEvidence
 
@@ -14,6 +14,6 @@ public struct EvidenceCheckpoint: Sendable, Hashable, Codable {
         self.evidence = evidence
     }
 
-    /// The user's stage, as the records say.
+    /// The user's stage, according to the records.
     public var stage: Stage { evidence.stage }
 }

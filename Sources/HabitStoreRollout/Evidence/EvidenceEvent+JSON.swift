@@ -1,8 +1,8 @@
 import HabitStore
 
 extension EvidenceEvent: Codable {
-    /// Reads the flat form. A kind that this version does not know, or whose values it cannot read, is `unknown`: the
-    /// record around it is as good as any.
+    /// Reads the flat form. A kind that this version does not know, or whose values it cannot read, becomes `unknown`; the record around it stays
+    /// valid.
     public init(from decoder: any Decoder) throws {
         let fields = try FlatFields(decoder)
         let kind: String = try fields("kind")
@@ -74,7 +74,7 @@ extension EvidenceEvent: Codable {
         }
     }
 
-    /// The kinds from which on what was proven before does not count, those at the end of a rollout, and checkpoints.
+    /// The kinds that invalidate earlier proof, those at the end of a rollout, and checkpoints.
     private static func begun(_ kind: String, _ fields: FlatFields) throws -> Self? {
         switch kind {
         case "putBack": .putBack(what: try fields("what"))

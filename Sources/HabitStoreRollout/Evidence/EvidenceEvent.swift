@@ -1,18 +1,17 @@
 import HabitStore
 
-/// Something that happened on a user's way, and that the gate judges by. None of it holds a user's values.
+/// Something that happened to a user in the rollout, which the gate judges by. Contains none of the user's values.
 ///
-/// The JSON form is one flat object: the case's name as `kind`, and the case's values by their names; what is nil is left
-/// out. Stages, sides and reasons are their names, tokens are numbers. Only a checkpoint has an object in it, `state`:
+/// The JSON form is one flat object: the case's name as `kind`, and the case's values by their names, without those that are nil. Stages, sides and
+/// reasons are their names, tokens are numbers. Only a checkpoint contains an object, `state`:
 ///
 /// ```json
 /// {"epoch":3,"from":"shadow","kind":"stageChanged","reason":"promoted","to":"live","token":4711,"version":2}
 /// {"clean":250,"different":0,"epoch":3,"failed":0,"kind":"shadowReads","rerun":3,"shed":2,"skewed":1,"stage":"shadow","timedOut":0}
 /// ```
 public enum EvidenceEvent: Sendable, Hashable {
-    /// The user came into another stage, at a token; `epoch` is the one that began with it. `version` is the form of the
-    /// lines that this stay's processes write: nil for one that an earlier version began, whose shadow reads have no epoch. `because` is what
-    /// the person has said who moved the user.
+    /// The user moved to another stage, at a token; `epoch` is the one that began with it. `version` is the line format of the processes in this
+    /// stage: nil if an earlier version began it, whose shadow reads have no epoch. `because` is the reason given by the person who moved the user.
     case stageChanged(
         from: Stage,
         to: Stage,
@@ -22,13 +21,13 @@ public enum EvidenceEvent: Sendable, Hashable {
         version: Int? = currentVersion,
         because: String? = nil
     )
-    /// The gate let the user in, who was at `epoch` then. It is written before the move.
+    /// The gate admitted the user, who was at `epoch` then. Written before the move.
     case admitted(to: Stage, epoch: Int)
     /// The mirror was filled from a snapshot at a token.
     case backfilled(token: HistoryToken, records: Int)
-    /// Both stores were compared as wholes. `verdict` is the verifier's word (`match`, `mismatch`, `skewed`, `ignored`,
-    /// `error`, `timedOut`), `coverage` the part of the records that was compared, 0…1, `differences` the number of those
-    /// that no rule ignores, and `ignoredRules` the number of rules that ignored something.
+    /// The contents of both stores were compared. `verdict` is the verifier's word (`match`, `mismatch`, `skewed`, `ignored`, `error`, `timedOut`),
+    /// `coverage` the share of the records that was compared, 0…1, `differences` the number of those that no rule ignores, and `ignoredRules` the
+    /// number of rules that ignored something.
     case verified(
         token: HistoryToken,
         epoch: Int,
@@ -38,11 +37,10 @@ public enum EvidenceEvent: Sendable, Hashable {
         anomalies: Int,
         ignoredRules: Int
     )
-    /// A store was compared with itself (A/A).
+    /// A store was compared with itself (A/A comparison).
     case selfCompared(side: StoreSide, token: HistoryToken, isClean: Bool)
-    /// Shadow reads since the previous event of this kind, by their outcome: see ``ShadowVerdict``, whose `match` is `clean`
-    /// here, `mismatch` is `different`, and `error` is `failed`. `epoch` is the one that they were made in; nil in lines of
-    /// earlier versions.
+    /// Shadow reads since the previous event of this kind, by outcome: see ``ShadowVerdict``, whose `match` is `clean` here, `mismatch` is
+    /// `different`, and `error` is `failed`. `epoch` is the one in which they were made; nil in lines of earlier versions.
     case shadowReads(
         stage: Stage,
         clean: Int,
@@ -54,43 +52,41 @@ public enum EvidenceEvent: Sendable, Hashable {
         timedOut: Int = 0,
         epoch: Int? = nil
     )
-    /// The stores answered differently; `message` says how, without a user's values. `epoch` is the one that it was found
-    /// in; nil in lines of earlier versions.
+    /// The stores answered differently; `message` says how, without a user's values. `epoch` is the one in which it was found; nil in lines of
+    /// earlier versions.
     case difference(stage: Stage, token: HistoryToken, message: String, epoch: Int? = nil)
-    /// Records of the mirror were put right.
+    /// Records of the mirror were repaired.
     case repaired(token: HistoryToken, records: Int)
     /// The following store is about to be rebuilt from the serving one, in `epoch`; the copy and a verification follow.
     case resynced(engine: EngineName, epoch: Int, token: HistoryToken, by: String, because: String)
-    /// Both stores were taken to another version of the schema, and have come to a token with it.
+    /// Both stores were migrated to another version of the schema, and reached a token with it.
     case migrated(from: Schema.Version, to: Schema.Version, token: HistoryToken)
-    /// The way back was executed on copies; `message` says what went wrong.
+    /// The way back was rehearsed on copies; `message` says what went wrong.
     case rehearsed(token: HistoryToken, isClean: Bool, message: String?)
     /// The kill switch was pulled.
     case killed(trigger: String)
-    /// The kill switch was armed again by somebody.
+    /// A person armed the kill switch again.
     case rearmed(by: String)
     /// The gate refused a stage.
     case refused(to: Stage, reasons: [GateReason])
-    /// The user's folder, or the part of it that `what` names, was put back from a copy or moved: what was proven before was
-    /// proven of other files.
+    /// The user's folder, or the part of it that `what` names, was restored from a copy or moved: earlier proof concerned other files.
     case putBack(what: String)
-    /// Somebody accepted a store that is older than what was acknowledged, from `epoch` on: what was proven before was proven
-    /// of other records.
+    /// A person accepted a store that is older than what was acknowledged, from `epoch` on: earlier proof concerned other records.
     case adopted(engine: EngineName, epoch: Int, by: String, because: String)
-    /// The store that the user had left was removed, or is being: a verification of this epoch found it equal to what serves, once it
-    /// was brought to the token of that.
+    /// The store that the user had left was removed, or is being removed: brought to the token of the serving store, a verification of this epoch
+    /// found it equal.
     case retired(engine: EngineName, epoch: Int, token: HistoryToken, by: String)
-    /// A backup of the user was accepted as current by somebody, from `epoch` on: what was written after `token` is given up, and what was
-    /// proven before was proven of other records.
+    /// A person accepted a backup of the user as current, from `epoch` on: what was written after `token` is lost, and earlier proof concerned other
+    /// records.
     case restored(engine: EngineName, epoch: Int, token: HistoryToken, by: String, because: String)
-    /// Somebody began the evidence anew. It is the first line of its chain, and says what was there: the last record's
-    /// number and hash, the size of the file, and the name under which it is kept; nil when there was none.
+    /// A person started the evidence from scratch. It is the first line of its chain, and describes the old one: the last record's number and hash,
+    /// the size of the file, and the name under which it is kept; nil if there was none.
     case reset(because: String, by: String, sequence: Int, hash: String, sizeBytes: Int, file: String?)
-    /// What the records before it come to.
+    /// The summary of all records before it.
     case checkpoint(EvidenceCheckpoint)
-    /// An event that this version does not know, or whose values it cannot read: a newer one wrote it.
+    /// An event that this version does not know, or whose values it cannot read, because a newer one wrote it.
     case unknown(kind: String)
 
-    /// The form of the lines that this version writes: shadow reads have an epoch from 2 on.
+    /// The line format of this version: shadow reads have an epoch from 2 on.
     public static let currentVersion = 2
 }

@@ -1,24 +1,23 @@
 import Foundation
 
 extension EvidenceFile {
-    /// A stretch of a file.
     enum Part {
         /// A line with its newline.
         case line(UnsafeRawBufferPointer)
-        /// A line, newline included, that is longer than one may be.
+        /// A line, newline included, that exceeds the limit.
         case overlong
-        /// What stands at the end without a newline, and is not longer than a line.
+        /// The bytes at the end without a newline, no longer than a line.
         case rest(UnsafeRawBufferPointer)
     }
 
     private static let blockBytes = 1_048_576
 
-    /// Hands over the lines of a range, in blocks: what is kept in memory does not depend on the file's size.
+    /// Passes on the lines of a range, read in blocks, so that memory does not grow with the file.
     ///
-    /// - Parameter body: is told how many bytes of the file each part takes, too.
+    /// - Parameter body: receives each part, and its length in the file in bytes.
     func forEachPart(_ range: Range<Int>, _ body: (Part, _ length: Int) throws -> Void) throws {
         var kept: [UInt8] = []
-        /// What was dropped of a line that is too long.
+        /// The number of bytes dropped of an overlong line.
         var dropped = 0
         for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.blockBytes) {
             kept += try read(start..<min(start + Self.blockBytes, range.upperBound))
@@ -47,9 +46,9 @@ extension EvidenceFile {
         }
     }
 
-    /// Where the last checkpoint begins that is as it was written, and counts; nil where there is none.
+    /// The start of the last intact checkpoint that counts; nil if there is none.
     ///
-    /// - Parameter lowest: where to stop: the beginning of a line, or else the next line is the first that is looked at.
+    /// - Parameter lowest: where to stop: the start of a line; otherwise the next line is the first one considered.
     func lastCheckpoint(below size: Int, from lowest: Int = 0, _ trust: EvidenceTrust) throws -> Int? {
         var found: Int?
         try forEachPlace(below: size, from: lowest, EvidenceLine.checkpoints) { place in
@@ -59,9 +58,10 @@ extension EvidenceFile {
         return found
     }
 
-    /// Hands over the places of lines that are looked for by how they begin, the last one first, until `body` returns false.
+    /// Passes on the places of lines found by their beginning, the last one first, until `body` returns false.
     ///
-    /// - Parameter find: where such lines begin in bytes, the last place first, and whether a line begins with the first byte.
+    /// - Parameter find: the places in the bytes at which such lines start, the last one first; it receives whether a line begins with the first
+    ///   byte.
     func forEachPlace(
         below size: Int,
         from lowest: Int = 0,
@@ -71,8 +71,7 @@ extension EvidenceFile {
         var end = size
         while end > lowest {
             let start = max(lowest, end - EvidenceLog.checkpointEveryBytes)
-            // A line that lies across the border of two blocks is found in the one before, and one that begins at the border
-            // by the newline before it.
+            // A line that crosses the border of two blocks is found in the earlier one; one that begins at the border, by the newline before it.
             let first = max(lowest, start - 1)
             let bytes = try read(first..<min(size, end + EvidenceLine.lengthBeforeEvent))
             for line in find(bytes, first == lowest) where line + first < end {
@@ -84,7 +83,7 @@ extension EvidenceFile {
 
     /// The record whose line begins at `start`.
     ///
-    /// - Throws: `EvidenceLine.Fault` where there is none.
+    /// - Throws: `EvidenceLine.Fault` if there is none.
     func record(at start: Int, _ size: Int) throws -> EvidenceRecord {
         try line(at: start, size) { try EvidenceLine.parse($0) }
     }

@@ -3,8 +3,8 @@ import Foundation
 import HabitStore
 
 extension EvidenceFile {
-    /// Puts the first `length` bytes into a file of their own beside this one, and has this one begin behind them. Both last
-    /// when it returns; killed in between, the bytes are in both.
+    /// Moves the first `length` bytes to a separate file next to this one. Both files are durable when it returns; after a kill in between, the bytes
+    /// are in both.
     func archive(_ length: Int, as name: String) throws {
         try copy(0..<length, to: Self.beside(path, name))
         CrashPoint.reach("evidence.archived")
@@ -12,7 +12,7 @@ extension EvidenceFile {
         CrashPoint.reach("evidence.shortened")
     }
 
-    /// Gives the file another name beside its own, for good, so that its own one is free to be taken.
+    /// Gives the file a second name in its folder, durably, so that a new file can take the first.
     func keep(as name: String) throws {
         guard link(path, Self.beside(path, name)) == 0 else {
             throw Self.error("cannot be kept under another name", errno, path)
@@ -20,7 +20,7 @@ extension EvidenceFile {
         try Self.told { try DurableFile.synchronizeFolder(of: path) }
     }
 
-    /// Puts bytes in place of whatever has the path, at once and for good.
+    /// Replaces whatever is at the path with bytes, atomically and durably.
     static func replace(_ path: String, with bytes: [UInt8]) throws {
         try told { try DurableFile.replace(path, bytes) }
     }

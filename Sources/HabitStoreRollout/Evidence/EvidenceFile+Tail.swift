@@ -1,18 +1,18 @@
 extension EvidenceFile {
-    /// The end of a file, where an append goes on.
+    /// The end of a file, where an append continues.
     struct Tail {
-        /// How many bytes stay; those behind were left by a crash.
+        /// The number of bytes to keep; a crash left those after them.
         let length: Int
-        /// Whether the last byte should be a newline and is not.
+        /// Whether the last byte should be a newline but is not.
         let lacksNewline: Bool
-        /// What the next record follows. Behind a damaged line: the hash of its bytes, of the last ones of a very long
-        /// line, and its number in the file.
+        /// What the next record follows. After a damaged line: the hash of its bytes (of the last ones, for a very long line), and its number in the
+        /// file.
         let head: EvidenceHead
     }
 
     func tail() throws -> Tail {
         let size = try size()
-        // Room for a whole line, and a torn one behind it.
+        // Room for a whole line, and a torn one after it.
         let start = max(0, size - 2 * EvidenceLog.maximumLineBytes)
         var bytes = try read(start..<size)
         var lacksNewline = false
@@ -36,7 +36,7 @@ extension EvidenceFile {
         return Tail(length: length, lacksNewline: lacksNewline, head: head)
     }
 
-    /// How many lines end in the first `length` bytes.
+    /// The number of lines that end in the first `length` bytes.
     func countLines(_ length: Int) throws -> Int {
         var count = 0
         for start in stride(from: 0, to: length, by: 1_048_576) {

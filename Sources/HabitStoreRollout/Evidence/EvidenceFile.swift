@@ -2,19 +2,19 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// An evidence file that is open and locked (`flock` on the file itself; who waited for one that was replaced meanwhile takes
-/// the one that has its name now).
+/// An open and locked evidence file. The lock is `flock` on the file itself; if the file was replaced during the wait, the one that has its name now
+/// is locked.
 struct EvidenceFile: ~Copyable {
     enum Access {
-        /// Beside other readers.
+        /// A shared lock.
         case read
-        /// Without a lock: what somebody is appending may be seen in part, and is no record then.
+        /// No lock: a partly appended line may be seen, which does not count as a record.
         case look
-        /// Alone; the file is made if it is missing.
+        /// An exclusive lock; creates a missing file.
         case append
     }
 
-    /// Which file it is, whatever its name.
+    /// The file's identity, whatever its name.
     struct Identity: Sendable, Hashable {
         let device: UInt64
         let inode: UInt64
@@ -25,14 +25,13 @@ struct EvidenceFile: ~Copyable {
         }
     }
 
-    /// How often a file may be replaced while it is waited for.
+    /// How many replacements of the file to accept while waiting for it.
     private static let maximumReplacements = 100
     private let file: OpenFile
     let path: String
 
-    /// - Parameter waitSeconds: how long another process may have the file locked.
-    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no file to read, or no folder;
-    ///   ``HabitStoreError/Code/busy`` when it stays locked.
+    /// - Parameter waitSeconds: how long to wait for a lock of another process.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is no file to read, or no folder; ``HabitStoreError/Code/busy`` if it stays locked.
     init(_ path: String, _ access: Access, waitSeconds: Double = EvidenceLog.lockWaitSeconds) throws {
         for _ in 0..<Self.maximumReplacements {
             if let opened = try Self.open(path, access, waitSeconds) {
@@ -44,11 +43,11 @@ struct EvidenceFile: ~Copyable {
         throw HabitStoreError(.busy, "the evidence is replaced again and again; try again later", at: .init(path: path))
     }
 
-    /// - Returns: nil when the file was replaced while it was waited for.
+    /// - Returns: nil if the file was replaced during the wait.
     private static func open(_ path: String, _ access: Access, _ waitSeconds: Double) throws -> OpenFile? {
         let flags = access == .append ? O_RDWR | O_APPEND | O_CREAT : O_RDONLY
         do {
-            // Without O_NONBLOCK, opening a pipe of this name would wait for ever.
+            // Without O_NONBLOCK, opening a pipe of this name would wait forever.
             let file = try OpenFile(path, flags | O_NOFOLLOW | O_NONBLOCK)
             if access != .look {
                 let lock = access == .append ? AdvisoryLock.exclusive : .shared
@@ -87,22 +86,22 @@ struct EvidenceFile: ~Copyable {
         }
     }
 
-    /// Puts bytes behind the first `length` ones, and waits until they are on the disk.
+    /// Writes bytes after the first `length` ones, durably.
     func write(_ bytes: [UInt8], at length: Int) throws {
-        // The name has to last before anything is told to be there.
+        // The name must be durable before the contents count as written.
         if length == 0 { try Self.told { try DurableFile.synchronizeFolder(of: path) } }
         do {
             try file.truncate(to: off_t(length))
             try file.write(bytes)
             try file.synchronize()
         } catch {
-            // Should this fail too, the record of something that did happen stays.
+            // If this fails too, the file keeps a record of something that did happen.
             _ = ftruncate(file.descriptor, off_t(length))
             throw Self.error(error)
         }
     }
 
-    /// Hands the bytes of a range to `body`, a chunk at a time.
+    /// Passes the bytes of a range to `body` in chunks.
     func forEachChunk(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         try file.forEachChunk(in: off_t(range.lowerBound)..<off_t(range.upperBound)) { bytes, _ in
             try body(bytes)
@@ -110,7 +109,7 @@ struct EvidenceFile: ~Copyable {
         }
     }
 
-    /// What `body` gives; what the system refuses is told of the evidence.
+    /// Runs `body`, and turns file failures into errors about the evidence.
     static func told<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()

@@ -1,7 +1,6 @@
 import Foundation
 
-/// A time of the evidence, to the millisecond. In JSON it is the number of milliseconds since 1970, which comes back as it
-/// was written.
+/// A time in the evidence, to the millisecond. In JSON it is the number of milliseconds since 1970, so it is read exactly as it was written.
 struct EvidenceInstant: Sendable, Hashable {
     private let milliseconds: Int
 

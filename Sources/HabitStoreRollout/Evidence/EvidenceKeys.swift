@@ -1,23 +1,22 @@
 import Foundation
 import HabitStore
 
-/// Keys outside of the users' folders that lines of evidence are sealed with (HMAC-SHA-256), see
-/// ``RolloutOptions/evidenceKeys``.
+/// Keys outside the users' folders that seal lines of evidence (HMAC-SHA-256), see ``RolloutOptions/evidenceKeys``.
 ///
-/// The first one seals, all of them are accepted: a new key is put before the old one, and the old one is taken away when
-/// nothing counts any more that it has sealed. No description shows them.
+/// The first one seals, all of them are accepted. To replace a key, add the new one before it, and remove it when no line counts any more that it
+/// sealed. Descriptions never show keys.
 public struct EvidenceKeys: Sendable, Hashable {
-    /// How long a key is at least.
+    /// The minimum length of a key in bytes.
     public static let minimumBytes = 32
-    /// How many keys are accepted.
+    /// The most keys that are accepted.
     public static let maximumKeys = 16
     private static let maximumFileBytes = 65_536
 
     let keys: [Data]
 
-    /// Keys of ``minimumBytes`` at least; the first one seals.
+    /// Takes keys of at least ``minimumBytes``; the first one seals.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for no key, too many, and one that is too short.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for no keys, too many, or one that is too short.
     public init(_ keys: [Data]) throws {
         guard !keys.isEmpty, keys.count <= Self.maximumKeys else {
             throw HabitStoreError(.invalidValue, "there are \(keys.count) evidence keys; give 1 to \(Self.maximumKeys)")
@@ -31,10 +30,10 @@ public struct EvidenceKeys: Sendable, Hashable {
         self.keys = keys
     }
 
-    /// Reads a file of keys, one a line, whose bytes are the key as they stand: `openssl rand -hex 32` makes one.
+    /// Reads a file of keys, one per line, whose bytes are the key unchanged: `openssl rand -hex 32` makes one.
     ///
-    /// - Throws: ``HabitStoreError/Code/permissionDenied`` for a file that others may read or write, or that is another
-    ///   person's; ``HabitStoreError/Code/invalidValue`` for lines that are no keys; what the system refuses.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` for a file that others may read or write, or that another user owns;
+    ///   ``HabitStoreError/Code/invalidValue`` for lines that are not keys; system errors.
     public init(path: String) throws {
         let bytes = try SecretFile.bytes(path, "the file of evidence keys", limit: Self.maximumFileBytes)
         let lines = bytes.split(separator: UInt8(ascii: "\n")).map { Data($0) }
@@ -55,10 +54,10 @@ public struct EvidenceKeys: Sendable, Hashable {
 }
 
 extension EvidenceKeys: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// How many there are.
+    /// The number of keys.
     public var description: String { "\(keys.count) evidence keys" }
-    /// How many there are.
+    /// The number of keys.
     public var debugDescription: String { description }
-    /// Shows nothing.
+    /// Shows no keys.
     public var customMirror: Swift.Mirror { Swift.Mirror(self, children: []) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension EvidenceLine {
-    /// A line whose hash is right, and of which no more was read than its place.
+    /// A line whose hash is right, and of which only its place was read.
     struct Skimmed {
         let head: EvidenceHead
         let previous: String
@@ -12,19 +12,19 @@ extension EvidenceLine {
     private static let event = Array("\"event\":{".utf8)
     private static let refusal = Array("\"event\":{\"kind\":\"refused\",".utf8)
     private static let checkpoint = Array("\"event\":{\"kind\":\"checkpoint\",".utf8)
-    /// How an event begins that came with an epoch and no name that sorts before it: of a move, among others.
+    /// The beginning of events that have an epoch and no name that sorts before it: those of moves, among others.
     private static let epoch = Array("\"event\":{\"epoch\":".utf8)
     private static let timeBytes = #","time":"2026-05-04T09:30:00.250Z","#.utf8.count
 
-    /// Reads the place of a refusal in the form that every version has written it in, and not the refusal: an old log has
-    /// hundred thousands of them, and the last one is all that counts.
+    /// Reads the place of a refusal in the form that every version has written, without decoding the event: an old log has hundreds of thousands of
+    /// refusals, and only the last one counts.
     ///
     /// - Returns: nil for any other line.
     static func skimRefusal(_ line: UnsafeRawBufferPointer) -> Skimmed? { skim(line, event: refusal) }
 
-    /// Reads the place of a line that is in the form that every version has written lines in, and not its event.
+    /// Reads the place of a line in the form that every version has written, without decoding its event.
     ///
-    /// - Returns: nil for a line in another form, whose hash may be right all the same.
+    /// - Returns: nil for a line in another form, whose hash may still be right.
     static func skim(_ line: UnsafeRawBufferPointer) -> Skimmed? { skim(line, event: event) }
 
     private static func skim(_ line: UnsafeRawBufferPointer, event: [UInt8]) -> Skimmed? {
@@ -54,15 +54,15 @@ extension EvidenceLine {
         return Skimmed(head: EvidenceHead(sequence: sequence, hash: text(hash)), previous: previous)
     }
 
-    /// Where in bytes a line begins that may be a checkpoint, the last place first. No text in a record can look like one,
-    /// for its quotation marks are escaped.
+    /// The places at which a line begins that may be a checkpoint, the last one first. Text in a record cannot look like one, since its quotation
+    /// marks are escaped.
     ///
     /// - Parameter beginsLine: whether a line begins with the first byte.
     static func checkpoints(in bytes: [UInt8], beginsLine: Bool) -> [Int] {
         lines(in: bytes, beginsLine: beginsLine) { event($0, beginsWith: checkpoint) }
     }
 
-    /// Where in bytes a line begins that may tell of a move, is a checkpoint or may have a hash, the last place first.
+    /// The places at which a line begins that may be a move or a checkpoint or have the hash, the last one first.
     static func moves(in bytes: [UInt8], beginsLine: Bool, orHash hash: [UInt8]) -> [Int] {
         lines(in: bytes, beginsLine: beginsLine) { line in
             event(line, beginsWith: epoch) || event(line, beginsWith: checkpoint)
@@ -70,7 +70,7 @@ extension EvidenceLine {
         }
     }
 
-    /// Where in bytes a line begins that may have a hash, the last place first.
+    /// The places at which a line begins that may have the hash, the last one first.
     static func lines(in bytes: [UInt8], beginsLine: Bool, withHash hash: [UInt8]) -> [Int] {
         lines(in: bytes, beginsLine: beginsLine) {
             $0.count > hashRange.upperBound && $0[hashRange].elementsEqual(hash)

@@ -20,17 +20,17 @@ enum EvidenceLine {
     static let opening = Array("{\"hash\":\"".utf8)
     static let middle = Array("\",".utf8)
     static let hashRange = 9..<73
-    /// What the hash covers begins here: at the 76th byte.
+    /// The hash covers the bytes from here on: from the 76th byte.
     static let payloadStart = 75
-    /// How many bytes come before a line's event at most: the longest number of a record has 19 digits.
+    /// The most bytes before a line's event: the longest record number has 19 digits.
     static let lengthBeforeEvent = 256
     private static let timeFormat = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-    /// The years 1970 to 9999, which the form of the time can hold.
+    /// The years 1970 to 9999, which the time format can represent.
     private static let times = 0.0..<253_402_300_800
 
     // MARK: Writing
 
-    /// Everything of a line that does not depend on its place.
+    /// The part of a line that does not depend on its place.
     static func content(_ event: EvidenceEvent, at time: Date) throws -> String {
         if case .unknown(let kind) = event {
             throw HabitStoreError(.invalidValue, "an event of the unknown kind \(kind) cannot be recorded")
@@ -48,9 +48,9 @@ enum EvidenceLine {
         }
     }
 
-    /// The line that follows `head`, and the head that it makes.
+    /// The line that follows `head`, and its head.
     ///
-    /// - Parameter seal: what it is sealed with; nil for a line without a seal.
+    /// - Parameter seal: seals the line; nil for a line without a seal.
     static func make(
         _ content: String,
         after head: EvidenceHead,
@@ -71,7 +71,7 @@ enum EvidenceLine {
 
     // MARK: Reading
 
-    /// How long the first line is with its newline; nil when there is none.
+    /// The length of the first line with its newline; nil if there is no newline.
     static func length(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let base = bytes.baseAddress, let found = memchr(base, Int32(newline), bytes.count) else { return nil }
         return UnsafeRawPointer(found) - base + 1
@@ -101,14 +101,14 @@ enum EvidenceLine {
         )
     }
 
-    /// What a line hashes to, whatever it states; of bytes that are too few or too many for a record, what they all hash to.
+    /// The hash of a line, whatever hash it states; if it is too short or too long for a record, the hash of all its bytes.
     static func hash(of line: UnsafeRawBufferPointer) -> [UInt8] {
         let isRecord = line.count > payloadStart && line.count <= EvidenceLog.maximumLineBytes
         return digest(UnsafeRawBufferPointer(rebasing: line[(isRecord ? payloadStart : 0)...]))
     }
 
-    /// Whether bytes at the end of a file, with no newline behind them, are what a crash left of a write that nobody was
-    /// told of. They are not when they are more than a line, or a whole line whose newline has become another byte.
+    /// Whether bytes at the end of a file, with no newline after them, are what a crash left of an unacknowledged write. They are not if they are
+    /// longer than a line, or a whole line whose newline was changed to another byte.
     static func isTorn(_ rest: UnsafeRawBufferPointer) -> Bool {
         guard rest.count <= EvidenceLog.maximumLineBytes else { return false }
         var line = Array(rest)

@@ -1,18 +1,18 @@
-/// The newest records of an evidence log, and whether all lines of its file are there as they were written.
+/// The newest records of an evidence log, and whether all lines of its file are complete and unchanged.
 public struct EvidenceListing: Sendable, Hashable {
-    /// The newest of the records whose own hash is right, in the order of the file. After a damage they say what was recorded,
-    /// but not that it is everything.
+    /// The newest records whose own hash is right, in the order of the file. After damage they say what was recorded, but not that nothing is
+    /// missing.
     public internal(set) var records: [EvidenceRecord] = []
-    /// How many records the file has whose own hash is right.
+    /// The number of records in the file whose own hash is right.
     public internal(set) var count = 0
-    /// How many lines the file has.
+    /// The number of lines in the file.
     public var lines: Int { walk.line }
-    /// The first damage; nil when the chain is intact.
+    /// The first damage; nil if the chain is intact.
     public var damage: EvidenceChain.Damage? { walk.damage }
-    /// How many bytes at the end are what a crash left of a write that nobody was told of: no damage.
+    /// The number of bytes at the end that a crash left of an unacknowledged write: not damage.
     public internal(set) var tornBytes = 0
     var walk = EvidenceWalk()
 
-    /// Whether every line follows the one before it, from the first on.
+    /// Whether every line follows the previous one, from the first line on.
     public var isIntact: Bool { damage == nil }
 }

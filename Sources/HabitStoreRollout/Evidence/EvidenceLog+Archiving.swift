@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension EvidenceLog {
-    /// What was archived.
+    /// An archived part of the evidence.
     public struct Archived: Sendable, Hashable, Codable {
         /// The archive's name in the user's folder.
         public let file: String
@@ -10,17 +10,16 @@ extension EvidenceLog {
         public let first: Int
         /// The last record in it.
         public let last: Int
-        /// How many bytes the log has lost to it.
+        /// How many bytes the log shrank by.
         public let sizeBytes: Int
     }
 
-    /// Puts what lies before the last checkpoint into a file of its own, and has the log begin with the checkpoint. A
-    /// checkpoint is written first where one is due. Killed at any moment, no record is lost: it is in one of the files, or in
-    /// both.
+    /// Moves the lines before the last checkpoint to a separate file, so that the log begins with the checkpoint. Writes a checkpoint first if one is
+    /// due. A kill at any moment loses no record: it is in one of the files, or in both.
     ///
-    /// - Parameter anchor: what the stores remember of the evidence.
-    /// - Returns: nil where nothing lies before a checkpoint.
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for evidence that is not whole, and what the system refuses.
+    /// - Parameter anchor: the stores' anchor of the evidence.
+    /// - Returns: nil if there are no lines before a checkpoint.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for evidence that is damaged or incomplete, and system errors.
     public func archive(anchor: EvidenceHead?, at time: Date) throws -> Archived? {
         try archive(EvidenceTrust(anchor: anchor, seal: seal), at: time)
     }
@@ -30,9 +29,9 @@ extension EvidenceLog {
         guard summary.damage == nil, summary.containsAnchor else { throw notWhole(summary.damage) }
         if trust.vouched == nil { try checkpoint(after: summary, at: time) }
         let file = try EvidenceFile(path, .append)
-        // One that does not count would take with it what was proven before.
+        // A checkpoint that does not count would hide what was proven before it.
         guard let length = try file.lastCheckpoint(below: try file.size(), trust), length > 0 else { return nil }
-        // What lies before the checkpoint is read for the last time by whoever does not ask for it.
+        // Most readers never read the lines before the checkpoint again, so this checks them all.
         var whole = EvidenceSummary(trust, start: 0, identity: nil)
         try whole.read(file)
         guard whole.damage == nil else { throw notWhole(whole.damage) }

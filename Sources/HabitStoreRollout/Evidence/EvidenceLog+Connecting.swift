@@ -1,10 +1,10 @@
 import HabitStore
 
 extension EvidenceLog {
-    /// Whether two places lie in one chain that is whole between them. Nothing else of the log is read but its bytes.
+    /// Whether two heads lie in one chain that is intact between them. Decodes as few lines as possible.
     ///
-    /// - Parameter known: what the stores remember of the log; nil connects with nothing.
-    /// - Throws: what the system refuses.
+    /// - Parameter known: the stores' anchor of the log; nil connects with nothing.
+    /// - Throws: system errors.
     func connects(_ known: EvidenceHead?, _ head: EvidenceHead) throws -> Bool {
         guard let known, let file = try open(.look) else { return false }
         if known.sequence == head.sequence { return known == head }
@@ -14,7 +14,7 @@ extension EvidenceLog {
         if let place = try file.place(of: low, below: size) {
             return try file.leads(from: place, after: nil, to: high, size)
         }
-        // What the stores remember was archived since.
+        // The anchor was archived since.
         guard size > 0, let first = try? file.record(at: 0, size), case .checkpoint = first.event else { return false }
         let before = EvidenceHead(sequence: first.sequence - 1, hash: first.previous)
         guard try archives(before).contains(low) else { return false }
@@ -23,7 +23,7 @@ extension EvidenceLog {
 }
 
 extension EvidenceFile {
-    /// Where the line of a place begins; nil where there is none.
+    /// The start of the line with this head; nil if there is none.
     fileprivate func place(of head: EvidenceHead, below size: Int) throws -> Int? {
         var found: Int?
         let hash = Array(head.hash.utf8)
@@ -36,9 +36,9 @@ extension EvidenceFile {
         return found
     }
 
-    /// Whether the lines from one on follow each other up to the line `high`.
+    /// Whether the lines from `start` on follow each other up to the line `high`.
     ///
-    /// - Parameter before: what the first one has to follow; nil for any.
+    /// - Parameter before: the head that the first one has to follow; nil for any.
     fileprivate func leads(from start: Int, after before: EvidenceHead?, to high: EvidenceHead, _ size: Int) throws
         -> Bool
     {
@@ -60,7 +60,7 @@ extension EvidenceFile {
 }
 
 extension EvidenceLine {
-    /// The place of a line whose own hash is right, and of the line before it.
+    /// The head of a line whose own hash is right, and the hash of the line before it.
     static func place(_ line: UnsafeRawBufferPointer) -> (head: EvidenceHead, previous: String)? {
         if let skimmed = skim(line) { return (skimmed.head, skimmed.previous) }
         guard let record = try? parse(line) else { return nil }

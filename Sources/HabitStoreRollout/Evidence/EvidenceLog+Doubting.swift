@@ -1,18 +1,18 @@
 import HabitStore
 
 extension EvidenceLog {
-    /// Lines that speak for a user and do not count.
+    /// Lines that speak for a user but do not count.
     public struct Uncounted: Sendable, Hashable, Codable {
-        /// How many the stores were not told of.
+        /// The number of lines that the stores did not acknowledge.
         public internal(set) var notAnchored = 0
-        /// How many have no seal of a key that is accepted.
+        /// The number of lines without the seal of an accepted key.
         public internal(set) var notSealed = 0
-        /// The number of the first of them; nil where there are none.
+        /// The record number of the first of them; nil if there are none.
         public internal(set) var first: Int?
-        /// The number of the last of them.
+        /// The record number of the last of them; nil if there are none.
         public internal(set) var last: Int?
 
-        /// All of them in one sentence; nil where there are none.
+        /// All of them in one sentence; nil if there are none.
         public var sentence: String? {
             guard let first, let last else { return nil }
             let place = first == last ? "record \(first)" : "records \(first) to \(last)"
@@ -23,7 +23,7 @@ extension EvidenceLog {
         }
     }
 
-    /// The lines of the file that speak for its user and do not count.
+    /// The lines of the file that speak for its user but do not count.
     func uncounted(_ trust: EvidenceTrust) throws -> Uncounted {
         var found = Uncounted()
         guard trust.vouched != nil || trust.seal != nil, let file = try open() else { return found }

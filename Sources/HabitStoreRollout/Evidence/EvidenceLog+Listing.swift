@@ -1,11 +1,11 @@
 extension EvidenceLog {
-    /// How many records ``newest(_:)`` gives unless a caller says so.
+    /// The default limit of ``newest(_:)``.
     public static let newestRecords = 1_000
 
-    /// The newest records of the file, and the check of all of it. What is kept in memory depends on `limit` and not on the
-    /// file's size, and of the records that are not given no more is read than their places and hashes.
+    /// The newest records of the file, and a check of the whole file. Memory depends on `limit` and not on the file's size; of other records only
+    /// places and hashes are read.
     ///
-    /// - Throws: what the system refuses. A damaged file is no error: the listing says so.
+    /// - Throws: system errors. A damaged file does not throw: the listing reports it.
     public func newest(_ limit: Int = newestRecords) throws -> EvidenceListing {
         var listing = EvidenceListing()
         guard let file = try open() else { return listing }
@@ -32,7 +32,7 @@ extension EvidenceLog {
             do {
                 listing.records.append(try file.record(at: place.start, size))
             } catch let fault as EvidenceLine.Fault {
-                // Its hash is right, which was looked at before, and what it says is no event.
+                // The hash was checked before and is right, but the line does not decode as an event.
                 listing.count -= 1
                 listing.walk.note(fault.reason, at: place.line)
             }
@@ -42,11 +42,11 @@ extension EvidenceLog {
 }
 
 extension EvidenceWalk {
-    /// Takes the next line, and reads no more of it than is needed.
+    /// Takes the next line, reading no more of it than needed.
     ///
     /// - Returns: whether its own hash is right.
     fileprivate mutating func passes(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        // What the first line is decides whether the chain may begin with it.
+        // The event of the first line decides whether the chain may begin with it.
         if line > 0, let skimmed = EvidenceLine.skim(bytes) {
             take(skimmed)
             return true
@@ -55,7 +55,7 @@ extension EvidenceWalk {
     }
 }
 
-/// The last places of many.
+/// The last `limit` places.
 private struct NewestPlaces {
     struct Place {
         let start: Int
@@ -64,7 +64,7 @@ private struct NewestPlaces {
 
     let limit: Int
     private var places: [Place] = []
-    /// Where the oldest one is, once there are `limit`.
+    /// The index of the oldest place, once there are `limit`.
     private var oldest = 0
 
     init(limit: Int) { self.limit = limit }

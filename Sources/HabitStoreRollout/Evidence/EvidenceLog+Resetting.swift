@@ -3,14 +3,13 @@ import Foundation
 import HabitStore
 
 extension EvidenceLog {
-    /// Puts the file aside, whatever it is, and begins a new chain with a line that says so.
+    /// Moves the file aside, whatever it is, and begins a new chain with a line that says so.
     ///
-    /// The numbers go on: what a process still knows of the old chain can never be taken for a place of the new one, and the
-    /// archives of both have different names.
+    /// The numbers continue, so that a head of the old chain can never be taken for one of the new, and their archives have different names.
     ///
-    /// - Parameter number: the last one that is known of, whether or not the file has it.
+    /// - Parameter number: the last known record number, whether or not the file has it.
     /// - Returns: the new chain's head, and the name under which the old file is kept.
-    /// - Throws: what the system refuses. The old file stays where it is then.
+    /// - Throws: system errors; the old file then stays where it is.
     func reset(
         because reason: String,
         by person: String,
@@ -29,14 +28,14 @@ extension EvidenceLog {
             return try begin(reason, person, Before(head: .start, sizeBytes: 0, file: name), number, time)
         }
         let file = try EvidenceFile(path, .append)
-        // Whoever waits for it takes the new one.
+        // Processes that wait for the lock then take the new file.
         defer { withExtendedLifetime(file) {} }
         let before = Before(head: try file.tail().head, sizeBytes: try file.size(), file: name)
         try file.keep(as: name)
         return try begin(reason, person, before, number, time)
     }
 
-    /// What there was.
+    /// The old file.
     private struct Before {
         let head: EvidenceHead
         let sizeBytes: Int
@@ -69,7 +68,7 @@ extension EvidenceLog {
         return (line.head, before.file)
     }
 
-    /// A name for a file that is put aside.
+    /// An unused name for a file that is moved aside.
     func freeName() -> String {
         var number = 1
         var status = stat()

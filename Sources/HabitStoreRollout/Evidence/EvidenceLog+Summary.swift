@@ -2,25 +2,24 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension EvidenceLog {
-    /// How much may lie behind the last checkpoint before there is another.
+    /// How many bytes may follow the last checkpoint before another one is due.
     static let checkpointEveryBytes = 65_536
 
-    /// What the evidence comes to, from the last checkpoint on.
+    /// The summary of the evidence, from the last checkpoint on.
     ///
-    /// - Parameter anchor: what the stores remember of it. Where neither the lines behind the checkpoint nor the checkpoint
-    ///   know it, everything is read, archives included.
-    /// - Throws: what the system refuses. A damaged file is no error: the summary says so.
+    /// - Parameter anchor: the stores' anchor. If neither the checkpoint nor the lines after it contain it, everything is read, archives included.
+    /// - Throws: system errors. A damaged file does not throw: the summary reports it.
     public func summary(anchor: EvidenceHead? = nil) throws -> EvidenceSummary {
         try summary(EvidenceTrust(anchor: anchor, seal: seal))
     }
 
-    /// What the evidence comes to, from the last checkpoint on that counts.
+    /// The summary of the evidence, from the last checkpoint on that counts.
     ///
-    /// - Throws: what the system refuses. A damaged file is no error: the summary says so.
+    /// - Throws: system errors. A damaged file does not throw: the summary reports it.
     func summary(_ trust: EvidenceTrust) throws -> EvidenceSummary {
         guard let file = try open() else { return EvidenceSummary(trust, start: 0, identity: nil) }
         var summary = try summary(file, trust, below: try file.size())
-        // Another process's checkpoint may just have come between: the one before it knows.
+        // Another process may just have written a checkpoint; the one before it knows the anchor.
         if !summary.containsAnchor, summary.start > 0 {
             summary = try self.summary(file, trust, below: summary.start)
         }
@@ -36,18 +35,18 @@ extension EvidenceLog {
         return summary
     }
 
-    /// Whether the log has come by what the stores remember of it, archives included, as far as it can be believed. It has not
-    /// when it was cut off before it, or when it is another one.
+    /// Whether the log, archives included, contains the stores' anchor, as far as it can be trusted. False if it was cut off before it, or is another
+    /// log.
     ///
-    /// - Throws: what the system refuses.
+    /// - Throws: system errors.
     public func contains(_ anchor: EvidenceHead?) throws -> Bool {
         try trace(anchor: anchor)?.containsAnchor ?? (anchor == nil || anchor == .start)
     }
 
-    /// How far the log says that its user has come. Nobody's lock is waited for.
+    /// How far the user has come according to the log. Waits for no lock.
     ///
-    /// - Parameter anchor: what the stores remember of it.
-    /// - Throws: what the system refuses.
+    /// - Parameter anchor: the stores' anchor.
+    /// - Throws: system errors.
     func trace(anchor: EvidenceHead?) throws -> EvidenceTrace? {
         guard let file = try open(.look) else { return nil }
         var trace = try EvidenceTrace(file, anchor: anchor)
@@ -57,9 +56,9 @@ extension EvidenceLog {
         return trace
     }
 
-    /// Writes a checkpoint behind what a summary has read and what was added since, if one is due and the chain is whole.
+    /// Writes a checkpoint after the lines of a summary and those added since, if one is due and the chain is intact.
     ///
-    /// - Returns: the checkpoint's line; nil where none was written.
+    /// - Returns: the checkpoint's line; nil if none was written.
     @discardableResult
     func checkpoint(after summary: EvidenceSummary, at time: Date) throws -> EvidenceStretch? {
         guard summary.isCheckpointDue else { return nil }
@@ -68,7 +67,7 @@ extension EvidenceLog {
         let known = summary.length
         var summary = summary
         try summary.read(file)
-        // Somebody may have written one meanwhile.
+        // Another process may have written one meanwhile.
         guard try file.lastCheckpoint(below: summary.length, from: known, summary.trust) == nil,
             let state = summary.checkpoint
         else { return nil }
@@ -79,10 +78,10 @@ extension EvidenceLog {
         return EvidenceStretch(before: summary.head, last: line.head)
     }
 
-    /// The line of a checkpoint, where an append should write one before its own: where enough lies behind the last one, and
-    /// little enough to be verified meanwhile. What an earlier version left is seen to by ``checkpoint(after:at:)``.
+    /// The line of a checkpoint that an append should write before its own: if enough lies after the last checkpoint, and little enough to verify
+    /// during the append. ``checkpoint(after:at:)`` handles the long logs of earlier versions.
     ///
-    /// - Parameter bytes: how many are to be added; of a damaged log not each append has to find that anew.
+    /// - Parameter bytes: how many bytes are to be added; so not every append to a damaged log has to find out again that it is damaged.
     func dueCheckpoint(
         _ file: borrowing EvidenceFile,
         _ tail: EvidenceFile.Tail,

@@ -1,8 +1,8 @@
 extension EvidenceLog {
     /// Reads all of the evidence, archives included, and checks every line.
     ///
-    /// - Parameter anchor: what the stores remember of it.
-    /// - Throws: what the system refuses. Damage is no error: the answer says so.
+    /// - Parameter anchor: the stores' anchor.
+    /// - Throws: system errors. Damage does not throw: the result reports it.
     public func verify(anchor: EvidenceHead? = nil) throws -> EvidenceVerification {
         var found = EvidenceVerification()
         guard let file = try open() else {
@@ -28,7 +28,7 @@ extension EvidenceLog {
             }
             found.missingUpTo = missing?.sequence
         }
-        // What a checkpoint vouches for is all there is to know of an archive that is missing.
+        // Of a missing archive, only what a checkpoint vouches for is known.
         found.isCutOff = !containsAnchor && !(found.missingUpTo != nil && live.vouchedAnchor == anchor)
         return found
     }

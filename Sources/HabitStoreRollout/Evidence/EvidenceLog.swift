@@ -1,48 +1,46 @@
 import Foundation
 import HabitStore
 
-/// The evidence of one user: what happened on the way from the old store to the new one, in the file `evidence.jsonl` of
-/// the user's folder, for its owner only. It is only ever added to, by any number of processes, but for what is archived
-/// (``archive(anchor:at:)``) or begun anew (``UserStore/resetEvidence(because:by:isForced:)``).
+/// The evidence of one user: what happened on the way from the old store to the new one, in the file `evidence.jsonl` of the user's folder, readable
+/// by its owner only. Any number of processes append to it; otherwise it only changes by archiving (``archive(anchor:at:)``) or a reset
+/// (``UserStore/resetEvidence(because:by:isForced:)``).
 ///
-/// Every line holds the hash of the one before it (``EvidenceRecord`` has the rule), so a line that was changed, removed,
-/// repeated or moved shows for as long as the file exists:
+/// Every line contains the hash of the previous one (``EvidenceRecord`` has the rule), so a line that was changed, removed, repeated or moved is
+/// detectable for as long as the file exists:
 ///
-/// - What is appended behind a damaged line holds the hash of its bytes as they stand: the damage can be neither removed
-///   nor put right without the next line showing it.
-/// - What was cut off at the end shows by an anchor, a head that somebody keeps elsewhere. An append that is given an
-///   anchor which the log has not come to continues from the anchor, so that the gap stays in the numbers.
+/// - A line appended after a damaged one contains the hash of the damaged bytes, so the damage can be neither removed nor corrected without the next
+///   line showing it.
+/// - A cut-off end shows by an anchor, a head that is kept elsewhere. An append with an anchor that the log has not reached continues from the
+///   anchor, so that the gap stays visible in the numbers.
 ///
-/// A last line without its newline is no damage: a crash stopped its writer, whom nobody told that it is there. The next
-/// append removes it.
+/// A last line without its newline is not damage: its writer crashed before the line was acknowledged. The next append removes it.
 ///
-/// Now and then a line is a checkpoint (``EvidenceCheckpoint``): it says what the lines before it come to, so that whoever
-/// judges reads from there on.
+/// Some lines are checkpoints (``EvidenceCheckpoint``), which sum up the lines before them, so that the gate can start reading there.
 ///
-/// Limits: a line has ``maximumLineBytes`` at most; appending to a file of any size, and ``summary(anchor:)`` of it, take a
-/// time that does not depend on the size, once it has a checkpoint; ``newest(_:)`` and ``verify(anchor:)`` read everything, in a
-/// memory that does not; ``read()``, which keeps all records, is refused above ``maximumFileBytes``.
+/// Limits: a line has at most ``maximumLineBytes``. Once there is a checkpoint, the time of an append and of ``summary(anchor:)`` does not depend on
+/// the file's size. ``newest(_:)`` and ``verify(anchor:)`` read everything in constant memory. ``read()`` keeps all records, and refuses files above
+/// ``maximumFileBytes``.
 public struct EvidenceLog: Sendable {
-    /// How long a line may be, its newline included.
+    /// The longest line, its newline included.
     public static let maximumLineBytes = 65_536
-    /// How large a file may be that is read: some 800,000 records.
+    /// The largest file that ``read()`` accepts: about 800,000 records.
     public static let maximumFileBytes = 268_435_456
 
-    /// How long another process may have the file locked, unless a caller says so.
+    /// The default time to wait for a lock that another process has on the file.
     public static let lockWaitSeconds = 30.0
 
     /// The file's name in the user's folder.
     public static let fileName = "evidence.jsonl"
 
-    /// The file.
+    /// The file's path.
     public let path: String
 
-    /// What lines are sealed with; nil without keys.
+    /// Seals the lines; nil without keys.
     let seal: EvidenceSeal?
 
-    /// The log in a user's folder; nothing is made yet.
+    /// The log in a user's folder; creates nothing yet.
     ///
-    /// - Parameter keys: what its lines are sealed with; nil for lines without seals.
+    /// - Parameter keys: seal its lines; nil for lines without seals.
     public init(_ directory: UserDirectory, keys: EvidenceKeys? = nil) {
         path = directory.path + "/" + Self.fileName
         seal = keys.map { EvidenceSeal(keys: $0, owner: directory.owner) }
@@ -53,20 +51,17 @@ public struct EvidenceLog: Sendable {
         self.seal = seal
     }
 
-    /// Adds events in their order, and waits until they are on the disk. A damaged log is added to as well.
+    /// Appends events in their order, durably, even to a damaged log.
     ///
-    /// A crash may leave the first of the events without the others. After an error none of them is recorded, unless the
-    /// disk refuses to take them back.
+    /// A crash may leave the first of the events without the others. After an error none of them is recorded, unless truncating the file fails too.
     ///
     /// - Parameters:
     ///   - time: when they happened, from 1970 to 9999.
-    ///   - anchor: the head that the log is known to have come to at least.
-    ///   - waitSeconds: how long another process may have the file locked. With 0 nothing is waited for, and nothing but
-    ///     the events is written: no checkpoint.
+    ///   - anchor: a head that the log is known to have reached.
+    ///   - waitSeconds: how long to wait for a lock of another process. With 0 it does not wait, and writes only the events, no checkpoint.
     /// - Returns: the last of the records.
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for no events, unknown ones, and numbers that are none;
-    ///   ``HabitStoreError/Code/limitExceeded`` for a line that is too long; ``HabitStoreError/Code/busy``, and what the
-    ///   system refuses.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for no events, unknown ones, and NaN or infinite numbers;
+    ///   ``HabitStoreError/Code/limitExceeded`` for a line that is too long; ``HabitStoreError/Code/busy``, and system errors.
     @discardableResult
     public func append(
         _ events: [EvidenceEvent],
@@ -78,10 +73,10 @@ public struct EvidenceLog: Sendable {
         return try add(events, at: time, anchor: anchor, waitSeconds: waitSeconds) { trust }.last
     }
 
-    /// Adds events as ``append(_:at:anchor:waitSeconds:)`` does.
+    /// Appends events as ``append(_:at:anchor:waitSeconds:)`` does.
     ///
-    /// - Parameter trust: what a checkpoint is written by, asked for where one is due; nil for none now.
-    /// - Returns: the last record, and what was written, a checkpoint included.
+    /// - Parameter trust: decides what a checkpoint counts; called only if one is due; nil for no checkpoint now.
+    /// - Returns: the last record, and the written lines, a checkpoint included.
     func add(
         _ events: [EvidenceEvent],
         at time: Date,
@@ -93,7 +88,7 @@ public struct EvidenceLog: Sendable {
         return try add(events, to: file, at: time, anchor: anchor, checkpoints: waitSeconds > 0, trust: trust)
     }
 
-    /// The same in a file that the caller has locked.
+    /// The same, in a file that the caller has locked.
     func add(
         _ events: [EvidenceEvent],
         to file: borrowing EvidenceFile,
@@ -125,10 +120,10 @@ public struct EvidenceLog: Sendable {
         return (try line.withUnsafeBytes(EvidenceLine.parse), EvidenceStretch(before: before, last: head))
     }
 
-    /// All records, checked; none when there is no file.
+    /// All records, checked; none if there is no file.
     ///
-    /// - Throws: ``HabitStoreError/Code/limitExceeded`` for a file that is too large, and what the system refuses. A
-    ///   damaged file is no error: the chain says so.
+    /// - Throws: ``HabitStoreError/Code/limitExceeded`` for a file that is too large, and system errors. A damaged file does not throw: the chain
+    ///   reports it.
     public func read() throws -> EvidenceChain {
         guard let file = try open() else { return EvidenceChain() }
         let size = try file.size()
@@ -142,15 +137,15 @@ public struct EvidenceLog: Sendable {
         return EvidenceChain(try file.read(0..<size))
     }
 
-    /// The place that the log has come to, without reading it all; ``EvidenceHead/start`` when there is none.
+    /// The head of the log, without reading all of it; ``EvidenceHead/start`` if there is no log.
     ///
-    /// - Throws: what the system refuses.
+    /// - Throws: system errors.
     public func head() throws -> EvidenceHead {
         guard let file = try open() else { return .start }
         return try file.tail().head
     }
 
-    /// How long the file is; 0 where there is none, or nothing can be told.
+    /// The length of the file; 0 if there is none, or it cannot be read.
     var sizeBytes: UInt64 {
         var status = stat()
         return lstat(path, &status) == 0 ? UInt64(clamping: status.st_size) : 0

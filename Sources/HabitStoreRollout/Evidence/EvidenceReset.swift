@@ -1,7 +1,7 @@
-/// What became of evidence that was begun anew.
+/// The outcome of an evidence reset.
 public struct EvidenceReset: Sendable, Hashable, Codable {
-    /// The stage that the user was at.
+    /// The user's stage before the reset.
     public let from: Stage
-    /// The name under which the old file is kept in the user's folder; nil when there was none.
+    /// The name under which the old file is kept in the user's folder; nil if there was none.
     public let file: String?
 }

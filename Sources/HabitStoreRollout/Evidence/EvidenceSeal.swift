@@ -1,10 +1,10 @@
 import Foundation
 import Hashing
 
-/// Seals lines of one user's evidence with keys, and tells lines that they have sealed from others.
+/// Seals lines of one user's evidence with keys, and recognizes lines that the keys have sealed.
 ///
-/// A sealed line has a last field, `mac`: HMAC-SHA-256 of a word, the user's owner text, and the line's bytes from the 76th up
-/// to this field. So it is bound to the line before by that one's hash, and to its user. The line's own hash covers it.
+/// A sealed line has a last field, `mac`: HMAC-SHA-256 of a fixed word, the user's owner text, and the line's bytes from the 76th up to this field.
+/// This binds it to its user, and through the previous hash to the line before. The line's own hash covers it.
 struct EvidenceSeal: Sendable, Hashable {
     let keys: EvidenceKeys
     /// ``UserDirectory/owner``.
@@ -15,16 +15,16 @@ struct EvidenceSeal: Sendable, Hashable {
     private static let digits = 64
     private static let length = opening.count + digits + ending.count
 
-    /// What a line's bytes from the 76th on are with their seal.
+    /// The bytes of a line from the 76th on, sealed.
     ///
-    /// - Parameter payload: what they are without.
+    /// - Parameter payload: the bytes without the seal.
     func sealed(_ payload: [UInt8]) -> [UInt8] {
         let body = payload.dropLast(2)
         let code = HMAC<SHA256>.authenticationCode(for: message(body), using: SymmetricKey(data: keys.keys[0]))
         return [UInt8](body) + Self.opening + code.hexadecimalDigits + Self.ending
     }
 
-    /// Whether one of the keys has sealed a line.
+    /// Whether one of the keys sealed the line.
     func holds(_ line: UnsafeRawBufferPointer) -> Bool {
         let end = line.count - Self.length
         guard end > EvidenceLine.payloadStart, line.count <= EvidenceLog.maximumLineBytes,

@@ -1,13 +1,12 @@
-/// Lines that one append wrote, or several of one process that follow each other.
+/// Consecutive lines that one process wrote in one append or several.
 struct EvidenceStretch: Sendable, Hashable {
-    /// What the first line follows.
+    /// The head that the first line follows.
     let before: EvidenceHead
-    /// The last line.
     let last: EvidenceHead
 
     /// The number of the first line.
     var first: Int { before.sequence.addingSaturated(1) }
 
-    /// With the lines of another stretch, if they follow.
+    /// Joined with another stretch, if that follows this one.
     func joined(with next: Self) -> Self? { next.before == last ? Self(before: before, last: next.last) : nil }
 }

@@ -1,49 +1,45 @@
-/// What a user's evidence comes to, for whoever judges by it. It is read from the last checkpoint on, so that it costs the
-/// same however long the log is; a log without a checkpoint is read as a whole, in blocks.
+/// The summary of a user's evidence, by which the gate judges. It is read from the last checkpoint on, so its cost does not depend on the length of
+/// the log; a log without a checkpoint is read completely, in blocks.
 ///
-/// What lies before the checkpoint is not looked at again: it was found whole when the checkpoint was written.
-/// ``EvidenceLog/verify()`` looks at it.
+/// The lines before the checkpoint were found intact when it was written, and are not read again. ``EvidenceLog/verify(anchor:)`` checks them.
 public struct EvidenceSummary: Sendable, Hashable {
-    /// What the stores remember of the evidence, and was looked for; nil when they remember nothing.
+    /// The anchor to look for, which the stores remember; nil if they remember none.
     public var anchor: EvidenceHead? { trust.anchor }
-    /// By what lines count that speak for the user.
+    /// Decides which lines that speak for the user count.
     let trust: EvidenceTrust
-    /// Whether the log has come by the anchor, as far as it can be believed. It has not when it was cut off before it, or
-    /// when it is another one.
+    /// Whether the log contains the anchor, as far as it can be trusted. False if it was cut off before the anchor, or is another log.
     public private(set) var containsAnchor: Bool
-    /// The first damage of the part that was read; nil when it is whole.
+    /// The first damage in the part that was read; nil if it is intact.
     public var damage: EvidenceChain.Damage? {
         walk.damage.map { EvidenceChain.Damage(line: linesBefore + $0.line, reason: $0.reason) }
     }
-    /// How many records there are, those that were archived included.
+    /// The number of records, including archived ones.
     public private(set) var records = 0
-    /// The last record's place; ``EvidenceHead/start`` for an empty log.
+    /// The head at the last record; ``EvidenceHead/start`` for an empty log.
     public var head: EvidenceHead { walk.head }
-    /// How many bytes at the end are what a crash left of a write that nobody was told of: no damage.
+    /// The number of bytes at the end that a crash left of an unacknowledged write: not damage.
     public private(set) var tornBytes = 0
 
-    /// What the file's first line follows, if that was archived.
+    /// The head that the file's first line follows, if that was archived.
     var before: EvidenceHead? { walk.before }
-    /// What the records come to.
+    /// The state after all records.
     private(set) var evidence = StageEvidence()
     /// The anchor that the last checkpoint vouches for.
     private(set) var vouchedAnchor: EvidenceHead?
-    /// Where the part begins that was read: at a checkpoint, or at the file's beginning.
+    /// Where reading began: at a checkpoint, or at the beginning of the file.
     let start: Int
-    /// How many bytes of the file are behind: whole lines.
+    /// The position up to which the file was read, in bytes: whole lines.
     private(set) var length: Int
-    /// Which file it was.
+    /// The file that was read.
     let identity: EvidenceFile.Identity?
     var linesBefore = 0
-    /// The number of the first record of the part.
+    /// The number of the first record in the part.
     var firstSequence: Int { walk.firstSequence }
-    /// How many lines were read.
     var linesRead: Int { walk.line }
-    /// How many records were read.
     private(set) var recordsRead = 0
     private var walk = EvidenceWalk()
 
-    /// Nothing was recorded yet.
+    /// A summary without records.
     init(anchor: EvidenceHead?) { self.init(EvidenceTrust(anchor: anchor), start: 0, identity: nil) }
 
     init(_ trust: EvidenceTrust, start: Int, identity: EvidenceFile.Identity?) {
@@ -55,7 +51,6 @@ public struct EvidenceSummary: Sendable, Hashable {
         containsAnchor = anchor == nil || anchor == .start
     }
 
-    /// What a chain comes to.
     init(_ chain: EvidenceChain, anchor: EvidenceHead? = nil) {
         self.init(anchor: anchor)
         walk = chain.walk
@@ -63,19 +58,19 @@ public struct EvidenceSummary: Sendable, Hashable {
         tornBytes = chain.tornBytes
     }
 
-    /// Whether so much lies behind the last checkpoint that there should be another.
+    /// Whether enough lines follow the last checkpoint for another one.
     var isCheckpointDue: Bool { walk.damage == nil && length - start > EvidenceLog.checkpointEveryBytes }
 
-    /// Whether the stores remember nothing, and the gate has let somebody in: that is another user, or the stores are older.
+    /// Whether the stores have no anchor although the gate has admitted the user: the evidence is another user's, or the stores are older.
     var isAnothers: Bool { anchor == nil && evidence.wasPromoted }
 
-    /// What stands for all of it in the log; nil where it is not whole, or lacks the anchor.
+    /// A checkpoint that sums up the whole log; nil if it is damaged or lacks the anchor.
     var checkpoint: EvidenceCheckpoint? {
         guard walk.damage == nil, containsAnchor else { return nil }
         return EvidenceCheckpoint(records: records, anchor: anchor ?? vouchedAnchor, evidence: evidence)
     }
 
-    /// Goes on to the end of the file.
+    /// Continues to the end of the file.
     mutating func read(_ file: borrowing EvidenceFile) throws {
         var refusal: [UInt8] = []
         try file.forEachPart(length..<(try file.size())) { part, _ in
@@ -89,7 +84,7 @@ public struct EvidenceSummary: Sendable, Hashable {
         takeLast(refusal)
     }
 
-    /// Another look found the anchor in a part of the log that this did not read.
+    /// A later search found the anchor in a part that this summary did not read.
     mutating func noteAnchor() { containsAnchor = true }
 
     private mutating func take(_ bytes: UnsafeRawBufferPointer, _ refusal: inout [UInt8]) {
@@ -117,7 +112,7 @@ public struct EvidenceSummary: Sendable, Hashable {
             if !counts { evidence.forgetGoodNews() }
             evidence.take(record, counts: counts)
             vouchedAnchor = state.anchor
-            // One that counts lies before the anchor itself, which is to be found behind it.
+            // A checkpoint that counts lies before the anchor, which must then be found after it.
             if state.anchor == anchor, trust.vouched == nil || record.sequence > (anchor?.sequence ?? 0) {
                 containsAnchor = true
             }
@@ -125,7 +120,7 @@ public struct EvidenceSummary: Sendable, Hashable {
             evidence.take(record, counts: counts)
         }
         if record.head == anchor { containsAnchor = true }
-        // Who began the chain anew may have died before the stores were told of it; what they remember lies before it.
+        // A process that reset the chain may have died before it updated the stores; their anchor lies before it.
         if case .reset = record.event, recordsRead == 1, let anchor, anchor.sequence < record.sequence {
             containsAnchor = true
         }

@@ -1,17 +1,17 @@
-/// How far a log says that its user has come. It is found from the log's end, past all lines that tell of no move: nothing is
-/// proven by it, and a log of any length takes no longer than reading its bytes.
+/// How far the user has come according to a log. It is searched from the end, skipping lines that are not moves. It proves nothing, and takes no
+/// longer than reading the log's bytes.
 struct EvidenceTrace: Sendable {
     /// The stage that the last move led to.
     private(set) var stage = Stage.off
-    /// The epoch that began with it; 0 where no move is told of.
+    /// The epoch that began with that move; 0 if the log has no move.
     private(set) var epoch = 0
-    /// Whether the log has come by what the stores remember of it, as far as it can be believed.
+    /// Whether the log contains the stores' anchor, as far as it can be trusted.
     private(set) var containsAnchor: Bool
-    /// What the file's first line follows, where it says so: the end of an archive.
+    /// The head that the file's first line follows, if it says so: the end of an archive.
     private(set) var before: EvidenceHead?
     private let anchor: EvidenceHead?
     private var hasMove = false
-    /// Who was let in after the last move: lines that are met before it on the way back.
+    /// Admissions after the last move, which the backward search meets before it.
     private var admitted: [(stage: Stage, epoch: Int)] = []
 
     init(_ file: borrowing EvidenceFile, anchor: EvidenceHead?) throws {
@@ -29,7 +29,7 @@ struct EvidenceTrace: Sendable {
         takeFirst(first)
     }
 
-    /// A line whose hash is right; nil for any other.
+    /// The record of a line whose hash is right; nil for any other.
     private static func record(_ file: borrowing EvidenceFile, _ place: Int, _ size: Int) throws -> EvidenceRecord? {
         do {
             return try file.record(at: place, size)
@@ -50,7 +50,7 @@ struct EvidenceTrace: Sendable {
         }
     }
 
-    /// Nobody is let in where they are: the user left in between, and the line of that is lost with its process.
+    /// An admission to the stage that the user is at shows that the user left it in between; that line was lost with its process.
     private mutating func come(to stage: Stage, _ epoch: Int) {
         guard !hasMove else { return }
         hasMove = true
@@ -62,12 +62,12 @@ struct EvidenceTrace: Sendable {
         switch record.event {
         case .checkpoint where record.sequence > 1:
             before = EvidenceHead(sequence: record.sequence - 1, hash: record.previous)
-        // Who began the chain anew may have died before the stores were told of it; what they remember lies before it.
+        // A process that reset the chain may have died before it updated the stores; their anchor lies before it.
         case .reset: if let anchor, anchor.sequence < record.sequence { containsAnchor = true }
         default: break
         }
     }
 
-    /// Another look found the anchor in an archive.
+    /// A later search found the anchor in an archive.
     mutating func noteAnchor() { containsAnchor = true }
 }

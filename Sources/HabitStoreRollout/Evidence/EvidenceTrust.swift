@@ -1,18 +1,18 @@
-/// By what lines of the evidence are believed that speak for a user. Lines that speak against a user always count: who can
-/// add lines can close a gate, and not open one.
+/// Decides which lines of the evidence count that speak for a user. Lines that speak against a user always count: added lines can close a gate but
+/// not open one.
 struct EvidenceTrust: Sendable, Hashable {
-    /// What the stores remember of the evidence; nil when they remember nothing.
+    /// The stores' anchor; nil if they have none.
     var anchor: EvidenceHead?
-    /// The lines that the stores were told of; nil where an earlier version told them last, and every line counts.
+    /// The lines that the stores acknowledged; nil if an earlier version wrote the stores' state last, so that every line counts.
     var vouched: VouchedLines?
-    /// What lines are sealed with; nil where no key is given, and seals are not looked at.
+    /// Checks the seals of lines; nil without keys, so that seals are not checked.
     var seal: EvidenceSeal?
 
-    /// What does not count of a line.
+    /// Why a line does not count.
     enum Doubt: String, Sendable, Hashable, Codable {
-        /// The stores were not told of it.
+        /// The stores did not acknowledge it.
         case notAnchored
-        /// It has no seal of a key that is accepted, or a wrong one.
+        /// It lacks a valid seal of an accepted key.
         case notSealed
     }
 
@@ -22,24 +22,23 @@ struct EvidenceTrust: Sendable, Hashable {
         self.seal = seal
     }
 
-    /// Why a line does not count; nil for one that does.
+    /// Why a line does not count; nil if it does.
     ///
     /// - Parameter line: its bytes, newline included.
     func doubt(_ sequence: Int, _ line: UnsafeRawBufferPointer) -> Doubt? {
-        // Behind the anchor nothing ties the numbers to lines.
+        // After the anchor, numbers are not tied to lines.
         if let vouched, !vouched.contains(sequence) || sequence > (anchor?.sequence ?? 0) { return .notAnchored }
         if let seal, !seal.holds(line) { return .notSealed }
         return nil
     }
 
-    /// Takes lines that are known to belong to the log which the anchor is of.
+    /// Adds lines that are known to belong to the log of the anchor.
     mutating func take(_ stretch: EvidenceStretch) {
         vouched?.insert(stretch.first, stretch.last.sequence)
         if stretch.last.sequence > (anchor?.sequence ?? 0) { anchor = stretch.last }
     }
 
-    /// Lines that an earlier version has written are taken up, all of them, and from then on only those that the stores are
-    /// told of.
+    /// Accepts all lines of earlier versions, and from then on only those that the stores acknowledge.
     func takingUpEarlierLines() -> Self {
         var taken = self
         if vouched == nil { taken.vouched = anchor.map { VouchedLines(through: $0.sequence) } ?? VouchedLines() }

@@ -1,4 +1,4 @@
-/// Whether all of a user's evidence is there as it was written, archives included.
+/// Whether all of a user's evidence, archives included, is complete and unchanged.
 public struct EvidenceVerification: Sendable, Hashable, Codable {
     /// A line that is not as it was written.
     public struct Damage: Sendable, Hashable, Codable {
@@ -10,18 +10,18 @@ public struct EvidenceVerification: Sendable, Hashable, Codable {
         public let reason: String
     }
 
-    /// How many files were read.
+    /// The number of files that were read.
     public internal(set) var files = 0
-    /// How many records are in them.
+    /// The number of records in them.
     public internal(set) var records = 0
     /// The first damage of the newest file that has one.
     public internal(set) var damage: Damage?
-    /// The records up to this one were archived, and their archive is not there; nil where nothing is missing. The first
-    /// checkpoint behind them stands for them, so that the gate can be asked; but it can only be believed.
+    /// The records up to this one were archived, and their archive is missing; nil if none is. The first checkpoint after them replaces them, so that
+    /// the gate still works, but it can no longer be checked.
     public internal(set) var missingUpTo: Int?
-    /// Whether it ends before what the stores remember of it, or is another's.
+    /// Whether the evidence ends before the stores' anchor, or is another user's.
     public internal(set) var isCutOff = false
 
-    /// Whether everything is there as it was written.
+    /// Whether everything is complete and unchanged.
     public var isWhole: Bool { damage == nil && missingUpTo == nil && !isCutOff }
 }

@@ -1,24 +1,23 @@
-/// Goes along the lines of a chain, and finds the first one that is not as it was written.
+/// Follows the lines of a chain, and finds the first one that is not as it was written.
 ///
-/// A chain begins with the record 1. A file may also begin with a checkpoint, for whatever lies before it was archived, and
-/// with a reset, which is the first line of its chain whatever number it has.
+/// A chain begins with record 1. A file may also begin with a checkpoint, if the lines before it were archived, or with a reset, which is the first
+/// line of its chain whatever its number.
 struct EvidenceWalk: Sendable, Hashable {
-    /// What the next line has to follow.
+    /// The head that the next line has to follow.
     private var due = EvidenceHead.start
-    /// How many lines were passed.
+    /// The number of lines so far.
     private(set) var line = 0
-    /// The first damage.
     private(set) var damage: EvidenceChain.Damage?
     /// The last record whose own hash is right.
     private(set) var head = EvidenceHead.start
     /// The number of the first record.
     private(set) var firstSequence = 1
-    /// What the first line follows in a file that begins with a checkpoint: the end of an archive.
+    /// The head that the first line follows in a file that begins with a checkpoint: the end of an archive.
     private(set) var before: EvidenceHead?
 
     /// Takes the next line.
     ///
-    /// - Returns: the record, when its own hash is right.
+    /// - Returns: the record, if its own hash is right.
     mutating func take(_ bytes: UnsafeRawBufferPointer) -> EvidenceRecord? {
         do {
             let record = try EvidenceLine.parse(bytes)
@@ -37,25 +36,25 @@ struct EvidenceWalk: Sendable, Hashable {
         }
     }
 
-    /// Takes the next line, of which no more was read than its place.
+    /// Takes the next line, of which only its place was read.
     mutating func take(_ skimmed: EvidenceLine.Skimmed) {
         follow(skimmed.head, previous: skimmed.previous, beginsFile: false)
     }
 
-    /// Takes a line that is too long to be looked at.
+    /// Takes a line that is too long to read.
     mutating func takeOverlong() {
         line += 1
         note("it is longer than \(EvidenceLog.maximumLineBytes) bytes")
         due = EvidenceHead(sequence: due.sequence.addingSaturated(1), hash: "")
     }
 
-    /// The end of the last line is missing, and no crash can have left it so.
+    /// Takes a last line whose end is missing in a way that no crash explains.
     mutating func takeUnfinished() {
         line += 1
         note("its end is missing")
     }
 
-    /// A line that was passed, and can be read no further; the first damage is the one that counts.
+    /// Notes damage in an earlier line that does not decode; the first damage counts.
     mutating func note(_ reason: String, at line: Int) {
         guard damage.map({ line < $0.line }) ?? true else { return }
         damage = EvidenceChain.Damage(line: line, reason: reason)

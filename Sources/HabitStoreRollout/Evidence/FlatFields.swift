@@ -21,7 +21,7 @@ struct FlatFields {
         try container.decodeIfPresent(Value.self, forKey: Key(name))
     }
 
-    /// Writes fields; what is nil is left out.
+    /// Writes the fields that are not nil.
     static func encode(_ fields: KeyValuePairs<String, (any Encodable)?>, to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         for (name, value) in fields {

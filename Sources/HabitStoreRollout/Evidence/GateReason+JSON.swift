@@ -46,7 +46,7 @@ extension GateReason: Codable {
         try FlatFields.encode(values, to: encoder)
     }
 
-    /// The case's name, whatever its values, as it stands in the evidence, in JSON and in metrics.
+    /// The case's name without its values, as in the evidence, in JSON and in metrics.
     package var kind: String { caseName.rawValue }
 
     private var values: KeyValuePairs<String, (any Encodable)?> {

@@ -1,5 +1,5 @@
 extension GateReason {
-    /// The reasons' names, without their values. A new reason needs one, and with it an entry of the ``Runbook``.
+    /// The reasons' names, without their values. A new reason needs a name here, and an entry in the ``Runbook``.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case stageSkipped, alreadyThere, notProposed, notTakenBack, notComplete, retentionNotOver, killed,
             notBackfilled,
@@ -9,7 +9,7 @@ extension GateReason {
             anchorMissing, anotherUsersEvidence
     }
 
-    /// The case's name, whatever its values.
+    /// The case's name, without its values.
     package var caseName: Kind {
         switch self {
         case .stageSkipped: .stageSkipped

@@ -1,12 +1,12 @@
 import HabitStore
 
 extension GateReason: CustomStringConvertible {
-    /// One sentence: what is missing, and what provides it.
+    /// One sentence: what is missing, and how to provide it.
     public var description: String { sentence(user: "U") }
 
-    /// The same, with the user in the commands that it names.
+    /// The same, with the user in its commands.
     ///
-    /// - Parameter user: the user's id, as it is typed into a shell.
+    /// - Parameter user: the user's id, as typed into a shell.
     package func sentence(user: String) -> String {
         switch self {
         case .stageSkipped(let from, let to):
@@ -89,14 +89,14 @@ extension GateReason: CustomStringConvertible {
 
     private static func count(_ number: Int, _ noun: String) -> String { number.counted(noun) }
 
-    /// Never rounded up to the whole.
+    /// Rounds down, so that only the whole is 100 %.
     private static func percent(_ part: Double) -> String { "\((part * 10_000).rounded(.down) / 100) %" }
 
     private static func hours(_ seconds: Double) -> String { "\((seconds / 360).rounded() / 10) h" }
 }
 
 extension GateReason.Hold {
-    /// The rest of the sentence that begins with what the flags want.
+    /// The rest of a sentence that begins with what the flags want.
     fileprivate func sentence(_ wanted: Stage, _ user: String) -> String {
         let demote = "`\(OperatorCommand.name) rollout demote --user \(user) --to \(wanted)` does"
         return switch self {

@@ -1,5 +1,5 @@
 extension Int {
-    /// The sum of numbers that are not negative, or the largest number: what comes from a file must not overflow.
+    /// The sum of two non-negative numbers, or the largest number: numbers from a file must not overflow.
     package func addingSaturated(_ other: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

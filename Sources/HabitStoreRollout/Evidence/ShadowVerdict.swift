@@ -1,19 +1,19 @@
-/// How a shadow read came out.
+/// The outcome of a shadow read.
 public enum ShadowVerdict: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The other store answered at the caller's token as the caller was answered: the same records in the same order, the
-    /// same count, or the same error.
+    /// At the caller's token, the other store gave the answer that the caller got: the same records in the same order, the same count, or the same
+    /// error.
     case match
-    /// It did not, or two stores that were asked again did not agree.
+    /// The other store gave another answer, or two stores that were asked again disagreed.
     case mismatch
-    /// The other store had gone past the caller's token: the question was put to both at a later token, and they agreed. It
-    /// says nothing of what the caller got, and is no ``match``.
+    /// The other store was past the caller's token, so both were asked at a later token, and they agreed. This says nothing about the caller's
+    /// answer, and is not a ``match``.
     case rerun
-    /// The stores could not be had at one token: nothing can be said.
+    /// The stores could not be read at one token, so the outcome is unknown.
     case skewed
-    /// A store failed, for a reason that does not lie in the question.
+    /// A store failed, for a reason other than the query.
     case error
     /// The comparison took too long.
     case timedOut
-    /// There was no room for it.
+    /// The comparison was dropped for lack of room.
     case shed
 }

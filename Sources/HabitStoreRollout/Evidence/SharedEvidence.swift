@@ -2,15 +2,15 @@ import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The evidence of a user who belongs to no machine: the store that serves keeps its lines, and the file in the folder is a copy,
-/// to which this machine adds first.
+/// The evidence of a user who belongs to no machine. The serving store keeps its lines; the file in the folder is a copy, to which this machine adds
+/// first.
 ///
-/// The lines that the store has come first. What was added here meanwhile, while the server was away or another machine added lines
-/// of its own, follows them as new lines with the times that it happened at: nothing that speaks against a user is lost by it.
-/// Nobody has vouched for such lines in the places that they come to, so that none of them speaks for the user.
+/// The lines in the store come first. Lines that were added here while the server was away, or while another machine added its own, follow them as
+/// new lines with their original times, so nothing that speaks against a user is lost. The stores have not acknowledged such lines at their new
+/// places, so none of them speaks for the user.
 ///
-/// Where both stores are on servers the other one is told of each line, too, as far as it can be reached: whoever takes the user there
-/// finds them, whatever that machine knew. Lines are added to the store that serves only, so that the two have one numbering.
+/// If both stores are on servers, the other one also gets each line, as far as it can be reached: a machine that takes the user there finds them,
+/// whatever it knew. Lines are numbered by the serving store only, so that both have the same numbers.
 struct SharedEvidence {
     /// A line whose own hash is right.
     fileprivate struct Line {
@@ -20,7 +20,7 @@ struct SharedEvidence {
 
         var row: EvidenceRow { EvidenceRow(number: Int64(head.sequence), line: bytes) }
 
-        /// - Throws: ``HabitStoreError/Code/corrupt`` for bytes that are no line.
+        /// - Throws: ``HabitStoreError/Code/corrupt`` for bytes that are not a line.
         init(_ bytes: [UInt8], path: String) throws {
             guard let place = bytes.withUnsafeBytes(EvidenceLine.place) else {
                 throw HabitStoreError(
@@ -37,7 +37,7 @@ struct SharedEvidence {
         }
     }
 
-    /// A store that keeps lines; nobody waits for ever for one that hangs.
+    /// A store that keeps lines; calls have a time limit, in case it hangs.
     struct Keeper {
         let pair: StorePair
         let engine: EngineName
@@ -54,18 +54,16 @@ struct SharedEvidence {
     private static let mostAttempts = 20
 
     let log: EvidenceLog
-    /// The store that serves.
     let serving: Keeper
-    /// The other one, where other machines reach it, too, and it may be asked.
+    /// The other store, if other machines reach it too and it takes part.
     let other: Keeper?
-    /// Is told that the other one could not be asked.
+    /// Called if the other store could not be read.
     let onFailure: () -> Void
 
     /// Brings the file and the stores to the same lines.
     ///
-    /// - Returns: the last line that the file and the store that serves are known to have.
-    /// - Throws: ``HabitStoreError/Code/busy`` where others add lines all the time, or the store does not answer; what a store or
-    ///   the system refuses.
+    /// - Returns: the last line that both the file and the serving store are known to have.
+    /// - Throws: ``HabitStoreError/Code/busy`` if other machines keep adding lines, or the store does not answer; errors of a store or the system.
     @discardableResult
     func synchronize() throws -> EvidenceHead {
         let theirs = askOther(Self.lastRows)
@@ -74,11 +72,11 @@ struct SharedEvidence {
         return head
     }
 
-    /// Adds events, which nobody else has come between: others know them in the places that they have here.
+    /// Appends events, unless another machine has added lines first, so that they have the same numbers everywhere.
     ///
-    /// - Parameter trust: what a checkpoint is written by, asked for where one is due; nil for none now.
-    /// - Returns: what was written; nil where others add lines all the time.
-    /// - Throws: what a store or the system refuses; nothing is written then.
+    /// - Parameter trust: decides what a checkpoint counts; called only if one is due; nil for no checkpoint now.
+    /// - Returns: the written lines; nil if other machines keep adding lines.
+    /// - Throws: errors of a store or the system; then nothing is written.
     func add(
         _ events: [EvidenceEvent],
         at time: Date,
@@ -89,18 +87,18 @@ struct SharedEvidence {
         for _ in 0..<Self.mostAttempts {
             let own = try catchUp(theirs).own
             guard let added = try append(events, behind: own, at: time, anchor: anchor, trust: trust) else { continue }
-            // It stands where it is to stand; what the other one is not told now it is told with the next line.
+            // The lines are already in place; what the other store does not get now, it gets with the next line.
             if let last = added.shared { try? tellOther(last, behind: theirs) }
             return added.stretch
         }
         return nil
     }
 
-    /// The number of the last line that the store has, whatever that is.
+    /// The number of the last line in the store, whatever it contains.
     func lastNumber() throws -> Int { try lastRow().map { Int(clamping: $0.number) } ?? 0 }
 
-    /// - Returns: what was written, and the store's last line, which is nil where it could not be told; nil where somebody else has
-    ///   added lines meanwhile.
+    /// - Returns: the written lines, and the store's last line, which is nil if the store did not take them; nil if another machine added lines
+    ///   meanwhile.
     private func append(
         _ events: [EvidenceEvent],
         behind own: EvidenceRow?,
@@ -116,7 +114,7 @@ struct SharedEvidence {
         do {
             if try push(lines, behind: own) { return (stretch, lines.last?.row) }
         } catch {
-            // The lines are in the file: whoever looks next shares them, or says why that cannot be.
+            // The lines are in the file: the next synchronization shares them, or reports why it cannot.
             return (stretch, nil)
         }
         try file.write([], at: tail.length)
@@ -144,7 +142,7 @@ struct SharedEvidence {
         }
     }
 
-    /// - Returns: nil where the other store is not there or cannot be asked now; whoever looks next asks it.
+    /// - Returns: nil if the other store does not exist or cannot be read now; the next call tries again.
     private func askOther<R: Sendable>(_ body: @escaping @Sendable (any UserStoreBackend) throws -> R) -> R? {
         guard let other else { return nil }
         do {
@@ -157,9 +155,9 @@ struct SharedEvidence {
         }
     }
 
-    /// Brings the file and the store that serves to the same lines, with what the other one has beyond them.
+    /// Brings the file and the serving store to the same lines, including those that only the other store has.
     ///
-    /// - Parameter theirs: the other one's last line; nil where that could not be asked.
+    /// - Parameter theirs: the other store's last line; nil if it could not be read.
     /// - Returns: the last line of both.
     private func catchUp(_ theirs: [EvidenceRow]?) throws -> (head: EvidenceHead, own: EvidenceRow?) {
         var own = try lastRow()
@@ -176,18 +174,18 @@ struct SharedEvidence {
         throw HabitStoreError(.busy, "other machines add evidence all the time; try again", at: .init(path: log.path))
     }
 
-    /// Has the store take what the other one has beyond it: the user was taken here by a machine that could not tell it.
+    /// Has the store take the lines that only the other one has: a machine that took the user here could not write them.
     private func takeOver(behind own: EvidenceRow?) throws {
         let theirs = askOther { try Self.rows(of: $0, from: own?.number ?? 0) } ?? []
         guard own == nil || theirs.first == own else { return }
         try push(Array(theirs.dropFirst(own == nil ? 0 : 1)), behind: own)
     }
 
-    /// Tells the other store of what this one has. What it has of its own stands in no file of a machine that went on from there.
+    /// Writes this store's lines to the other store. Lines that only the other one has are in no file of a machine that continued from there.
     ///
     /// - Parameters:
-    ///   - own: this one's last line.
-    ///   - theirs: the other one's, as it was; nil where it could not be asked.
+    ///   - own: this store's last line.
+    ///   - theirs: the other store's last line as read before; nil if it could not be read.
     private func tellOther(_ own: EvidenceRow?, behind theirs: [EvidenceRow]?) throws {
         guard let own, let theirs, own != theirs.first else { return }
         let last = theirs.first
@@ -202,7 +200,7 @@ struct SharedEvidence {
         _ = askOther { try Self.add(told, to: $0, behind: last, replacingFrom: isBehind ? nil : 0) }
     }
 
-    /// - Returns: false where somebody else has added lines meanwhile.
+    /// - Returns: false if another machine added lines meanwhile.
     private static func add(
         _ rows: [EvidenceRow],
         to store: any UserStoreBackend,
@@ -219,18 +217,18 @@ struct SharedEvidence {
 
     // MARK: The file
 
-    /// Whether the file ends with the store's last line, or both have none. A line that is damaged is no file's.
+    /// Whether the file ends with the store's last line, or neither has lines. A damaged line in the store matches no file.
     private func isEven(_ mine: EvidenceHead, _ row: EvidenceRow?) -> Bool {
         guard let row else { return mine == .start }
         return row.line.withUnsafeBytes(EvidenceLine.place)?.head == mine
     }
 
-    /// Has the store, or the file, take what it lacks; nothing is done where somebody else has added lines meanwhile.
+    /// Has the store or the file take the lines that it lacks; changes nothing if another machine added lines meanwhile.
     private func even() throws {
         let file = try EvidenceFile(log.path, .append)
         let row = try lastRow()
         let mine = try lines(of: file, from: row.map { Int(clamping: $0.number) } ?? 0)
-        // The store has none yet; or a chain was begun anew here, or its earlier lines are archived.
+        // The store has no lines yet, or a chain was reset here, or its earlier lines are archived.
         let begins = mine.first.map { $0.head.sequence > row?.number ?? 0 && $0.beginsChain } ?? false
         if row == nil || begins {
             try push(mine, behind: row)
@@ -252,22 +250,22 @@ struct SharedEvidence {
         }
     }
 
-    /// - Parameter isWhole: whether a line begins where the range does.
+    /// - Parameter isWhole: whether the range starts at the beginning of a line.
     private func lines(of file: borrowing EvidenceFile, _ range: Range<Int>, isWhole: Bool) throws -> [Line] {
         var lines: [Line] = []
         var isRest = !isWhole
         try file.forEachPart(range) { part, _ in
             defer { isRest = false }
-            // What a crash has left at the end is taken off by the next append.
+            // The next append removes what a crash left at the end.
             guard !isRest, case .line(let bytes) = part else { return }
             lines.append(try Line(Array(bytes), path: log.path))
         }
         return lines
     }
 
-    /// Adds lines to the store, behind its last one.
+    /// Appends lines to the store, after its last one.
     ///
-    /// - Returns: false where somebody else has added lines meanwhile.
+    /// - Returns: false if another machine added lines meanwhile.
     @discardableResult
     private func push(_ lines: some Sequence<Line>, behind last: EvidenceRow?) throws -> Bool {
         try push(lines.map(\.row), behind: last)
@@ -278,25 +276,25 @@ struct SharedEvidence {
         try serving.ask { try Self.add(rows, to: $0, behind: last) }
     }
 
-    /// Takes over what the store has and the file has not. What the file has beyond where they part follows it anew, and the store
-    /// is to be told of that.
+    /// Takes the lines that the store has and the file lacks. Lines of the file after the point where they diverge are appended again, and the store
+    /// has yet to get them.
     private func take(_ file: borrowing EvidenceFile) throws {
         var mine = try lines(of: file, 0..<(try file.size()), isWhole: true)
         let theirs = try stored(from: mine.first?.head.sequence ?? 0)
-        // What the file has of before the store's first line is in no other one's way.
+        // Lines of the file from before the store's first line conflict with none.
         if let first = theirs.first { mine.removeAll { $0.head.sequence < first.head.sequence } }
         let common = zip(mine, theirs).prefix { $0.head == $1.head }.count
-        // What was begun anew has a file of its own.
+        // A chain that was reset has a separate file.
         let start = theirs.indices.dropFirst().last { !theirs[$0].follows(theirs[$0 - 1]) } ?? 0
         var bytes = theirs[start...].flatMap(\.bytes)
         var head = theirs.last?.head ?? .start
         for line in mine[common...] {
             let record = try line.bytes.withUnsafeBytes(EvidenceLine.parse)
-            // A checkpoint sums up lines that stand elsewhere now.
+            // A checkpoint sums up lines that are at other places now.
             if case .checkpoint = record.event { continue }
-            // Half a millisecond more: what was read is written down with its fraction cut off.
+            // Half a millisecond is added since formatting a time truncates its fraction.
             let content = try EvidenceLine.content(record.event, at: record.time.addingTimeInterval(0.000_5))
-            // No seal is given to a line that had none.
+            // A line without a seal gets none.
             let seal = log.seal.flatMap { seal in line.bytes.withUnsafeBytes(seal.holds) ? seal : nil }
             let added = try EvidenceLine.make(content, after: head, seal: seal)
             bytes += added.bytes
@@ -312,8 +310,7 @@ struct SharedEvidence {
         }
     }
 
-    /// The lines that the store has from a number on. What comes before a line that is damaged is left out, where a chain was begun
-    /// anew behind it.
+    /// The store's lines from a number on. Omits what comes before a damaged line, if the chain was reset after it.
     private func stored(from number: Int) throws -> [Line] {
         var lines: [Line] = []
         var damage: (any Error)?
@@ -333,7 +330,7 @@ struct SharedEvidence {
 }
 
 extension SharedEvidence.Line {
-    /// Whether a file may begin with it.
+    /// Whether a file may begin with this line.
     fileprivate var beginsChain: Bool {
         switch try? bytes.withUnsafeBytes(EvidenceLine.parse).event {
         case .checkpoint, .reset: true
@@ -346,9 +343,9 @@ extension SharedEvidence {
     /// The evidence of a user in some state; nil for a user who belongs to a machine.
     ///
     /// - Parameters:
-    ///   - limitSeconds: how long a store may take for one answer.
+    ///   - limitSeconds: the time limit for one call to a store.
     ///   - asksOther: whether the store that does not serve takes part.
-    ///   - onFailure: is told that it could not be asked.
+    ///   - onFailure: called if the other store could not be read.
     init?(
         _ log: EvidenceLog,
         _ pair: StorePair,

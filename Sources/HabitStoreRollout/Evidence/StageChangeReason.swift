@@ -1,8 +1,8 @@
-/// Why a user came into another stage.
+/// Why a user moved to another stage.
 public enum StageChangeReason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Somebody asked for the next stage, and the gate was open.
+    /// An operator or the app asked for the next stage, and the gate was open.
     case promoted
-    /// Somebody asked for an earlier stage.
+    /// An operator or the app asked for an earlier stage.
     case demoted
     /// The flag file wants this stage.
     case followedFlags
@@ -12,7 +12,7 @@ public enum StageChangeReason: String, Sendable, Hashable, Codable, CaseIterable
     case differenceFound
     /// The flag file names the other engine.
     case toggled
-    /// A switch that a crash had interrupted was finished or undone.
+    /// A move that a crash had interrupted was finished or undone.
     case recovered
     /// The kill switch was armed again.
     case rearmed

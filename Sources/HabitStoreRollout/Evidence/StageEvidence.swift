@@ -2,11 +2,10 @@ import Foundation
 import HabitStore
 import ShadowVerifier
 
-/// What the evidence of a user's present stage comes to. Everything counts from the user's entry into the stage, except
-/// for rehearsals.
+/// The state of the evidence for a user's present stage. Everything counts from the user's entry into the stage, except for rehearsals.
 struct StageEvidence: Sendable, Hashable, Codable {
     struct Verification: Sendable, Hashable, Codable {
-        /// A checkpoint has to hold it, and the verifier's words are short.
+        /// Bounded, since a checkpoint has to hold it; the verifier's words are short.
         static let maximumLength = 100
         let time: EvidenceInstant
         let verdict: String
@@ -14,7 +13,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
         let differences: Int
         let ignoredRules: Int
 
-        /// Whether nothing differs but what named rules ignore. Differences that are ignored by no rule are a contradiction.
+        /// Whether nothing differs except what named rules ignore. Ignored differences without a rule are a contradiction.
         var isClean: Bool {
             switch VerificationReport.Verdict(rawValue: verdict) {
             case .match: differences == 0
@@ -24,13 +23,13 @@ struct StageEvidence: Sendable, Hashable, Codable {
         }
     }
 
-    /// What a rehearsal, or a store's comparison with itself, came to.
+    /// The outcome of a rehearsal, or of a store's comparison with itself.
     struct Outcome: Sendable, Hashable, Codable {
         let time: EvidenceInstant
         let isClean: Bool
     }
 
-    /// What the gate refused, but for the figures in its reasons.
+    /// A refusal of the gate, without the figures in its reasons.
     struct Refusal: Sendable, Hashable, Codable {
         let to: Stage
         let kinds: [String]
@@ -41,26 +40,25 @@ struct StageEvidence: Sendable, Hashable, Codable {
         }
     }
 
-    /// A difference, for people.
+    /// A difference, described for people.
     struct Difference: Sendable, Hashable, Codable {
-        /// A checkpoint has to hold it.
+        /// Bounded, since a checkpoint has to hold it.
         static let maximumLength = 1_000
         let time: EvidenceInstant
         let stage: Stage
         let message: String
     }
 
-    /// The user's stage.
     private(set) var stage = Stage.off
     /// The epoch that began with it.
     private(set) var epoch = 0
-    /// From when on the user is known to be in it, with the stores that there are; nil where nothing says so.
+    /// Since when the user is known to be in it, with the present stores; nil if unknown.
     private(set) var since: EvidenceInstant?
-    /// The store that was removed, or is being, since the user came into the stage.
+    /// The store that was removed, or is being removed, since the user entered the stage.
     private(set) var retired: EngineName?
-    /// The epoch from which on reads and verifications count.
+    /// The first epoch whose reads and verifications count.
     private var countsFrom = 0
-    /// The form of the lines of the process that began the stay; nil for an earlier version's, whose reads have no epoch.
+    /// The line format of the process that began this stay; nil for an earlier version's, whose reads have no epoch.
     private(set) var version: Int?
     /// The last verification.
     private(set) var verification: Verification?
@@ -74,15 +72,15 @@ struct StageEvidence: Sendable, Hashable, Codable {
     private(set) var selfComparisons: [StoreSide: Outcome] = [:]
     /// The last rehearsal.
     private(set) var rehearsal: Outcome?
-    /// What the gate refused last in this stay.
+    /// The last refusal of the gate in this stay.
     private(set) var refusal: Refusal?
-    /// The last difference of all.
+    /// The last difference over all stays.
     private(set) var lastDifference: Difference?
-    /// Whether the gate ever let the user in anywhere.
+    /// Whether the gate ever admitted the user to a stage.
     private(set) var wasPromoted = false
-    /// A finding that the stores differ, which outlives stays; nil in a checkpoint of an earlier version.
+    /// An unrefuted finding that the stores differ, which outlives stays; nil in a checkpoint of an earlier version.
     private var found: Difference?
-    /// The last complete verification that found nothing, of this stay or an earlier one.
+    /// The last complete verification without a difference, in any stay.
     private(set) var lastClean: EvidenceInstant?
     /// Clean shadow reads since the user left `off`; nil in a checkpoint of an earlier version.
     private var cleanReadsSinceOff: Int?
@@ -90,7 +88,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
     /// Evidence without records.
     init() {}
 
-    /// What it says about a user who is at `stage`: nothing, where it ends in another one.
+    /// The evidence for a user who is at `stage`: empty, if the evidence ends in another stage.
     func at(_ stage: Stage) -> Self {
         var copy = self
         if self.stage != stage { copy.enter(stage, epoch, version, at: nil) }
@@ -99,8 +97,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
 
     /// Takes the next record.
     ///
-    /// - Parameter counts: whether it counts when it speaks for the user, and its time is believed; what speaks against a user counts in
-    ///   any case.
+    /// - Parameter counts: whether its time is trusted, and whether it counts if it speaks for the user; a record against the user always counts.
     mutating func take(_ record: EvidenceRecord, counts: Bool = true) {
         guard counts || !record.event.speaksForTheUser else { return }
         let time = EvidenceInstant(record.time)
@@ -114,7 +111,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
                 counts: counts
             )
             if reason == .promoted { wasPromoted = true }
-        // Nobody is let in where they are: the user left in between, and the line of that is lost with its process.
+        // An admission to the user's stage shows that the user left it in between; that line was lost with its process.
         case .admitted(let to, let epoch):
             if to == stage {
                 enter(
@@ -134,7 +131,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
                 ignoredRules: ignoredRules
             )
             if let difference = difference(of: verification) { found = difference }
-            // One that was begun before the user came here, and recorded after.
+            // Ignores a verification that began before the user entered the stage and was recorded after.
             guard epoch >= countsFrom else { return }
             // An incomplete or inconclusive verification refutes no difference.
             if verification.isClean, coverage == 1 { (found, lastClean) = (nil, time) } else { found = openDifference }
@@ -170,31 +167,31 @@ struct StageEvidence: Sendable, Hashable, Codable {
         case .adopted(_, let epoch, _, _), .restored(_, let epoch, _, _, _):
             forgetAll()
             since = counts ? time : nil
-            // What was begun before, and is recorded after, does not count either.
+            // Reads and verifications that began before this and are recorded after do not count either.
             countsFrom = max(countsFrom, epoch)
         case .refused(let to, let reasons): refusal = Refusal(to: to, reasons)
-        // Whoever reads from there on begins with it.
+        // A reader that starts here begins with its state.
         case .checkpoint: break
-        // It may be a difference of a kind that this version has no word for.
+        // It may be a difference of a kind that this version does not know.
         case .unknown:
             found = openDifference
             verification = nil
             forgetReads()
         case .backfilled, .killed, .rearmed: break
         }
-        // A checkpoint of an earlier version did not say it, and nobody was told of a line of a process that died.
+        // A checkpoint of an earlier version lacks this, and a process may have died before it reported its line to the stores.
         if counts, stage > .off, since == nil { since = time }
     }
 
-    /// Whether reads were made since the user came here. A process may write down late what it read in an earlier stay at
-    /// the same stage. An epoch that is later than the stay's first one is one of the same stay.
+    /// Whether reads were made since the user entered the stage. A process may record late what it read in an earlier stay at the same stage. An
+    /// epoch later than the stay's first one belongs to the same stay.
     private func isOfThisStay(_ epoch: Int?) -> Bool { epoch.map { $0 >= countsFrom } ?? (version == nil) }
 
-    /// The finding that the stores differ which no complete verification has refuted since, whatever stages the user has come to.
+    /// The finding that the stores differ, if no complete verification has refuted it since, regardless of stage changes.
     var openDifference: Difference? {
         if let found { return found }
         if let verifiedDifference { return verifiedDifference }
-        // A checkpoint of an earlier version has the count alone.
+        // A checkpoint of an earlier version has only the count.
         guard differences > 0 else { return nil }
         return lastDifference
             ?? Difference(
@@ -204,10 +201,10 @@ struct StageEvidence: Sendable, Hashable, Codable {
             )
     }
 
-    /// The clean shadow reads since the user left `off`, of all stages on the way.
+    /// The clean shadow reads since the user left `off`, in all stages.
     var cleanReadsOnTheWay: Int { cleanReadsSinceOff ?? cleanReads.all }
 
-    /// What the last verification has found, for people; nil where that was nothing.
+    /// The difference found by the last verification, for people; nil if it found none.
     var verifiedDifference: Difference? { verification.flatMap(difference) }
 
     private func difference(of verification: Verification) -> Difference? {
@@ -217,7 +214,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
         return Difference(time: verification.time, stage: stage, message: message)
     }
 
-    /// What is another one in another stay.
+    /// Identifies the stay: another stay has another value.
     var stay: [Int] { [stage.position, epoch] }
 
     private mutating func enter(
@@ -239,7 +236,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
         self.epoch = epoch
         since = time
         retired = nil
-        // No reads of an earlier stay count because somebody says that the stay began earlier.
+        // An untrusted line must not make reads of an earlier stage count by moving the stay's beginning back.
         countsFrom = counts ? epoch : max(countsFrom, epoch)
         self.version = version
         refusal = nil
@@ -262,7 +259,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
         rehearsal = nil
     }
 
-    /// Nothing is proven by it any more; what speaks against the user stays.
+    /// Drops what speaks for the user, and keeps what speaks against.
     mutating func forgetGoodNews() {
         (since, lastClean) = (nil, nil)
         if verification?.isClean == true { verification = nil }

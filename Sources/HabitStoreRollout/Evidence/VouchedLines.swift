@@ -1,23 +1,22 @@
-/// Which lines of the evidence the stores were told of by the processes that wrote them, by their numbers.
+/// The lines of the evidence that their writers reported to the stores, by record number.
 ///
-/// Most users have one range. A process that dies between a line and telling the stores of it leaves a gap, and so does
-/// whoever adds lines without the stores.
+/// Most users have one range. A process that dies between a line and its report to the stores leaves a gap, and so do lines that were added without
+/// the stores.
 struct VouchedLines: Sendable, Hashable {
-    /// How many ranges are kept: of more, the oldest do not count any more.
+    /// The most ranges that are kept; beyond that, the oldest no longer count.
     static let maximumRanges = 32
-    /// No log has so many lines; ends can be counted on.
+    /// No log has so many lines; adding to an end cannot overflow.
     private static let largest = Int.max / 2
 
-    /// Ascending, and none begins where another ends.
+    /// Ascending, and no range begins where another ends.
     private(set) var ranges: [ClosedRange<Int>] = []
 
-    /// No line.
     init() {}
 
-    /// All lines up to one.
+    /// All lines up to `last`.
     init(through last: Int) { insert(1, last) }
 
-    /// Reads what ``text`` gives: `1-120,126-130`.
+    /// Reads the form of ``text``: `1-120,126-130`.
     ///
     /// - Returns: nil for anything else.
     init?(_ text: String) {

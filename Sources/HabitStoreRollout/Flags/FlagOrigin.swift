@@ -10,7 +10,7 @@ public struct FlagOrigin: Sendable {
     /// A flag file in flagd's format, JSON or YAML.
     public static func file(_ path: String) -> FlagOrigin { FlagOrigin(kind: .file(path)) }
 
-    /// Whatever an app has.
+    /// The app's own flag provider.
     public static func provider(_ provider: any RolloutFlagProvider) -> FlagOrigin {
         FlagOrigin(kind: .provider(provider))
     }

@@ -1,15 +1,15 @@
 import FeatureFlags
 import Synchronization
 
-/// For whom flags are evaluated. What an app says about a user may change while the user is open.
+/// The user for whom flags are evaluated. The app's attributes of the user may change while the user is open.
 final class FlagSubject: Sendable {
     private struct State {
         var context: EvaluationContext
-        /// Counts what the app has said.
+        /// Counts changes of the attributes.
         var revision = 1
-        /// What a provider has answered last, and as of which of the flags' revisions; nil once it is to be asked again.
+        /// The provider's last answers, and the revision of the flags that they are for; nil once they must be asked for again.
         var answers: (ProvidedAnswers, flags: Int)?
-        /// The last answers that could be acted on.
+        /// The last answers without a failure.
         var accepted: ProvidedAnswers?
     }
 
@@ -19,15 +19,15 @@ final class FlagSubject: Sendable {
         state = Mutex(State(context: EvaluationContext(targetingKey: user, attributes: attributes)))
     }
 
-    /// What the flags are evaluated for.
+    /// The evaluation context: the user and the attributes.
     var context: EvaluationContext { state.withLock { $0.context } }
 
-    /// Another number than before when the app has said something else.
+    /// Changes whenever the attributes change.
     var revision: Int { state.withLock { $0.revision } }
 
-    /// The app says this about the user from now on.
+    /// Sets the app's attributes of the user.
     ///
-    /// - Returns: whether that is something else than before.
+    /// - Returns: whether they have changed.
     func take(_ attributes: [String: FlagValue]) -> Bool {
         state.withLock { state in
             guard attributes != state.context.attributes else { return false }
@@ -40,15 +40,15 @@ final class FlagSubject: Sendable {
 
     // MARK: Providers
 
-    /// The last answers that could be acted on.
+    /// The last answers without a failure.
     var accepted: ProvidedAnswers? { state.withLock { $0.accepted } }
 
-    /// The provider is to be asked again.
+    /// Makes the next call ask the provider again.
     func forgetAnswers() { state.withLock { $0.answers = nil } }
 
-    /// What the provider says, asked unless it was as of this revision of the flags.
+    /// The provider's answers; asks it unless its answers are for this revision of the flags.
     ///
-    /// - Parameter ask: is given the last answers that could be acted on. Nobody is kept waiting meanwhile.
+    /// - Parameter ask: receives the last answers without a failure. It runs without the lock.
     func answers(asOf flags: Int, _ ask: (EvaluationContext, ProvidedAnswers?) -> ProvidedAnswers) -> ProvidedAnswers {
         let (context, revision, known, accepted) = state.withLock { state in
             (state.context, state.revision, state.answers.flatMap { $0.flags == flags ? $0.0 : nil }, state.accepted)
@@ -56,7 +56,7 @@ final class FlagSubject: Sendable {
         if let known { return known }
         let answers = ask(context, accepted)
         state.withLock { state in
-            // They are about somebody else where the app has said something else meanwhile.
+            // The answers concern outdated attributes if the app has changed them meanwhile.
             guard state.revision == revision else { return }
             state.answers = (answers, flags)
             if answers.failure == nil { state.accepted = answers }

@@ -5,26 +5,26 @@ import Logging
 import Metrics
 import Synchronization
 
-/// The flags that all users of a root share, with a number that changes whenever they may have.
+/// The flags that all users of a root share, with a number that changes whenever they may have changed.
 final class FlagWatch: Sendable {
-    /// Counts changes. It is a class of its own because the provider needs it before this exists.
+    /// Counts changes. A separate class because the provider needs it before the watch exists.
     final class Revision: Sendable {
         let number = Atomic<Int>(1)
     }
 
     let keys: RolloutFlagKeys
-    /// Where the kill switch is pulled for everybody: the stores' own folder, and the root for stores with a name.
+    /// The roots whose kill switch holds for these stores: their own, and for named stores also the outer root.
     let places: [KillPlace]
     let counter: Revision
-    /// Asks the app's own provider; nil where the flags are in a file, or there are none.
+    /// Asks the app's own provider; nil if the flags are in a file, or there are none.
     let provided: ProvidedFlags?
     private let ticker: Ticker?
 
     /// - Parameters:
-    ///   - roots: whose kill switches hold, the stores' own first.
-    ///   - origin: where the flags are; nil for none.
-    ///   - hooks: told of each evaluation for a user.
-    ///   - onLook: is called now, whenever files have changed, and each time that rules may come out differently.
+    ///   - roots: the roots whose kill switches hold, the stores' own first.
+    ///   - origin: where the flags come from; nil for none.
+    ///   - hooks: receive each evaluation for a user.
+    ///   - onLook: called now, whenever files have changed, and each time that rules may give another result.
     init(
         roots: [String],
         keys: RolloutFlagKeys,
@@ -46,7 +46,7 @@ final class FlagWatch: Sendable {
                     sentinelPath: RolloutFlags.sentinelPath(root: root)
                 ),
                 logger: options.logger,
-                // Of each process the sentinel beside its users is the one that is measured.
+                // Of a process's sentinel files, only the one next to its own users is measured.
                 metrics: index == 0 ? MetricsSystem.factory : NOOPMetricsHandler.instance,
                 hooks: index == 0 ? options.exposureHooks : []
             ) { _ in onChange() }
@@ -63,23 +63,23 @@ final class FlagWatch: Sendable {
         onLook()
     }
 
-    /// The flag file, and the sentinel file beside the users.
+    /// Reads the flag file, and the sentinel file next to the users.
     var provider: FlagProvider { places[0].files }
 
-    /// The memory that the kill switch was pulled for all users of the stores.
+    /// Records that the kill switch was pulled for all users of the stores.
     var latch: KillLatch { places[0].latch }
 
-    /// Another number than before when a flag, the sentinel file or the time may have changed. Costs one atomic load.
+    /// Changes whenever a flag, the sentinel file or the time may have. Costs one atomic load.
     var revision: Int { counter.number.load(ordering: .acquiring) }
 
-    /// Looks at the files now, where they may have changed, and has a provider asked again. Whoever is about to move a user does this
-    /// first: the process may have been stopped for an hour, and then what it remembers would undo what was done meanwhile.
+    /// Checks the files now, and makes the next answers ask a provider again. Call this before moving a user: if the process was suspended for an
+    /// hour, acting on outdated flags would undo what happened meanwhile.
     func refresh(for subject: FlagSubject) {
         for place in places { place.files.refresh() }
         subject.forgetAnswers()
     }
 
-    /// Reads the flag file and looks for the sentinel files now; a provider is asked again by whoever needs it.
+    /// Reads the flag file and checks the sentinel files now; the next use asks a provider again.
     func reload() {
         for place in places { place.files.reload() }
         if provided != nil { counter.number.add(1, ordering: .releasing) }
@@ -87,8 +87,8 @@ final class FlagWatch: Sendable {
 
     // MARK: Answers
 
-    /// What the app's own provider says about a user, asked once for a state of the flags; nil where there is none. It is not asked while
-    /// a sentinel file is there, which says enough.
+    /// The answers of the app's own provider about a user, asked for once per revision of the flags; nil if there is no provider. While a sentinel
+    /// file exists, the provider is not asked, since the file decides.
     func answers(for subject: FlagSubject) -> ProvidedAnswers? {
         guard let provided else { return nil }
         if places.contains(where: { $0.sentinel != nil }) {
@@ -97,9 +97,9 @@ final class FlagWatch: Sendable {
         return subject.answers(asOf: revision, provided.ask)
     }
 
-    /// What the flags want for a user, in one state of them.
+    /// The stage that the flags want for a user, from one consistent state of the flags.
     ///
-    /// - Parameter isExposure: whether exposure hooks are told of it.
+    /// - Parameter isExposure: whether to call exposure hooks.
     func wanted(for subject: FlagSubject, _ engines: Engines, isExposure: Bool = false) -> WantedStage {
         let context = subject.context
         let tell: (String, Resolution) -> Void = { [provider] key, resolution in
@@ -110,17 +110,17 @@ final class FlagWatch: Sendable {
         return WantedStage(answers, engines, keys: keys, onResolution: tell)
     }
 
-    // MARK: What tells flags from others
+    // MARK: Identity
 
-    /// What tells these flags, as they are now for a user, from others and from what they were: 16 hexadecimal digits.
+    /// Identifies the present flags for a user: 16 hexadecimal digits that change when the flags do.
     func identity(for subject: FlagSubject) -> String {
         answers(for: subject).map { XXHash64.digits(of: $0.identity) } ?? fileIdentity
     }
 
-    /// What a user's state remembers of flags that have put the user on another engine directly.
+    /// Identifies, in a user's state, the flags that moved the user directly to another engine.
     func directTurn(for subject: FlagSubject) -> String { "direct-" + identity(for: subject) }
 
-    /// The same for what all users have in common.
+    /// The same for all users together.
     var identity: String { provided == nil ? fileIdentity : XXHash64.digits(of: "\(revision)") }
 
     private var fileIdentity: String {
@@ -128,7 +128,7 @@ final class FlagWatch: Sendable {
         for source in provider.state.sources {
             var status = stat()
             let isThere = stat(source.source.path, &status) == 0
-            // An older file that is moved back into its place keeps the time at which it was written: that it was moved is the edit.
+            // An older file that is moved back into place keeps its modification time; the move changes the status time.
             #if canImport(Darwin)
             let changed = status.st_ctimespec
             #else
@@ -139,7 +139,7 @@ final class FlagWatch: Sendable {
         return XXHash64.digits(of: text)
     }
 
-    /// Why the flags in force are not what the files say now, one line each.
+    /// Why the flags in force differ from the files, one line each.
     var notes: [String] {
         provider.state.sources.compactMap { source in
             source.error.map { "the flag file changes nothing: \($0)" }

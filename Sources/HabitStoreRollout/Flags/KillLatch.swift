@@ -2,26 +2,24 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// Remembers under the root that the kill switch was pulled for everybody, until somebody re-arms: a file whose existence
-/// is the memory, as the sentinel's is the signal.
+/// Records under the root that the kill switch was pulled for all users, until a person re-arms it. Only the file's existence counts, as with the
+/// sentinel file.
 struct KillLatch: Sendable {
     private static let name = "habit-store.killed"
 
-    /// The file.
     let path: String
 
     init(root: String) { path = root + "/" + Self.name }
 
-    /// Whether the kill switch was pulled and not re-armed.
+    /// Whether the kill switch was pulled and not re-armed since.
     var isSet: Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// Remembers it, and what pulled it.
+    /// Records the kill, and what pulled the switch.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` or ``HabitStoreError/Code/full`` when the file cannot be made, or nobody
-    ///   can say that it is on the disk.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` or ``HabitStoreError/Code/full`` if the file cannot be made durable.
     func set(by trigger: String) throws {
         do {
             _ = try MarkerFile.make(path, trigger + "\n")
@@ -30,7 +28,7 @@ struct KillLatch: Sendable {
         }
     }
 
-    /// Forgets it.
+    /// Removes the record.
     func clear() throws {
         do {
             _ = try MarkerFile.remove(path)

@@ -2,12 +2,12 @@ import FeatureFlags
 import HabitStore
 import Logging
 
-/// A folder whose kill switch holds for everybody in it: its sentinel file, and the memory that it was pulled.
+/// A folder whose kill switch holds for all users in it: its sentinel file, and the record that it was pulled.
 struct KillPlace: Sendable {
-    /// Looks for the sentinel file, and reads the flag file where there is one.
+    /// Checks for the sentinel file, and reads the flag file if there is one.
     let files: FlagProvider
     let latch: KillLatch
 
-    /// The sentinel file's path; nil where the file is not there.
+    /// The sentinel file's path; nil if the file does not exist.
     var sentinel: String? { files.sentinel.flatMap { $0.isPresent ? $0.path : nil } }
 }

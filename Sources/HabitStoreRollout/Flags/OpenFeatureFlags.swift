@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// The rollout's flags, as something says that has the interface of a provider of OpenFeature's.
+/// The rollout's flags from a provider with the interface of OpenFeature.
 struct OpenFeatureFlags: RolloutFlagProvider {
     let name: String
     let client: any OpenFeatureEvaluating
@@ -10,7 +10,7 @@ struct OpenFeatureFlags: RolloutFlagProvider {
 
     func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) throws -> Resolution {
         guard type == .boolean else {
-            // No stage and no engine has this name.
+            // The default "" is not the name of a stage or an engine.
             return try client.getStringEvaluation(key: key, defaultValue: "", context: context)
                 .resolution(default: "") { .string($0) }
         }
@@ -20,15 +20,15 @@ struct OpenFeatureFlags: RolloutFlagProvider {
 }
 
 extension FlagOrigin {
-    /// Something that has the interface of a provider of OpenFeature's.
+    /// Flags from a provider with the interface of OpenFeature.
     ///
-    /// Its contexts are those of single users: a client of the SDK for Swift has one context for the whole process, so it is the SDK's
-    /// *provider* that is wrapped.
+    /// Each evaluation has the context of one user. A client of the Swift SDK has one context for the whole process, so wrap the SDK's *provider*
+    /// instead.
     ///
     /// - Parameters:
-    ///   - client: answers for a user, within ``RolloutOptions/flagWaitSeconds``.
-    ///   - name: what notes and the log call it.
-    ///   - listen: is given what to call whenever answers may have changed: on the provider's event `configurationChanged`.
+    ///   - client: evaluates the flags for a user, within ``RolloutOptions/flagWaitSeconds``.
+    ///   - name: its name in notes and in the log.
+    ///   - listen: receives a closure to call whenever answers may have changed: on the provider's event `configurationChanged`.
     public static func openFeature(
         _ client: any OpenFeatureEvaluating,
         name: String = "OpenFeature",

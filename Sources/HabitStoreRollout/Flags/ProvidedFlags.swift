@@ -5,19 +5,18 @@ import HabitStore
 import Logging
 import Synchronization
 
-/// Asks a provider of an app's own for the flags. Nothing that it does gets through to who asks: what it throws, what makes no sense
-/// and what does not come in time become a failure, which moves nobody.
+/// Asks an app's own provider for the flags. Shields callers from it: errors, invalid answers and timeouts become a failure, which moves no user.
 final class ProvidedFlags: Sendable {
-    /// How many questions may be left unanswered before the provider is asked no more until one of them comes back: each takes a thread.
+    /// How many calls may be overdue before the provider is no longer asked; each occupies a thread. It is asked again once one of them returns.
     static let mostOverdue = 8
-    /// How much of an error's text is told.
+    /// The longest error text to report.
     private static let textLength = 200
 
-    /// A question, and what is known of its answer.
+    /// A call, and its answers so far.
     private final class Question: Sendable {
         struct State {
             var answers: ProvidedAnswers?
-            /// The variant of a kill flag that is true.
+            /// The kill flag's variant, if the flag is true.
             var killVariant: String?
             var isGivenUp = false
         }
@@ -37,17 +36,17 @@ final class ProvidedFlags: Sendable {
     private let overdue = Atomic<Int>(0)
     private let isFailing = Atomic<Bool>(false)
 
-    /// - Parameter waitSeconds: how long the provider may take for all flags of a user.
+    /// - Parameter waitSeconds: the time limit for all flags of a user.
     init(_ provider: any RolloutFlagProvider, _ keys: RolloutFlagKeys, waitSeconds: Double, logger: Logger) {
         (self.provider, self.keys, self.waitSeconds, self.logger) = (provider, keys, waitSeconds, logger)
     }
 
-    /// What notes call the provider.
+    /// The provider's name in notes.
     var source: String { "the flag provider \(provider.name)" }
 
-    /// What the provider says about somebody.
+    /// The provider's answers about a user.
     ///
-    /// - Parameter known: what it said before. Answers that are others have to be given twice: a change may be under way.
+    /// - Parameter known: its previous answers. Changed answers must be given twice in a row, in case a change is under way.
     func ask(_ context: EvaluationContext, _ known: ProvidedAnswers?) -> ProvidedAnswers {
         let answers = bounded(context, known)
         if isFailing.exchange(answers.failure != nil, ordering: .relaxed) != (answers.failure != nil) {
@@ -60,7 +59,7 @@ final class ProvidedFlags: Sendable {
         return answers
     }
 
-    /// What is said of somebody about whom the provider is not asked.
+    /// Answers without asking the provider.
     func unasked(because text: String) -> ProvidedAnswers { ProvidedAnswers(source: source, failure: text) }
 
     private func bounded(_ context: EvaluationContext, _ known: ProvidedAnswers?) -> ProvidedAnswers {

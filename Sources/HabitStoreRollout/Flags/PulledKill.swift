@@ -1,24 +1,23 @@
 import FeatureFlags
 import HabitStore
 
-/// What pulls the kill switch for a user.
+/// A kill switch that is pulled for a user.
 struct PulledKill: Sendable {
     let text: String
-    /// Remembers the kill until somebody re-arms, for everybody for whom it is pulled; nil where it is pulled for single users, or is
-    /// remembered.
+    /// Where to record the kill for all users whom it concerns, until a person re-arms it; nil if it concerns single users, or is already recorded.
     var latch: KillLatch?
 }
 
 extension FlagWatch {
-    /// What pulls the kill switch as far as this process knows, or pulled it for everybody and nobody has re-armed. No provider is asked
-    /// where a file says enough.
+    /// The kill switch that is pulled for the user, as far as this process knows, or was pulled for all users and not re-armed. Does not ask the
+    /// provider if a file decides.
     func pulledKill(for subject: FlagSubject) -> PulledKill? {
         for place in places {
             guard let path = place.sentinel else { continue }
             return PulledKill(text: KillSignal.sentinel(path: path).description, latch: place.latch)
         }
         if provided == nil, let signal = flagSignal(for: subject) {
-            // The sentinel file was looked for, and may be there by now.
+            // The sentinel file may have appeared since the check above.
             if case .sentinel = signal { return PulledKill(text: signal.description, latch: latch) }
             return PulledKill(text: signal.description)
         }
@@ -28,14 +27,14 @@ extension FlagWatch {
         return provided == nil ? nil : flagSignal(for: subject).map { PulledKill(text: $0.description) }
     }
 
-    /// The kill flag, where it is true for a user.
+    /// The kill flag, if it is true for a user.
     private func flagSignal(for subject: FlagSubject) -> KillSignal? {
         guard provided != nil else { return provider.killSignal(context: subject.context) }
         return answers(for: subject)?.killVariant.map { .flag(key: keys.kill, variant: $0) }
     }
 
-    /// - Throws: ``HabitStoreError/Code/unsupported`` while something pulls the kill switch, or a provider does not say whether it does,
-    ///   with what helps.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` while the kill switch is pulled, or a provider does not say whether it is; the message says
+    ///   what to do.
     func requireNoKill(for subject: FlagSubject) throws {
         refresh(for: subject)
         let sentinel = places.lazy.compactMap(\.sentinel).first.map { KillSignal.sentinel(path: $0) }

@@ -1,14 +1,14 @@
 import HabitStore
 
-/// Marks the error of a kill that could not be carried out and was recorded: the next opening by any program tries again.
+/// Marks the error of a kill that failed and was recorded: the next opening by any program tries again.
 package struct RecordedKill: Error {
-    /// Why it has not landed yet.
+    /// Why the kill has not been carried out yet.
     package let failure: HabitStoreError
 
-    /// Whether another try can land it: nothing that it needs is damaged.
+    /// Whether another try can succeed: nothing that the kill needs is damaged.
     package var isWaiting: Bool { !Whereabouts.lastingDamage.contains(failure.code) && failure.code != .staleStore }
 
-    /// The error of a kill, which says when it lands where it was recorded.
+    /// The error of a kill; if the kill was recorded, it says when it will be carried out.
     static func described(_ error: any Error, of directory: UserDirectory) -> any Error {
         guard let error = error as? HabitStoreError,
             let control = try? ControlFile.copy(of: directory.path + "/control"), control.isKilled

@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// A source of the rollout's flags that an app has of its own: a remote configuration, a service of feature flags.
+/// An app's own source of the rollout's flags, such as a remote configuration or a feature flag service.
 ///
 /// ```swift
 /// struct RemoteFlags: RolloutFlagProvider {
@@ -16,30 +16,29 @@ import FeatureFlags
 /// let stores = try UserStores(root: root, flags: .provider(RemoteFlags(configuration: configuration)))
 /// ```
 ///
-/// Like a flag file it only proposes. An error, an answer that does not come in time or makes no sense, one that says it may be
-/// out of date, and answers that change while they are given move nobody; the note says so. The kill switch's sentinel file works
-/// whatever a provider does. The requirement is one of ``FeatureFlags/FlagEvaluator``'s: whatever conforms to that is a provider by its
-/// name alone.
+/// Like a flag file, it only proposes. Errors, late or invalid answers, answers that may be out of date, and answers that change while they are read
+/// move no user; the note says so. The kill switch's sentinel file works regardless of the provider. The requirement is the one of
+/// ``FeatureFlags/FlagEvaluator``: a type that conforms to that only needs to declare the conformance.
 public protocol RolloutFlagProvider: Sendable {
-    /// What notes and the log call it.
+    /// The provider's name in notes and in the log.
     var name: String { get }
 
     /// Evaluates one of the flags of ``RolloutFlags`` for a user.
     ///
-    /// It is asked from any thread, of several at once, for all flags at a time: when a user is opened or moved, when ``watch(_:)`` has
-    /// told of a change, and every ``RolloutOptions/recheckSeconds``. It should answer from memory:
-    /// ``RolloutOptions/flagWaitSeconds`` is all the time that it has for them. It must not use the user's store.
+    /// Called from any thread, also concurrently, for all flags in a row: when a user is opened or moved, after ``watch(_:)`` has reported a change,
+    /// and every ``RolloutOptions/recheckSeconds``. It should answer from memory: it has ``RolloutOptions/flagWaitSeconds`` for all flags together.
+    /// It must not use the user's store.
     ///
     /// - Parameters:
     ///   - key: the flag's key.
-    ///   - type: what is expected: a boolean of the kill flag, a text of the others.
+    ///   - type: the expected type: a boolean for the kill flag, a string for the others.
     ///   - context: the user's id as the targeting key, and the attributes that the app gave with the user.
-    /// - Returns: ``FeatureFlags/Resolution/missing(_:)`` where there is no such flag. With another reason than `STATIC`
-    ///   or `DEFAULT` the flags take back nobody whom they placed with another reason: both may stand for a percentage. The member `version` of the metadata
-    ///   tells one state of a flag from another, see <doc:FlagProviders>.
+    /// - Returns: ``FeatureFlags/Resolution/missing(_:)`` if there is no such flag. A reason other than `STATIC` or `DEFAULT` may stand for a
+    ///   percentage: such flags take no user back whom they placed with such a reason. The member `version` of the metadata identifies a state of the
+    ///   flag, see <doc:FlagProviders>.
     func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) throws -> Resolution
 
-    /// Is given what to call whenever answers may have changed, once, before the first question.
+    /// Called once, before the first evaluation, with a closure to call whenever answers may have changed.
     func watch(_ onChange: @escaping @Sendable () -> Void)
 }
 
@@ -47,12 +46,12 @@ extension RolloutFlagProvider {
     /// The type's name.
     public var name: String { "\(Self.self)" }
 
-    /// Nothing: changes are seen every ``RolloutOptions/recheckSeconds``, and when a user is opened or moved.
+    /// Does nothing: changes are noticed every ``RolloutOptions/recheckSeconds``, and when a user is opened or moved.
     public func watch(_ onChange: @escaping @Sendable () -> Void) {}
 }
 
 extension Resolution {
-    /// What a provider answers that has no flag of a key.
+    /// The answer of a provider that has no flag with this key.
     public static func missing(_ key: String) -> Resolution {
         Resolution(reason: .error, errorCode: .flagNotFound, errorMessage: "there is no flag \(key)")
     }

@@ -3,26 +3,25 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Logging
 
-/// What the files of a root say to everybody: the kill switch's triggers and memory, and the engines of the flag file. No store and no
-/// user is looked at.
+/// What the files of a root say for all users: the kill switch's triggers and record, and the engines of the flag file. Reads no store and no user.
 package struct RootSwitches: Sendable, Hashable {
-    /// A file whose existence is the signal.
+    /// A file whose existence is a signal.
     package struct Marker: Sendable, Hashable {
-        /// When it was made; nil where that cannot be told.
+        /// When the file was written; nil if unknown.
         package let since: Date?
-        /// What is written in it, for people.
+        /// The file's text, for people.
         package let text: String
     }
 
-    /// The sentinel file; nil where there is none.
+    /// The sentinel file; nil if there is none.
     package let sentinel: Marker?
-    /// The memory that the switch was pulled for everybody, until somebody re-arms; nil where it was not.
+    /// The record that the switch was pulled for all users, until a person re-arms it; nil if there is none.
     package let latch: Marker?
-    /// Whether the kill flag is true for somebody of whom nothing is known; nil where there is no flag file.
+    /// Whether the kill flag is true for a user without attributes; nil if there is no readable flag file.
     package let isFlagPulled: Bool?
-    /// The engine that users go to, for somebody of whom nothing is known; nil where the flags do not say.
+    /// The engine that the flags move a user without attributes to; nil if they name none.
     package let newEngine: String?
-    /// Why the flags in force are not what the file says.
+    /// Why the flags in force differ from the file.
     package let notes: [String]
 
     /// Reads the files.
@@ -50,7 +49,7 @@ package struct RootSwitches: Sendable, Hashable {
         }
     }
 
-    /// The files that all of it is read from.
+    /// The paths of all files that this reads.
     package static func paths(_ place: StoreRoot, flags: String?) -> [String] {
         place.killRoots.flatMap { [RolloutFlags.sentinelPath(root: $0), latchPath(root: $0)] }
             + (flags.map { [$0] } ?? [])
@@ -58,14 +57,14 @@ package struct RootSwitches: Sendable, Hashable {
 
     private static func latchPath(root: String) -> String { KillLatch(root: root).path }
 
-    /// The first of them that there is.
+    /// The first of the files that exists.
     private static func marker(_ place: StoreRoot, _ path: (String) -> String) -> Marker? {
         place.killRoots.compactMap { marker(path($0)) }.first
     }
 
     private static func marker(_ path: String) -> Marker? {
         var status = stat()
-        // What cannot be looked at counts, as it does for whoever acts on it.
+        // A file that cannot be checked counts as present, as it does for the rollout.
         guard lstat(path, &status) == 0 else {
             return errno == ENOENT || errno == ENOTDIR ? nil : Marker(since: nil, text: "")
         }

@@ -1,40 +1,39 @@
 import Foundation
 import ShadowVerifier
 
-/// Decides whether a user may come into another stage, and says everything that is missing.
+/// Decides whether a user may move to another stage, and lists everything that is missing.
 ///
-/// Back is always open. Forward goes one stage at a time, with the kill switch armed and the evidence whole, and needs:
+/// Moving back is always allowed. Moving forward goes one stage at a time, with the kill switch armed and the evidence intact, and needs:
 ///
 /// | to | mirror | verification | clean shadow reads | besides |
 /// |---|---|---|---|---|
 /// | `dualwrite` | | | | |
 /// | `shadow` | filled, no lag | | | |
-/// | `live` | filled, no lag | clean | enough | a rehearsal of the way back; each store clean of a comparison with itself |
+/// | `live` | filled, no lag | clean | enough | a rehearsal of the way back; each store clean in a comparison with itself |
 /// | `rampdown` | no lag | clean | enough | |
 /// | `complete` | no lag | clean | | no rule that ignores something |
 ///
-/// A verification is clean when it matched, or found only what named rules ignore, covers everything, is fresh, was made in
-/// the present stage, and neither a repair nor a difference came after it. Shadow reads count when they were made since the
-/// user came into the stage; a difference or a repair begins the count anew. What is dated further ahead than
-/// ``clockToleranceSeconds`` does not count.
+/// A verification is clean if it matched, or found only what named rules ignore, if it covers everything, is fresh, was made in the present stage,
+/// and neither a repair nor a difference came after it. Shadow reads count if they were made since the user entered the stage; a difference or a
+/// repair restarts the count. Evidence dated more than ``clockToleranceSeconds`` ahead does not count.
 public struct Gate: Sendable, Hashable {
-    /// How much evidence is asked for.
+    /// How much evidence the gate needs.
     public let policy: GatePolicy
-    /// The stage before which each store has to come out clean of a comparison with itself: from there on the new one serves.
+    /// Before this stage each store must have been found equal to itself: from there on the new one serves.
     static let selfComparedStage = Stage.live
 
-    /// How far ahead evidence may be dated: the clocks of machines that are kept right differ by less, and so does a clock
-    /// that is put right. What a clock wrote that was years ahead would otherwise be fresh for years.
+    /// How far ahead evidence may be dated. Clocks of well-kept machines differ by less, and so does a clock that is being corrected. Without the
+    /// limit, evidence from a clock that was years ahead would stay fresh for years.
     public static let clockToleranceSeconds = 300.0
 
-    /// A gate with a policy.
+    /// Makes a gate.
     public init(policy: GatePolicy = GatePolicy()) { self.policy = policy }
 
-    /// Whether a user may go from a stage to another one.
+    /// Decides whether a user may move from one stage to another.
     ///
     /// - Parameters:
     ///   - from: the user's present stage.
-    ///   - facts: what is known of the user.
+    ///   - facts: what is known about the user.
     ///   - now: when the stage would change.
     public func decide(from: Stage, to: Stage, facts: GateFacts, now: Date) -> GateDecision {
         let evidence = facts.evidence.evidence.at(from)
@@ -57,12 +56,12 @@ public struct Gate: Sendable, Hashable {
         return GateDecision(reasons: reasons, cleanShadowReads: cleanReads)
     }
 
-    /// Whether the store that a user has left may be removed: at `complete`, when the flags want that still, behind the retention
-    /// time, and with a clean verification that no rule has helped.
+    /// Decides whether the store that a user has left may be removed: at `complete`, if the flags still want that, after the retention time, and with
+    /// a clean verification without rules that ignored something.
     ///
     /// - Parameters:
-    ///   - wanted: the stage that the flags want; nil when they say nothing.
-    ///   - isVerified: whether the verification was to be made by now.
+    ///   - wanted: the stage that the flags want; nil if they want none.
+    ///   - isVerified: whether the verification should have been made by now.
     func decideRetirement(
         from stage: Stage,
         wanted: Stage?,
@@ -102,7 +101,7 @@ public struct Gate: Sendable, Hashable {
 
     private func mirror(_ next: Stage, _ facts: GateFacts) -> [GateReason] {
         guard next >= .shadow else { return [] }
-        // It neither is filled nor catches up before it is made anew.
+        // Until it is rebuilt, it can neither be filled nor catch up.
         if facts.isMirrorParted { return [.mirrorParted] }
         var reasons: [GateReason] = []
         if next <= .live, !facts.isBackfilled { reasons.append(.notBackfilled) }

@@ -1,6 +1,6 @@
-/// What the gate says to a change of stage.
+/// The gate's decision on a change of stage.
 public struct GateDecision: Sendable, Hashable, Codable {
-    /// Everything that keeps it closed; empty when it is open.
+    /// Everything that keeps the gate closed; empty if it is open.
     public let reasons: [GateReason]
     /// The clean shadow reads that count in the user's present stage.
     public let cleanShadowReads: Int

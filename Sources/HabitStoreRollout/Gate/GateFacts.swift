@@ -1,20 +1,20 @@
-/// What the gate is told of a user.
+/// What the gate needs to know about a user.
 public struct GateFacts: Sendable, Hashable {
-    /// What the evidence comes to, and whether it contains what the stores remember of it. Before they remember another
-    /// place, it has to be found to contain that: otherwise what was cut off is forgotten.
+    /// The summary of the evidence, and whether it contains the stores' anchor. Before the stores get another anchor, the evidence must be found to
+    /// contain the old one; otherwise a cut-off would be forgotten.
     public var evidence: EvidenceSummary
-    /// How many transactions the mirror is behind.
+    /// How many transactions the mirror lags.
     public var lag: Int
     /// Whether the mirror was filled.
     public var isBackfilled: Bool
-    /// Whether the mirror has gone another way than the store that serves, so that it cannot follow.
+    /// Whether the mirror has diverged from the serving store, so that it cannot follow.
     public var isMirrorParted: Bool
     /// Whether the kill switch is pulled for this user.
     public var isKilled: Bool
-    /// Whether something was seen that the evidence could not take yet.
+    /// Whether something was seen that could not be written to the evidence yet.
     public var owesEvidence: Bool
 
-    /// States the facts.
+    /// Collects the facts.
     public init(
         evidence: EvidenceSummary,
         lag: Int,

@@ -1,10 +1,10 @@
 import HabitStore
 
 extension Runbook {
-    /// What is written down for an error that has no code.
+    /// The kind for an error without a code.
     public static let unnamedError = "error"
 
-    /// Of the codes of errors for which users wait.
+    /// The entries for the codes of errors that make users wait.
     static let errors: [RunbookEntry] = [
         .notFound, .notAStore, .newerVersion, .schemaMismatch, .migrationRequired, .corrupt, .permissionDenied, .full,
         .inputOutput,
@@ -23,7 +23,7 @@ extension RunbookEntry {
     }
 }
 
-// MARK: What is there
+// MARK: Files and schemas
 
 extension RunbookEntry {
     fileprivate static let notFound = Self(

@@ -1,7 +1,6 @@
 import HabitStore
 
 extension Runbook {
-    /// The entry of a reason of the gate.
     static func entry(of kind: GateReason.Kind) -> RunbookEntry {
         switch kind {
         case .stageSkipped: .stageSkipped

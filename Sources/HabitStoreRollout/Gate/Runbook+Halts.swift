@@ -1,7 +1,6 @@
 import HabitStore
 
 extension Runbook {
-    /// The entry of what halts a fleet.
     static func entry(of halt: Halt) -> RunbookEntry {
         switch halt {
         case .haltedByDifference: .haltedByDifference

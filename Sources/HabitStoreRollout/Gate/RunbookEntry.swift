@@ -1,13 +1,13 @@
 /// What to do about one reason for which a user waits, or a fleet is halted.
 public struct RunbookEntry: Sendable, Hashable, Codable {
-    /// The reason's stable name, as it stands in the evidence, in the fleet's index and in metrics.
+    /// The reason's stable name, as in the evidence, the fleet's index and metrics.
     public let kind: String
-    /// How it shows.
+    /// What an operator sees.
     public let symptom: String
-    /// What it means.
+    /// The cause, and what it means for the user.
     public let meaning: String
-    /// The command that helps, or says more. `ROOT`, `USER` and other words in capitals stand for what has to be filled in.
+    /// The command that helps, or tells more. `ROOT`, `USER` and other words in capitals are placeholders.
     public let command: String
-    /// How to see that it helped.
+    /// How to check that it helped.
     public let check: String
 }

@@ -2,25 +2,23 @@ import FeatureFlags
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Looks where a user is. Nothing is written, no lock is taken, and no move is finished: what it sees of one that is being
-/// made is a moment of it.
+/// Reads where a user is. Writes nothing, takes no lock and finishes no move; of a move under way it sees one moment.
 struct UserInspection {
     let directory: UserDirectory
     let schema: Schema
     let known: Engines
     let options: RolloutOptions
     let flags: FlagWatch
-    /// For whom the flags are evaluated.
     let subject: FlagSubject
 
     private struct Found {
         var stores: StandingsFound
-        /// The two that the rollout is between.
+        /// The two engines of the rollout.
         var engines: EnginePair
         var hasParted = false
         var unfinishedMigration: UnfinishedMigration?
 
-        /// The store whose word on the rollout counts.
+        /// The store whose rollout state counts.
         var leading: Standing? { stores.standings.leading }
     }
 
@@ -39,7 +37,7 @@ struct UserInspection {
         } catch let error as HabitStoreError {
             status.problems.insert(.init(place: "stores", error: error), at: 0)
         } catch {}
-        // A kill that no store could be told of yet.
+        // A kill that could not be written to any store yet.
         if control?.isKilled == true { status.isKilled = true }
         let isKilled = status.isKilled || status.killTrigger != nil
         let whereabouts = Whereabouts(found.stores, found.engines, witness, isKilled: isKilled)
@@ -56,21 +54,21 @@ struct UserInspection {
         if case .acceptedElsewhere(let standing, let left) = whereabouts.answer {
             noteRefusal(StoreWitness.objection(toLeaving: left, for: standing), into: &status)
         }
-        // The machine that the user belongs to has the evidence.
+        // Only the machine that the user belongs to has the evidence.
         if found.leading.flatMap(witness.objection(toMachineOf:)) == nil {
             judge(found, wanted, owesEvidence: (control?.owedDifferences ?? 0) > 0, into: &status)
         }
         return status
     }
 
-    /// What the stores remember of the evidence, without a look at that.
+    /// The stores' anchor of the evidence, without reading the evidence.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` where another machine has the user's evidence.
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if another machine has the user's evidence.
     func anchor() throws -> EvidenceHead? { try trust().anchor }
 
-    /// By what lines of the evidence count, without a look at them.
+    /// Decides which lines of the evidence count, without reading them.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` where another machine has the user's evidence.
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if another machine has the user's evidence.
     func trust() throws -> EvidenceTrust {
         let leading = look(known.pair()).leading
         if let elsewhere = leading.flatMap(StoreWitness(directory, nil).objection(toMachineOf:)) { throw elsewhere }
@@ -90,14 +88,14 @@ struct UserInspection {
         return found
     }
 
-    /// Takes over what other machines have written down of a user who belongs to none; nothing is told to the stores. Where that cannot
-    /// be done now, the file is older than what they remember, and the answer says so.
+    /// Takes over the evidence that other machines recorded about a user who belongs to none. If that fails now, the file is older than the stores'
+    /// anchor, and the status says so.
     private func share(_ found: Found, _ pair: StorePair) {
         guard let state = found.leading?.state else { return }
         _ = try? SharedEvidence(log, pair, state, limitSeconds: options.stepLimitSeconds)?.synchronize()
     }
 
-    /// Whether the mirror has gone another way than the store that it should follow; false where that cannot be asked now.
+    /// Whether the mirror has diverged from the store that it should follow; false if that cannot be checked now.
     private func hasParted(_ found: Found, _ pair: StorePair) -> Bool {
         guard let serving = found.leading, serving.role == .authoritative, let stage = serving.state?.stage,
             stage.mirror != nil, !stage.awaitsMirror,
@@ -159,7 +157,7 @@ struct UserInspection {
         }
     }
 
-    /// No store is sure to be current; what cannot be read is told already.
+    /// No store is known to be current. Skips errors that the problems already list.
     private func noteRefusal(_ error: HabitStoreError, into status: inout UserStatus) {
         let isTold = status.problems.contains { $0.error.description == error.description }
         let isMissing = status.problems.contains { $0.error.code == .notFound }
@@ -167,8 +165,8 @@ struct UserInspection {
         status.problems.insert(.init(place: status.engine?.rawValue ?? "stores", error: error), at: 0)
     }
 
-    /// Notes why the user is not where the flags want, for reasons outside of the gate. Flag files that disagree about the
-    /// engines do not move a user to and fro.
+    /// Notes why the user is not where the flags want, for reasons outside the gate. Flag files that disagree about the engines do not move a user
+    /// back and forth.
     private func compare(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
         guard let leading = found.leading, let state = leading.state else { return }
         let actual = ActualStage(state: state, epoch: leading.epoch, token: leading.token)
@@ -180,7 +178,7 @@ struct UserInspection {
         status.notes.append(turn.refusal)
     }
 
-    /// What the evidence is, and what the gate makes of it.
+    /// Reads the evidence, and asks the gate about it.
     private func judge(
         _ found: Found,
         _ wanted: WantedStage,
@@ -238,7 +236,7 @@ extension UserStatus.Difference {
 }
 
 extension UserStatus.Mirror {
-    /// nil where that is not known.
+    /// nil if unknown.
     fileprivate var transactionsBehind: Int? {
         guard case .behind(let count) = self else { return nil }
         return count

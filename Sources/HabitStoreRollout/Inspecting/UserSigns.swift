@@ -2,17 +2,17 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// What tells without a look into a store that a user may have been moved or written to: what the control file says, and how long
-/// the evidence is. Reading it takes no lock, keeps nothing open, and costs writers nothing.
+/// Shows, without opening a store, that a user may have been moved or written to: the contents of the control file, and the size of the evidence.
+/// Reading it takes no lock, keeps nothing open, and costs writers nothing.
 package struct UserSigns: Sendable, Hashable {
-    /// What moves and the evidence change in the control file: everything but the mark and the bell. Empty where there is none.
+    /// The control file's cells, which moves and the evidence change, without the mark and the bell. Empty if there is no control file.
     package let place: [UInt64]
     /// The token of the mark, which every acknowledged write raises.
     package let mark: UInt64
-    /// The size of the evidence, and when it was last written to in nanoseconds. Empty where there is none.
+    /// The size of the evidence, and its modification time in nanoseconds. Empty if there is none.
     package let evidence: [Int64]
 
-    /// The same in a number that means the same in each process: 64 bits of FNV-1a over ``place`` and ``evidence``.
+    /// A hash that is the same in every process: 64 bits of FNV-1a over ``place`` and ``evidence``.
     package var fingerprint: Int {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for word in place + evidence.map(UInt64.init(bitPattern:)) {
@@ -31,7 +31,7 @@ package struct UserSigns: Sendable, Hashable {
         evidence = Self.figures(EvidenceLog(directory).path)
     }
 
-    /// nil where there is no control file, or one that has not got its size yet.
+    /// nil if there is no control file, or it does not have its full size yet.
     private static func cells(_ path: String) -> [UInt64]? {
         guard let file = try? OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }
         var cells = [UInt64](repeating: 0, count: ControlFile.cellCount)
@@ -52,13 +52,13 @@ package struct UserSigns: Sendable, Hashable {
 }
 
 extension UserStores {
-    /// The signs by which whoever watches a user can tell that another look is due.
+    /// The signs that tell a watcher when to read the user's status again.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an invalid user id.
     package func signs(of user: String) throws -> UserSigns { UserSigns(try directory(of: user)) }
 }
 
-/// What tells that everybody's status may have become another one: the flag files, the kill switch's files, and what the gate asks for.
+/// Shows that the status of all users may have changed: the flag files, the kill switch's files, and the gate's policy.
 package struct RootSigns: Sendable, Hashable {
     let flags: String
     let isKillPulled: Bool
@@ -67,7 +67,7 @@ package struct RootSigns: Sendable, Hashable {
 }
 
 extension UserStores {
-    /// The signs as they were when these stores were made, or flags were last read.
+    /// The signs from when these stores were opened, or the flags last read.
     package var signs: RootSigns {
         RootSigns(
             flags: flags.identity,

@@ -1,17 +1,17 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Where a user is on the way, as the stores and the evidence have it.
+/// A user's place in the rollout, according to the stores and the evidence.
 public struct UserStatus: Sendable {
-    /// How far the store that follows is.
+    /// The state of the following store.
     public enum Mirror: Sendable, Hashable {
-        /// This stage has none.
+        /// This stage has no mirror.
         case none
-        /// There is no store, or it was not filled to its end.
+        /// There is no store, or it was not filled completely.
         case notFilled
-        /// It has gone another way than the current one, and cannot follow.
+        /// It has diverged from the current store, and cannot follow.
         case parted
-        /// It is so many transactions behind; 0 when it has everything.
+        /// It lags by this many transactions; 0 if it has everything.
         case behind(Int)
         /// It cannot be read, or the current store cannot.
         case unknown
@@ -19,31 +19,31 @@ public struct UserStatus: Sendable {
 
     /// A difference that was found.
     public struct Difference: Sendable, Hashable {
-        /// When.
+        /// When it was found.
         public let time: Date
-        /// The stage at which.
+        /// The stage at which it was found.
         public let stage: Stage
         /// What differs, without the user's values.
         public let message: String
     }
 
-    /// What the evidence comes to.
+    /// A summary of the evidence.
     public struct Evidence: Sendable {
-        /// How many records there are.
+        /// The number of records.
         public var records = 0
         /// The first line that is not as it was written.
         public var damage: EvidenceChain.Damage?
-        /// Whether it ends before the place that the stores remember of it: lines were cut off at its end.
+        /// Whether the evidence ends before the stores' anchor: lines were cut off at its end.
         public var isCutOff = false
-        /// Whether every line is there, as far as that can be told.
+        /// Whether every line is there, as far as is known.
         public var isIntact: Bool { damage == nil && !isCutOff }
         /// The last difference.
         public var lastDifference: Difference?
-        /// The finding that the stores differ which no complete verification has refuted since, at whatever stage; nil where there is none.
+        /// The finding that the stores differ, if no complete verification has refuted it since, at any stage; nil otherwise.
         public var openDifference: Difference?
         /// The last verification of this stay, and whether it was clean.
         public var lastVerification: (time: Date, isClean: Bool)?
-        /// The last complete verification that found nothing, of this stay or an earlier one.
+        /// The last complete verification without a difference, in any stay.
         public var lastCleanVerification: Date?
         /// The last rehearsal of the way back, and whether it was clean.
         public var lastRehearsal: (time: Date, isClean: Bool)?
@@ -51,41 +51,41 @@ public struct UserStatus: Sendable {
         public var cleanReadsOnTheWay = 0
     }
 
-    /// Something that is wrong.
+    /// A problem with the user's files.
     public struct Problem: Sendable {
-        /// Where: `sqlite`, `lmdb` or `evidence`.
+        /// Its place: an engine's name such as `sqlite`, `evidence`, or `stores`.
         public let place: String
-        /// What.
+        /// The error.
         public let error: HabitStoreError
     }
 
-    /// Whose status it is.
+    /// The user's id.
     public let user: String
-    /// The stage; nil when no store can tell.
+    /// The stage; nil if no store can tell.
     public internal(set) var stage: Stage?
-    /// The stage of a move that was begun and not finished; the next operation finishes or undoes it.
+    /// The target of an unfinished move; the next operation finishes or undoes it.
     public internal(set) var movingTo: Stage?
-    /// The stage that the flags want; nil when they say nothing.
+    /// The stage that the flags want; nil if they name none.
     public internal(set) var wanted: Stage?
     /// The engine that serves at the stage.
     public internal(set) var engine: EngineName?
     /// Whether the user was killed and not re-armed.
     public internal(set) var isKilled = false
-    /// What pulls the kill switch for the user now.
+    /// What pulls the kill switch for the user now; nil if nothing does.
     public internal(set) var killTrigger: String?
-    /// The current store's token; nil when it cannot be read.
+    /// The current store's token; nil if it cannot be read.
     public internal(set) var token: HistoryToken?
     /// The current store's epoch.
     public internal(set) var epoch: Int?
-    /// How far the mirror is.
+    /// The state of the mirror.
     public internal(set) var mirror = Mirror.none
-    /// The place that the evidence had come to, as the stores remember it.
+    /// The stores' anchor of the evidence.
     var anchor: EvidenceHead? { trust.anchor }
-    /// By what lines of the evidence count.
+    /// Decides which lines of the evidence count.
     var trust = EvidenceTrust()
-    /// What the evidence comes to.
+    /// A summary of the evidence.
     public internal(set) var evidence = Evidence()
-    /// What the gate would say to the next stage; nil where there is none, or the stage is not known.
+    /// The gate's decision on the next stage; nil if there is none, or the stage is unknown.
     public internal(set) var next: GateDecision?
     /// Why the user stays at a later stage than the flags want; nil otherwise.
     public internal(set) var stays: GateReason?
@@ -96,8 +96,7 @@ public struct UserStatus: Sendable {
 
     init(user: String) { self.user = user }
 
-    /// Why the user is not at the stage that the flags want; empty for one who is there or whom they want nowhere, and where nothing is in
-    /// the way.
+    /// Why the user is not at the stage that the flags want; empty at the wanted stage, without a wanted stage, and if nothing is in the way.
     public var reasonsNotThere: [GateReason] {
         guard let stage, let wanted, wanted != stage else { return [] }
         return stays.map { [$0] } ?? next?.reasons ?? []

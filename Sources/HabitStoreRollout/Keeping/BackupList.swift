@@ -2,14 +2,14 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// Where a user's backups are: `backups.jsonl` in the user's folder, one line each, so that an erasure finds them. A line is written
-/// before anything else of a backup is.
+/// The paths of a user's backups: `backups.jsonl` in the user's folder, one line each, so that an erasure finds them. A line is written before any
+/// other part of the backup.
 struct BackupList {
     /// A backup that was begun.
     struct Entry: Codable, Hashable {
         /// The backup's folder.
         let path: String
-        /// The folder in which it is made; nil for one that was there when the user was restored from it.
+        /// The folder in which it is being made; nil for a finished backup that the user was restored from.
         let draft: String?
     }
 
@@ -20,7 +20,7 @@ struct BackupList {
 
     init(_ directory: UserDirectory) { path = directory.path + "/" + Self.fileName }
 
-    /// All backups, the first one first. What is not a line of the list is left out, and stays in the file.
+    /// All backups, the oldest first. Invalid lines are skipped, and stay in the file.
     func entries() throws -> [Entry] {
         try lines().compactMap { try? JSONDecoder().decode(Entry.self, from: $0) }
     }
@@ -35,7 +35,7 @@ struct BackupList {
         }
     }
 
-    /// Takes a backup out that came to nothing.
+    /// Removes a backup that failed.
     func remove(_ entry: Entry) throws {
         try change { lines in
             lines.removeAll { (try? JSONDecoder().decode(Entry.self, from: $0)) == entry }

@@ -1,21 +1,21 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What a backup of a user says of itself, in its file `manifest.json`.
+/// The description of a user's backup, in its file `manifest.json`.
 public struct BackupManifest: Sendable, Hashable, Codable {
-    /// One of the user's stores, as it is in the backup.
+    /// One of the user's stores in the backup.
     public struct Store: Sendable, Hashable, Codable {
         /// Its engine.
         public let engine: EngineName
         /// The name of its file in the backup's folder.
         public let file: String
-        /// What it may be used for.
+        /// Its role.
         public let role: StoreRole
         /// Its epoch.
         public let epoch: Int
         /// Its token.
         public let token: HistoryToken
-        /// The last token whose history it has forgotten.
+        /// The last token without history.
         public let historyFloor: HistoryToken
         /// The identity that all stores of the user share.
         public let lineage: UUID
@@ -38,35 +38,35 @@ public struct BackupManifest: Sendable, Hashable, Codable {
 
     /// `habitstore-user-backup`.
     public let format: String
-    /// The version of the form.
+    /// The version of the format.
     public let version: Int
-    /// Whose backup it is.
+    /// The user's id.
     public let user: String
-    /// Which one of the user's stores it is of; nil for the one without a name.
+    /// The name of the user's store; nil for the one without a name.
     public let store: String?
     /// When it was made.
     public let time: Date
     /// The user's stage.
     public let stage: Stage
-    /// The epoch of the store that serves.
+    /// The epoch of the serving store.
     public let epoch: Int
-    /// The token that a restore comes to.
+    /// The token that a restore reaches.
     public let token: HistoryToken
     /// The identity that all stores of the user share.
     public let lineage: UUID
-    /// The engine of the store that serves.
+    /// The engine of the serving store.
     public let serving: EngineName
     /// The engine that the user comes from.
     public let old: EngineName
-    /// The engine that the user goes to.
+    /// The engine that the user moves to.
     public let new: EngineName
     /// Whether the user was killed, and not re-armed.
     public let isKilled: Bool
-    /// The stores that are in it.
+    /// The stores in the backup.
     public let stores: [Store]
-    /// Why another store of the user's is not in it; nil where all are.
+    /// Why another store of the user's was left out; nil if none was.
     public let leftOut: String?
-    /// All files but the manifest itself.
+    /// All files except the manifest itself.
     public let files: [File]
 
     func encoded() throws -> Data {
@@ -78,8 +78,8 @@ public struct BackupManifest: Sendable, Hashable, Codable {
 
     /// Reads a manifest.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAStore`` for what is not one, ``HabitStoreError/Code/newerVersion`` for one of a later
-    ///   version, ``HabitStoreError/Code/corrupt`` for one that names what no backup has.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` if it is not a manifest, ``HabitStoreError/Code/newerVersion`` for one of a later version,
+    ///   ``HabitStoreError/Code/corrupt`` if it names files or stores that no backup has.
     init(_ data: Data, path: String) throws {
         struct Version: Decodable {
             let format: String
@@ -119,7 +119,7 @@ public struct BackupManifest: Sendable, Hashable, Codable {
                 at: .init(path: path)
             )
         }
-        // What is lost by a restore is told by these: they have to be what the stores say, which are asked when they are read.
+        // These decide what a restore would lose, so they have to match the stores, whose own values are checked when they are read.
         guard stores.contains(where: { $0.engine == serving && $0.epoch == epoch }),
             stores.contains(where: { $0.token == token })
         else {
@@ -131,7 +131,7 @@ public struct BackupManifest: Sendable, Hashable, Codable {
         }
     }
 
-    /// Nothing in a file names a file elsewhere.
+    /// Names in a manifest must not lead out of the folder.
     private static func isPlain(_ name: String) -> Bool {
         (name.hasPrefix("store.") || name.hasPrefix("evidence")) && name.utf8.count <= 255
             && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
@@ -155,7 +155,7 @@ extension BackupManifest {
             version: Self.currentVersion,
             user: user,
             store: store,
-            // The form has whole seconds.
+            // The format has whole seconds.
             time: Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down)),
             stage: state.stage,
             epoch: serving.epoch,

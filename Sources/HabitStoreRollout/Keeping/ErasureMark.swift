@@ -2,7 +2,7 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// The file `erasing` in a user's folder: whoever finds it serves nobody from there, and the erasure is finished by the next one.
+/// The file `erasing` in a user's folder: while it exists, no process serves the user from there, and the next erasure finishes this one.
 struct ErasureMark {
     static let fileName = "erasing"
 
@@ -10,10 +10,10 @@ struct ErasureMark {
 
     init(_ directory: UserDirectory) { folder = directory.path }
 
-    /// Whether an erasure was begun. Costs a call of the system.
+    /// Whether an erasure was begun. Costs a system call.
     var isThere: Bool { KeptFiles.exists("erasing", in: folder) }
 
-    /// - Throws: ``HabitStoreError/Code/notFound`` where one was.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if one was begun.
     func requireNone() throws {
         guard isThere else { return }
         throw HabitStoreError(
@@ -27,7 +27,7 @@ struct ErasureMark {
     func make() throws {
         let path = folder + "/" + Self.fileName
         do {
-            // Whose it was, nobody is to read here when all else is gone.
+            // Must not name the user, since it outlives everything else.
             _ = try MarkerFile.make(path, "an erasure was begun; `\(OperatorCommand.name) user erase` finishes it\n")
         } catch {
             throw HabitStoreError(

@@ -3,18 +3,18 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// Files of backups and of restores: what they are is checked before anything in them is believed.
+/// Files of backups and of restores: their type is checked before their contents are trusted.
 enum KeptFiles {
-    /// The most bytes of a file that says what others are.
+    /// The most bytes of a file that is read into memory, such as a manifest.
     static let mostBytes = 16 << 20
 
-    /// Whether anything stands at a path, be it a link that leads nowhere.
+    /// Whether there is anything at a path, even a dangling link.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// The same of a name in a folder, without an allocation: each opening of a user asks it.
+    /// The same for a name in a folder, without an allocation, since every opening of a user calls it.
     static func exists(_ name: StaticString, in folder: String) -> Bool {
         let count = folder.utf8.count + name.utf8CodeUnitCount + 2
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { buffer in
@@ -38,13 +38,13 @@ enum KeptFiles {
         }
     }
 
-    /// The number of the file at a path; nil where there is none.
+    /// The inode number of the file at a path; nil if there is none.
     static func inode(_ path: String) -> UInt64? {
         var status = stat()
         return lstat(path, &status) == 0 ? UInt64(truncatingIfNeeded: status.st_ino) : nil
     }
 
-    /// How long a file is, and the SHA-256 of its bytes in hexadecimal digits.
+    /// The length of a file, and the SHA-256 of its bytes in hexadecimal digits.
     static func digest(_ path: String) throws -> (sizeBytes: Int, sha256: String) {
         try told("cannot be read") {
             let file = try regular(path)
@@ -61,7 +61,7 @@ enum KeptFiles {
 
     /// The bytes of a small file.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` where there is none, ``HabitStoreError/Code/corrupt`` for one that is too long.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is none, ``HabitStoreError/Code/corrupt`` if it is too long.
     static func contents(_ path: String) throws -> Data {
         try told("cannot be read") {
             let file = try regular(path)
@@ -76,7 +76,7 @@ enum KeptFiles {
         }
     }
 
-    /// Copies a file, and waits until the copy is on the disk.
+    /// Copies a file durably.
     static func copy(_ source: String, to target: String) throws {
         try told("cannot be copied") {
             try FileCopy.copy(source, to: target)
@@ -84,7 +84,7 @@ enum KeptFiles {
         }
     }
 
-    /// Makes a file of these bytes and brings it to the disk, with its name.
+    /// Creates a file with these bytes; contents and name are durable.
     static func create(_ path: String, _ data: Data) throws {
         try told("cannot be written") {
             try DurableFile.create(path, data)
@@ -92,24 +92,24 @@ enum KeptFiles {
         }
     }
 
-    /// Gives a file or a folder another name, for good.
+    /// Renames a file or a folder, durably.
     static func move(_ source: String, to path: String) throws {
         try told("cannot be put in its place") { try DurableFile.move(source, to: path) }
     }
 
-    /// Removes a file, or a folder with all that is in it; what is not there is as good as removed.
+    /// Removes a file, or a folder with its contents, if it exists.
     static func remove(_ path: String) throws {
         guard exists(path) else { return }
         do {
             try FileManager.default.removeItem(atPath: path)
         } catch {
-            // Somebody else may have been faster.
+            // Another process may have removed it first.
             guard exists(path) else { return }
             throw HabitStoreError(.inputOutput, "it cannot be removed", at: .init(path: path), underlying: error)
         }
     }
 
-    /// The names in a folder, in their order.
+    /// The sorted names in a folder.
     static func names(_ folder: String) throws -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
@@ -123,7 +123,7 @@ enum KeptFiles {
         }
     }
 
-    /// A file, and neither a link nor a pipe, which would be waited for for ever.
+    /// Opens a regular file. Opening a pipe could block forever, so links and pipes are refused.
     private static func regular(_ path: String) throws -> OpenFile {
         let file = try OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         guard try file.status().st_mode & S_IFMT == S_IFREG else {

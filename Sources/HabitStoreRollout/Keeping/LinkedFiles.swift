@@ -8,11 +8,10 @@ import Foundation
 /// unchanged.
 struct LinkedFiles {
     private static let control = "control"
-    /// Before the name of a file that is being copied.
+    /// The prefix of a file that is being copied.
     private static let draftPrefix = "own-"
 
     private let directory: UserDirectory
-    /// The stores' files.
     private let stores: [(file: String, provider: any FileEngineProvider)]
 
     init(_ directory: UserDirectory, _ engines: Engines) {
@@ -23,16 +22,16 @@ struct LinkedFiles {
         }
     }
 
-    /// The control file and stores that have other names. What else there is has them too then, and matters less.
+    /// The control file and stores that have other names. The remaining files then have them too, and matter less.
     var names: [String] { ([Self.control] + stores.map(\.file)).filter(isLinked) }
 
     /// Replaces each file by a copy. The caller holds the lock of the user's switches, and no process has the user open.
     ///
-    /// If the process dies in between, some files are copies and the others still shared, with the same contents; the next opening
-    /// separates the rest.
+    /// If the process dies in between, some files are copies and the others still shared, with the same contents; the next opening separates the
+    /// rest.
     ///
-    /// - Parameter isKnown: whether the control file knew that it is the one that was written.
-    /// - Throws: ``HabitStoreError/Code/busy`` where something was written meanwhile, past this library.
+    /// - Parameter isKnown: whether the control file recognized itself as the one that was written.
+    /// - Throws: ``HabitStoreError/Code/busy`` if something other than this library wrote to the files meanwhile.
     func separate(isKnown: Bool) throws {
         let linked = try KeptFiles.names(directory.path).filter { !$0.hasSuffix(".lock") && isLinked($0) }
         let copied = linked.filter { !isDropped($0) }
@@ -57,7 +56,7 @@ struct LinkedFiles {
         }
     }
 
-    /// Whether opening the store makes the file again.
+    /// Whether opening the store recreates the file.
     private func isDropped(_ name: String) -> Bool {
         stores.contains { file, provider in
             provider.sidecars.contains { file + $0 == name && !provider.copiedSidecars.contains($0) }
@@ -76,7 +75,7 @@ struct LinkedFiles {
         return lstat(path(name), &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink > 1
     }
 
-    /// Changes with whatever is written to a file.
+    /// Changes with every write to the file.
     private func status(_ name: String) -> [Int64]? {
         var status = stat()
         guard lstat(path(name), &status) == 0 else { return nil }

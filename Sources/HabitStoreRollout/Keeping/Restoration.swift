@@ -2,13 +2,13 @@ import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The second half of a restore, from the moment at which it is decided: the folder `restoring` has its name, with copies of the
-/// backup's stores and a plan. Nobody is served from then on before all of it is done, by whoever comes first: the restore itself,
-/// the next opening, or the doctor. Each step may have been done before.
+/// The second half of a restore, which begins when it is decided: the folder `restoring` then has its name, and contains copies of the backup's
+/// stores and a plan. No process serves the user until the restore is finished, by the restore itself, the next opening or the doctor. Every step can
+/// be repeated.
 struct Restoration {
     static let folderName = "restoring"
     static let planName = "plan.json"
-    /// What the names of the folders begin with in which copies lie that count for nothing, and the rest of this version's.
+    /// The prefix of folders whose copies are not in use, and the rest of the name in this version.
     static let draftPrefix = "restoring-"
     static let draftName = "copies"
 
@@ -23,10 +23,10 @@ struct Restoration {
         (self.directory, self.engines, self.options, self.schema) = (directory, engines, options, schema)
     }
 
-    /// Whether a restore was decided and not finished. Costs a call of the system.
+    /// Whether a restore was decided and not finished. Costs a system call.
     static func isBegun(_ directory: UserDirectory) -> Bool { KeptFiles.exists("restoring", in: directory.path) }
 
-    /// - Throws: ``HabitStoreError/Code/staleStore`` for a user of whom one was, for whoever only looks.
+    /// - Throws: ``HabitStoreError/Code/staleStore`` if one was, for callers that only read.
     static func requireNone(_ directory: UserDirectory) throws {
         guard isBegun(directory) else { return }
         throw HabitStoreError(
@@ -36,9 +36,9 @@ struct Restoration {
         )
     }
 
-    /// Does what is left to be done. The caller holds the lock of the user's switches, and has none of the stores open.
+    /// Does the remaining steps. The caller holds the lock of the user's switches, and has none of the stores open.
     ///
-    /// - Returns: what was set aside, and where it is.
+    /// - Returns: the paths of what was set aside.
     @discardableResult
     func finish(_ control: ControlFile) throws -> [String] {
         let path = folder + "/" + Self.planName
@@ -83,7 +83,7 @@ struct Restoration {
         control.noteCopy()
         control.noteSeen(EvidenceLog(directory, keys: options.evidenceKeys))
         control.publish(plan.state.stage, epoch: plan.epoch)
-        // The end of it: what is left of the folder has the name of one that was not decided, which is removed.
+        // At the end, the rest of the folder gets the name of an undecided restore, which is always removed.
         let rest = directory.path + "/" + Self.draftPrefix + Self.draftName
         try KeptFiles.remove(rest)
         try KeptFiles.move(folder, to: rest)
@@ -95,7 +95,7 @@ struct Restoration {
 
     // MARK: Files
 
-    /// Makes sure that each store of the backup can be put in its place, or was.
+    /// Makes sure that each store of the backup was put in place, or still can be.
     private func requireCopies(_ plan: RestorationPlan) throws {
         for store in plan.stores where engines.names.contains(store.engine) {
             guard !KeptFiles.exists(folder + "/" + store.file) else { continue }
@@ -128,8 +128,8 @@ struct Restoration {
         return aside
     }
 
-    /// Gives a store another name that stands where one of the backup is to stand, and what is left of one whose file is gone: a log
-    /// that lies beside another file would be taken for its own.
+    /// Renames a store whose place a store of the backup needs, and the sidecars of a store whose file is gone: a log next to another file would be
+    /// taken for its own.
     private func setAside(_ place: StoreAddress, _ plan: RestorationPlan) throws -> [String] {
         let suffix = "replaced-\(plan.epoch)"
         if try engines.identity(of: place) != nil { return [try engines.setAside(place, as: suffix)] }
@@ -144,9 +144,9 @@ struct Restoration {
         return aside
     }
 
-    /// The backup's evidence, for a user who has none.
+    /// Places the backup's evidence, for a user who has none.
     private func placeEvidence(_ plan: RestorationPlan) throws {
-        // The log last: once it is there, this is done.
+        // The log last: its existence means that this is done.
         for name in plan.evidence.filter({ $0 != EvidenceLog.fileName }) + [EvidenceLog.fileName] {
             let (draft, path) = (folder + "/" + name, directory.path + "/" + name)
             guard KeptFiles.exists(draft) else { continue }
@@ -156,7 +156,7 @@ struct Restoration {
         }
     }
 
-    /// The line of the evidence, written once.
+    /// Writes the line of the evidence, once.
     private func tellEvidence(_ plan: RestorationPlan) throws -> EvidenceHead {
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
         let known = try log.newest(Self.lookedAt).records.last { record in
@@ -174,12 +174,12 @@ struct Restoration {
         return EvidenceHead(sequence: record.sequence, hash: record.hash)
     }
 
-    /// How many lines at the end of the evidence may be those that were written since.
+    /// How many lines at the end of the evidence to search for a line that was already written.
     private static let lookedAt = 64
 
     // MARK: Roles
 
-    /// The store that does not serve first, so that there are never two.
+    /// The serving store last, so that there are never two.
     private func giveRoles(_ plan: RestorationPlan, _ head: EvidenceHead) throws {
         var state = plan.state
         var trust = EvidenceTrust(state, seal: nil).takingUpEarlierLines()

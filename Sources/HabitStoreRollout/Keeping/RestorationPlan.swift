@@ -1,37 +1,36 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What a restore that was decided is to bring about, in the file `plan.json` of the folder `restoring`: whoever finds it finishes it.
+/// The goal of a decided restore, in the file `plan.json` of the folder `restoring`. A process that finds it finishes the restore.
 struct RestorationPlan: Codable {
-    /// A store of the backup.
     struct Store: Codable {
         let engine: EngineName
         /// The name of its file in the folder.
         let file: String
-        /// The file's number, which it keeps when it is put in its place.
+        /// The file's inode number, which it keeps when it is moved into place.
         let inode: UInt64
-        /// What it is to be used for; nil for one that stays as it is in the backup.
+        /// Its role after the restore; nil for a store that keeps the one in the backup.
         let role: StoreRole?
     }
 
     static let currentVersion = 1
 
     var version = Self.currentVersion
-    /// Above all that is known of the user.
+    /// Above every epoch known of the user.
     let epoch: Int
-    /// The engine of the store that serves from then on.
+    /// The engine of the store that will serve.
     let engine: EngineName
-    /// The token that the backup comes to.
+    /// The last token of the backup.
     let token: HistoryToken
     let lineage: UUID
-    /// What the stores with a role are told.
+    /// The state to write to the stores with a role.
     let state: RolloutState
     let stores: [Store]
-    /// Files of evidence that are put in their place where the user has none.
+    /// Evidence files to place if the user has none.
     let evidence: [String]
     let by: String
     let because: String
-    /// Where the backup lies, so that an erasure finds it; nil in a plan of a version that did not say.
+    /// The backup's path, so that an erasure finds it; nil in a plan of a version without it.
     let backup: String?
 
     func encoded() throws -> Data {
@@ -40,7 +39,7 @@ struct RestorationPlan: Codable {
         return try encoder.encode(self)
     }
 
-    /// - Throws: ``HabitStoreError/Code/newerVersion`` for one of a later version, ``HabitStoreError/Code/corrupt`` for a damaged one.
+    /// - Throws: ``HabitStoreError/Code/newerVersion`` for a plan of another version, ``HabitStoreError/Code/corrupt`` for a damaged one.
     init(_ data: Data, path: String) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: data)

@@ -3,24 +3,23 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// A backup of a user: a folder for its owner only, with a copy of each of the user's stores, the evidence, and a manifest.
+/// A backup of a user: a folder readable by its owner only, with a copy of each of the user's stores, the evidence, and a manifest.
 ///
-/// `manifest.json` names each file with its length and its SHA-256; `manifest.sha256` has that of the manifest, in the form of
-/// `sha256sum`. The folder gets its name when all of it is on the disk.
+/// `manifest.json` names each file with its length and SHA-256; `manifest.sha256` has the SHA-256 of the manifest, in the format of `sha256sum`. The
+/// folder gets its name once all of it is durable.
 public struct UserBackup: Sendable, Hashable {
     static let manifestName = "manifest.json"
     static let digestName = "manifest.sha256"
 
     /// The folder.
     public let path: String
-    /// What it says of itself.
+    /// Its description.
     public let manifest: BackupManifest
 
-    /// Reads what a backup says of itself; its files are not looked at.
+    /// Reads the description of a backup, but not its files.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` where there is nothing, ``HabitStoreError/Code/notAStore`` for what is not a
-    ///   backup, ``HabitStoreError/Code/newerVersion`` for one of a later version, and ``HabitStoreError/Code/corrupt`` for a
-    ///   manifest that is damaged.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is nothing, ``HabitStoreError/Code/notAStore`` if it is not a backup,
+    ///   ``HabitStoreError/Code/newerVersion`` for one of a later version, and ``HabitStoreError/Code/corrupt`` for a damaged manifest.
     public init(path: String) throws {
         self.path = Self.absolute(path)
         var status = stat()
@@ -57,17 +56,17 @@ public struct UserBackup: Sendable, Hashable {
 
     init(made path: String, _ manifest: BackupManifest) { (self.path, self.manifest) = (path, manifest) }
 
-    /// What `sha256sum -c` reads.
+    /// The line in the format of `sha256sum -c`.
     static func digestLine(_ manifest: Data) -> Data {
         Data("\(SHA256.hash(data: manifest).hexadecimal)  \(manifestName)\n".utf8)
     }
 
-    /// A path from the root of the file system on, without `.` and `..`.
+    /// The absolute path, without `.` and `..`.
     static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// What is wrong with the backup's files, each in a sentence; nothing where it is whole. All of it is read.
+    /// Checks all files of the backup, and returns what is wrong with them, one sentence each; empty if they are intact.
     ///
-    /// - Parameter progress: is told how many bytes were read, and how many there are.
+    /// - Parameter progress: receives the number of bytes read and the total.
     public func damages(progress: (Int, Int) -> Void = { _, _ in }) throws -> [String] {
         var damages: [String] = []
         let total = manifest.files.reduce(0) { $0 + $1.sizeBytes }
@@ -89,7 +88,7 @@ public struct UserBackup: Sendable, Hashable {
         return damages
     }
 
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for a backup that is not whole.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for a damaged or incomplete backup.
     func requireWhole(progress: (Int, Int) -> Void = { _, _ in }) throws {
         guard let damage = try damages(progress: progress).first else { return }
         throw HabitStoreError(

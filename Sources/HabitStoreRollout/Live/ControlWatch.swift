@@ -5,19 +5,18 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// A user's control file as live queries look at it: mapped for as long as somebody follows the user, whether or not the user's
-/// stores are open.
+/// A user's control file for live queries: mapped as long as a query follows the user, whether or not the user's stores are open.
 ///
-/// Whoever waits sets the bell, looks whether anything has been written meanwhile, and waits on it; whoever has written and finds
-/// it set takes it back and wakes all who wait. So a write that nobody waits for costs one look at a word.
+/// A waiter sets the bell, checks whether anything was written meanwhile, and waits on it. A writer that finds the bell set resets it and wakes all
+/// waiters, so a write without waiters costs one load.
 final class ControlWatch: Sendable {
     private nonisolated(unsafe) let cells: ControlFile.Cell
     private let path: String
     private let inode: UInt64
-    /// Who follows a user has the user open.
+    /// Following a user counts as having the user open.
     private let presence: UserPresence
 
-    /// - Throws: ``HabitStoreError/Code/notFound`` where there is no control file that is whole.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is no complete control file.
     init(path: String) throws {
         do {
             let file = try OpenFile(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
@@ -49,12 +48,12 @@ final class ControlWatch: Sendable {
         HabitStoreError(.notFound, "there is no control file to watch", at: .init(path: path))
     }
 
-    /// Another number after each write that was acknowledged, and each move; and for each file.
+    /// Changes with each acknowledged write and each move, and differs between files.
     var changeNumber: UInt64 {
         (inode &* 31 &+ load(ControlFile.Place.mark)) &* 31 &+ load(ControlFile.Place.word)
     }
 
-    /// Whether the file that is mapped is the one that stands in the user's folder, and nothing of it was cut off.
+    /// Whether the mapped file is still the one in the user's folder, and not truncated.
     var isInPlace: Bool {
         var status = stat()
         return lstat(path, &status) == 0 && UInt64(truncatingIfNeeded: status.st_ino) == inode
@@ -63,7 +62,7 @@ final class ControlWatch: Sendable {
 
     /// Sets the bell.
     ///
-    /// - Returns: the word to wait on, and what it is until somebody rings.
+    /// - Returns: the word to wait on, and its value until the bell is rung.
     func setBell() -> (word: UnsafePointer<UInt32>, value: UInt32) {
         let bell = cells[ControlFile.Place.bell].bitwiseOr(1, ordering: .sequentiallyConsistent).newValue
         return (ControlFile.bell(of: cells), UInt32(truncatingIfNeeded: bell))

@@ -2,9 +2,9 @@ import CFutex
 import Foundation
 import Synchronization
 
-/// Waits for writes of whatever process to users who are followed in this one: one thread for each 120 of them.
+/// Waits for writes by any process to users who are followed in this one: one thread per 120 of them.
 final class ControlWatches: Sendable {
-    /// Somebody who is woken, until this is let go of.
+    /// A registration, which ends when it is released.
     final class Watched: Sendable {
         fileprivate let watch: ControlWatch
         fileprivate let wake: @Sendable () -> Void
@@ -17,14 +17,14 @@ final class ControlWatches: Sendable {
         deinit { group.remove(ObjectIdentifier(self)) }
     }
 
-    /// The users whom one thread waits for.
+    /// The users of one thread.
     fileprivate final class Group: Sendable {
         private struct Weak {
             weak var watched: Watched?
         }
 
         private let members = Mutex<[ObjectIdentifier: Weak]>([:])
-        /// This process's own bell, which is rung when there are others to be waited for.
+        /// This process's own bell, rung when members are added or removed.
         private nonisolated(unsafe) let bell: UnsafeMutablePointer<Atomic<UInt32>>
 
         init() {
@@ -66,23 +66,23 @@ final class ControlWatches: Sendable {
 
     private struct State {
         var groups: [Group] = []
-        /// Where the system cannot wait on several words, those who follow look for themselves.
+        /// Where the system cannot wait on several words, followers poll.
         var isUnsupported = false
     }
 
     static let shared = ControlWatches()
 
     private static let mostInGroup = 120
-    /// How long one wait lasts at most, in nanoseconds: who is let go of while it lasts is kept until it ends.
+    /// The longest wait, in nanoseconds: a user released during a wait is kept until it ends.
     private static let waitNanoseconds: Int64 = 1_000_000_000
-    /// How long a file that was cut off while it was waited on is given to be made anew.
+    /// The pause after a file was truncated during a wait, until it is recreated.
     private static let restSeconds = 0.05
 
     private let state = Mutex(State())
 
-    /// Calls `wake` after writes to a user, until what this returns is let go of.
+    /// Calls `wake` after writes to a user, until the result is released.
     ///
-    /// - Returns: nil where the system cannot wait for it.
+    /// - Returns: nil if the system cannot wait for it.
     func add(_ watch: ControlWatch, _ wake: @escaping @Sendable () -> Void) -> Watched? {
         let (watched, begun) = state.withLock { state -> (Watched?, Group?) in
             guard !state.isUnsupported else { return (nil, nil) }
@@ -101,7 +101,7 @@ final class ControlWatches: Sendable {
         return watched
     }
 
-    /// Ends a group that nobody is in, so that nobody comes into it any more.
+    /// Ends an empty group, so that no user is added to it any more.
     private func end(_ group: Group) -> Bool {
         state.withLock { state in
             guard group.count == 0 else { return false }
@@ -113,7 +113,7 @@ final class ControlWatches: Sendable {
     private func wait(for group: Group) {
         var numbers: [ObjectIdentifier: UInt64] = [:]
         while true {
-            // The bells are set first: whoever writes from here on rings.
+            // The bells first: writes from here on ring them.
             var bells = [group.setBell()]
             let members = group.present
             if members.isEmpty, end(group) { return }
@@ -125,14 +125,14 @@ final class ControlWatches: Sendable {
                 known[ObjectIdentifier(member)] = number
             }
             numbers = known
-            // What is waited on stays mapped meanwhile.
+            // The words must stay mapped during the wait.
             let code = withExtendedLifetime(members) {
                 habitstore_futex_wait_any(bells.map(\.word), bells.map(\.value), bells.count, Self.waitNanoseconds)
             }
             switch code {
             case 0, ETIMEDOUT: break
             case EFAULT: Thread.sleep(forTimeInterval: Self.restSeconds)
-            // The system does not have it, or does not allow it.
+            // The system lacks the call, or forbids it.
             default: return giveUp()
             }
         }

@@ -1,11 +1,10 @@
 @_spi(Engines) import HabitStore
 
 extension OpenUser {
-    /// A store answered from before what was acknowledged.
+    /// A store answered with a state older than the acknowledged one.
     struct Behind: Error {}
 
-    /// Whether the control file that is mapped, or the file of the store that answers, is not the one that stands in the user's folder
-    /// any more. Costs two calls of the system.
+    /// Whether the mapped control file, or the answering store's file, is no longer the one in the user's folder. Costs two system calls.
     var isOutOfPlace: Bool {
         guard let route = leases.present else { return false }
         return !route.control.isInPlace || !pair.holds(route.actual.engine)
@@ -13,10 +12,9 @@ extension OpenUser {
 }
 
 extension UserFiles {
-    /// Makes sure that the user has a store, before one who only follows the user has it opened: nobody is made anew by that where
-    /// nothing stands in the folder, or not yet.
+    /// Makes sure that the user has a store before a follower opens the user: opening an empty folder would create a new user.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound``.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is no store.
     func requireStores() throws {
         let (engines, directory) = (context.engines, context.directory)
         guard try engines.names.contains(where: { try engines.identity(of: engines.address($0, of: directory)) != nil })

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Who follows a user: live queries, and the control file that tells them of changes.
+/// The live queries of a user, and the control file that notifies them of changes.
 final class UserFollower: Sendable {
     let queries: LiveQueries
     private let path: String
@@ -28,10 +28,10 @@ final class UserFollower: Sendable {
         )
     }
 
-    /// Another number after each write and each move; nil where nothing can be seen of them.
+    /// Changes with each write and each move; nil if they cannot be observed.
     var changeNumber: UInt64? { observation.withLock { $0.observation }?.changeNumber }
 
-    /// Calls `wake` after writes, until what this returns is let go of.
+    /// Calls `wake` after writes, until the result is released.
     func observe(_ wake: @escaping @Sendable () -> Void) -> ControlObservation {
         observation.withLock { known in
             if let known = known.observation { return known }
@@ -42,11 +42,11 @@ final class UserFollower: Sendable {
     }
 }
 
-/// Follows a user's control file, also when it is removed and made anew.
+/// Follows a user's control file, even if it is removed and recreated.
 final class ControlObservation: Sendable {
     private struct Present {
         let watch: ControlWatch
-        /// Nil where the system cannot wait for it.
+        /// nil if the system cannot wait for it.
         let watched: ControlWatches.Watched?
     }
 
@@ -59,11 +59,11 @@ final class ControlObservation: Sendable {
         _ = changeNumber
     }
 
-    /// Another number after each write and each move; nil where there is no control file.
+    /// Changes with each write and each move; nil if there is no control file.
     var changeNumber: UInt64? {
         present.withLock { present in
             if let watch = present?.watch, watch.isInPlace { return watch.changeNumber }
-            // The next opening of the user makes the file anew.
+            // The next opening of the user recreates the file.
             present = (try? ControlWatch(path: path)).map {
                 Present(watch: $0, watched: ControlWatches.shared.add($0, wake))
             }

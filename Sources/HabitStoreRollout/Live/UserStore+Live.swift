@@ -1,16 +1,16 @@
 @_spi(Engines) import HabitStore
 
 extension UserStore: LiveSource {
-    /// The live queries of the user. They go on whichever store answers, and whether or not the user's files are open: those are
-    /// opened to tell what has been written, and not to find out whether anything has.
+    /// The live queries of the user. They continue whichever store answers, and whether or not the user's files are open. The files are opened to
+    /// read changes, not to find out whether there are any.
     public var liveQueries: LiveQueries { follower.queries }
 
-    /// Runs `body` over one moment of the store that answers at the user's stage; nothing of it is compared or recorded.
+    /// Runs `body` over one moment of the store that answers at the user's stage, without comparing or recording the read.
     package func readForLiveQueries(_ body: (any ReadTransaction) throws -> Void) throws {
         do {
             return try readNow(body)
         } catch let error as HabitStoreError where error.isDamage || error.code == .closed && !files.isClosed {
-            // The user has been taken to the store that is sound, or a file was replaced: the next read is answered.
+            // The user was taken to the intact store, or a file was replaced: the next read succeeds.
             return try readNow(body)
         }
     }
@@ -23,7 +23,7 @@ extension UserStore: LiveSource {
             try lease.user.reroute()
         }
         for _ in 0..<OpenUser.maximumAttempts {
-            // Before the moment is chosen: what is acknowledged by then is in it.
+            // Read before the snapshot is chosen, which then contains everything acknowledged by now.
             let mark = lease.user.control?.mark ?? .zero
             do {
                 return try lease.user.read(isRecorded: false) { transaction in
@@ -31,20 +31,20 @@ extension UserStore: LiveSource {
                     try body(transaction)
                 }
             } catch is OpenUser.Behind {
-                // Whoever finds out where the user is refuses a store that was put back, unless it was adopted meanwhile.
+                // The recheck refuses a store that was restored from a copy, unless it was adopted meanwhile.
                 _ = try lease.user.recheck()
             }
         }
         throw lease.user.unsteady()
     }
 
-    /// Whether the user's open files are not those that stand in the folder any more.
+    /// Whether the user's open files are no longer those in the folder.
     package var isOutOfPlace: Bool { files.leases.openUser?.isOutOfPlace ?? false }
 
-    /// What the user's control file says of writes and moves, in whatever process; nil where there is none.
+    /// The number in the user's control file that changes with writes and moves by any process; nil if there is no control file.
     package var changeNumber: UInt64? { follower.changeNumber }
 
-    /// Has the user's control file wake whoever follows the user.
+    /// Calls `wake` after changes to the user's control file, until the result is released.
     package func observeChanges(_ wake: @escaping @Sendable () -> Void) -> (any AnyObject & Sendable)? {
         follower.observe(wake)
     }

@@ -1,23 +1,22 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Copies of a user's stores that are made for a while: a process that was killed leaves them, and they hold a person's
-/// records.
+/// Temporary copies of a user's stores, which a killed process leaves behind, with the user's records.
 enum Leftovers {
     struct Kind {
-        /// What the folders' names begin with.
+        /// The prefix of the folders' names.
         let prefix: String
-        /// The lock that whoever makes them holds.
+        /// The lock that their maker holds.
         let lock: String
-        /// What the copies are called.
+        /// The names of the copies.
         let copies: [String]
-        /// Whether a folder has folders of users, as a root has.
+        /// Whether the folder contains users' folders, as a root does.
         let isRoot: Bool
 
-        /// The folder that this version makes.
+        /// The folder of this version.
         func folder(in directory: UserDirectory) -> String { directory.path + "/" + prefix + Leftovers.name }
 
-        /// Makes the folder, which holds the copies themselves.
+        /// Makes the folder, which contains the copies.
         func makeFolder(in directory: UserDirectory) throws -> String {
             let folder = folder(in: directory)
             try PrivateFolder.make(
@@ -29,7 +28,7 @@ enum Leftovers {
             return folder
         }
 
-        /// Takes the lock of whoever makes such copies.
+        /// Takes the lock for making such copies.
         func lock(in directory: UserDirectory, waitSeconds: Double) throws -> FileLock {
             try FileLock(path: directory.path + "/" + lock, timeoutSeconds: waitSeconds)
         }
@@ -48,7 +47,7 @@ enum Leftovers {
         copies: ["left", "serving"],
         isRoot: false
     )
-    /// Of a restore that was not decided, or was finished.
+    /// Those of a restore that was not decided, or is finished.
     static let restorations = Kind(
         prefix: Restoration.draftPrefix,
         lock: "restoring.lock",
@@ -57,10 +56,9 @@ enum Leftovers {
     )
     static let kinds = [rehearsals, selfComparisons, retirements, restorations]
 
-    /// The end of the name that this version gives; earlier ones gave random ones.
+    /// The suffix of the name in this version; earlier ones used random ones.
     static let name = Restoration.draftName
 
-    /// The folders of a kind.
     static func folders(_ kind: Kind, in directory: UserDirectory) throws -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: directory.path)
@@ -75,10 +73,10 @@ enum Leftovers {
         }
     }
 
-    /// Removes the folders of a kind, and what an engine keeps of them elsewhere. The caller holds the lock of who makes them.
+    /// Removes the folders of a kind, and the copies that an engine keeps elsewhere. The caller holds the lock of the kind.
     static func remove(_ kind: Kind, in directory: UserDirectory, _ engines: Engines) throws {
         for folder in try folders(kind, in: directory) {
-            // As long as the folder is there somebody knows of them.
+            // The folder goes last: as long as it exists, the copies can be found.
             let place = try kind.isRoot ? directory.inRoot(folder).path : folder
             for name in kind.copies {
                 let copies = try engines.copied(as: name, by: directory)
@@ -99,10 +97,10 @@ enum Leftovers {
         }
     }
 
-    /// Removes what nobody is at work on.
+    /// Removes copies that no process is using.
     ///
-    /// - Parameter onlyKnown: whether to look for the names of this version only, which takes no reading of the folder.
-    /// - Returns: whether there was anything.
+    /// - Parameter onlyKnown: whether to check only the names of this version, which avoids reading the folder.
+    /// - Returns: whether there were any.
     @discardableResult
     static func removeUnused(in directory: UserDirectory, _ engines: Engines, onlyKnown: Bool) throws -> Bool {
         var isFound = false
@@ -119,7 +117,7 @@ enum Leftovers {
                 try remove(kind, in: directory, engines)
                 isFound = true
             } catch let error as HabitStoreError where error.code == .busy {
-                // Somebody is making them just now.
+                // Another process is making them now.
                 continue
             }
         }

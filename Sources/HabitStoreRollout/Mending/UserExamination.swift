@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Looks for what is wrong with a user's folder. Nothing is written.
+/// Looks for problems in a user's folder. Writes nothing.
 struct UserExamination {
     private let directory: UserDirectory
     private let options: RolloutOptions
@@ -26,7 +26,7 @@ struct UserExamination {
 
     func findings() throws -> [UserFinding] {
         defer { pair.close() }
-        // What else is found of such a user is the middle of it.
+        // Other findings would only show the unfinished state.
         if let interrupted { return [interrupted] }
         let found = pair.look(limitSeconds: options.stepLimitSeconds)
         if let unfinished = pair.unfinishedMigration(found) {
@@ -84,8 +84,7 @@ struct UserExamination {
         return findings
     }
 
-    /// Gives the files of a store that does not serve, and parted or is damaged, other names. Nothing is done where there is
-    /// none any more.
+    /// Renames the files of a store that does not serve and has diverged or is damaged. Does nothing if there is none any more.
     func setAside() throws {
         defer { pair.close() }
         let lock = try SwitchLock(directory, options)
@@ -102,7 +101,7 @@ struct UserExamination {
 
     // MARK: The folder
 
-    /// A restore or an erasure whose process has died.
+    /// A restore or an erasure whose process died.
     private var interrupted: UserFinding? {
         if ErasureMark(directory).isThere {
             return UserFinding(
@@ -120,8 +119,7 @@ struct UserExamination {
         )
     }
 
-    /// Whose folder it is. A file that is missing is written by the next opening, and hides nobody whose id the folder's name
-    /// spells out.
+    /// Whose folder it is. The next opening writes a missing file; until then the user is still found if the folder's name spells out the id.
     private func label() -> [UserFinding] {
         switch directory.label {
         case .own, .missing: []
@@ -157,7 +155,7 @@ struct UserExamination {
         }
     }
 
-    /// Files that a snapshot by hard links shares.
+    /// Files shared with a snapshot made by hard links.
     private func links() -> [UserFinding] {
         let names = LinkedFiles(directory, pair.known).names
         guard !names.isEmpty else { return [] }
@@ -180,12 +178,11 @@ struct UserExamination {
             .max { ($0.epoch, $0.token) < ($1.epoch, $1.token) }
     }
 
-    /// The engine of the other store.
     private func other(than serving: Standing) -> EngineName {
         (serving.state?.engines ?? pair.known.pair(old: serving.engine)).other(than: serving.engine)
     }
 
-    /// Stores that name another machine, beside one that serves here.
+    /// Stores that name another machine, next to one that serves here.
     private func namesakes(_ found: StandingsFound) -> [UserFinding] {
         found.standings.filter { witness.objection(toMachineOf: $0) != nil }.map { store in
             UserFinding(
@@ -318,20 +315,20 @@ struct UserExamination {
             && (other.role == .backfilling || other.token < serving.information.historyFloor)
     }
 
-    /// The store that serves, and another that has gone a way of its own and is in nobody's way.
+    /// The serving store, and another one that has diverged and that nothing depends on.
     private func parted(_ found: StandingsFound) -> (serving: Standing, other: Standing)? {
-        // Where no store is sure to be current nothing is taken for the worse one.
+        // If no store is known to be current, neither is taken for the worse one.
         let engines = pair.engines(found.standings, preferring: pair.known.pair())
         let whereabouts = Whereabouts(found, engines, witness, isKilled: control?.isKilled == true)
         guard case .serves(let serving) = whereabouts.answer, serving.state?.stage.awaitsMirror != true,
             let other = found.standing(other(than: serving)), pair.hasParted(other, from: serving),
-            // What another machine has made is not this one's to put aside.
+            // A store of another machine must not be set aside here.
             witness.objection(toMachineOf: other) == nil
         else { return nil }
         return (serving, other)
     }
 
-    /// The store that serves, beyond doubt, and another one whose file is damaged for good.
+    /// The serving store, if there is no doubt about it, and the other one, if its file is permanently damaged.
     private func damaged(_ found: StandingsFound) -> (serving: Standing, other: EngineName)? {
         guard let serving = serving(found), let failure = found.failures[other(than: serving)],
             Whereabouts.lastingDamage.contains(failure.code), witness.vouches(for: serving),
@@ -365,12 +362,12 @@ struct UserExamination {
             ]
         }
         do {
-            // A store that only follows remembers nothing of the evidence, and has the epoch of the one that serves.
+            // A following store has no anchor of the evidence, but the same epoch as the serving one.
             let remembering = found.standings.filter { $0.state != nil && witness.objection(toMachineOf: $0) == nil }
-            // Where both are written, both have one epoch, and only the one that serves is told of each line.
+            // Where both are written, both have the same epoch, but only the serving store gets each anchor.
             let state = remembering.leading?.state
             let trust = EvidenceTrust(state, seal: log.seal)
-            // What cannot be taken over now is missing in the summary, which says so.
+            // If lines cannot be taken over now, the summary shows that they are missing.
             let shared = state.flatMap { SharedEvidence(log, pair, $0, limitSeconds: options.stepLimitSeconds) }
             _ = try? shared?.synchronize()
             let summary = try log.summary(trust)

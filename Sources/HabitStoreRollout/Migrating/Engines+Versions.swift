@@ -2,11 +2,11 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension Engines {
-    /// Opens a store of whatever schema version, with the schema that it was written with. One of a newer version is only
-    /// read: what else its app holds true is not known here.
+    /// Opens a store of any schema version, with the schema that it was written with. A store of a newer version can only be read: its app may
+    /// maintain rules that are unknown here.
     ///
-    /// - Parameter plan: has the schemas of versions whose stores have not written theirs down; nil where there are none.
-    /// - Throws: a typed error for everything that can be wrong with the file.
+    /// - Parameter plan: has the schemas of versions whose stores do not contain theirs; nil if there are none.
+    /// - Throws: a typed error for anything that is wrong with the file.
     public func openAsWritten(
         _ address: StoreAddress,
         _ access: StoreAccess,

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// Migrations never remove one. It is the way back to the earlier version, and takes as much room as the store did then.
 public struct MigrationCopy: Sendable, Hashable {
-    /// For how long copies are kept unless something else is asked for: 30 days.
+    /// How long copies are kept by default: 30 days.
     public static let retentionSeconds: Double = 30 * 24 * 3_600
 
     /// The engine of the store and of the copy.
@@ -20,13 +20,13 @@ public struct MigrationCopy: Sendable, Hashable {
     public let sizeBytes: Int
     /// When the copy was made.
     public let made: Date
-    /// Why the copy is the only way to its records, so that it is not removed however old it is; nil for any other.
+    /// Why the copy is the only way to its records, so that it is kept regardless of its age; nil if it is not.
     public let neededBecause: String?
 }
 
 extension UserStores {
-    /// The copies that migrations have left of a user's stores, the oldest first. Only stores that are files are looked for: a server
-    /// does not list the names of its stores.
+    /// The copies that migrations made of a user's stores, the oldest first. Only copies in files are found: a server does not list the names of its
+    /// stores.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func migrationCopies(of user: String) throws -> [MigrationCopy] {
@@ -43,11 +43,11 @@ extension UserStores {
         .sorted { ($0.made, $0.path) < ($1.made, $1.path) }
     }
 
-    /// Removes the copies that migrations have left of a user's stores, once they are old enough. One is left where no store of the
-    /// user is of a later version, or none can be read.
+    /// Removes the copies that migrations made of a user's stores, once they are old enough. A copy is kept if none of the user's stores has a later
+    /// version, or none can be read.
     ///
-    /// - Returns: what was removed.
-    /// - Throws: as ``migrationCopies(of:)`` does; ``HabitStoreError/Code/inputOutput`` for a file that cannot be removed.
+    /// - Returns: the removed copies.
+    /// - Throws: the errors of ``migrationCopies(of:)``; ``HabitStoreError/Code/inputOutput`` for a file that cannot be removed.
     public func removeMigrationCopies(
         of user: String,
         olderThanSeconds age: Double = MigrationCopy.retentionSeconds
@@ -58,25 +58,25 @@ extension UserStores {
         }
         for copy in copies {
             let provider = try engines.provider(copy.engine) as? any FileEngineProvider
-            // With the files that an engine adds when a program opens the copy.
+            // Including the files that an engine adds when a program opens the copy.
             for ending in (provider?.sidecars ?? []) + [""] { try KeptFiles.remove(copy.path + ending) }
         }
         return copies
     }
 
-    /// The latest version that one of the user's stores has; nil where none can be read.
+    /// The latest version of the user's stores; nil if none can be read.
     private func latestVersion(_ directory: UserDirectory) -> Schema.Version? {
         let (engines, plan) = (engines, options.migrationPlan)
         return engines.names.compactMap { engine in
             let address = engines.address(engine, of: directory)
-            // One that hangs is not waited for.
+            // Does not wait for a store that hangs.
             return try? Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
                 try engines.storedSchema(of: address, plan: plan).version
             }
         }.max()
     }
 
-    /// The copy at a path, whose name `StoreMigrator` makes of the store's, its version and its token; nil for any other file.
+    /// The copy at a path, whose name `StoreMigrator` built from the store's name, its version and its token; nil for any other file.
     private func copy(of store: StoreAddress, in path: String, _ latest: Schema.Version?)
         -> MigrationCopy?
     {

@@ -4,20 +4,18 @@ import ShadowVerifier
 
 /// Brings both stores of a user to the last version of a schema, in step. The caller holds the lock of the user's switches.
 ///
-/// The stores are first brought to one token in their old shape, each is then taken through the same stages with the same
-/// clock, the authoritative one last, and both are compared by their digests. A store that cannot be brought along, or comes
-/// out otherwise, is set aside and never deleted: the mirror then makes it anew, as any that is missing. Killed in between,
-/// the authoritative store is still of the old version, and the next opening goes on.
+/// The stores are first brought to one token in their old schema. Then each goes through the same stages with the same clock, the authoritative one
+/// last, and their digests are compared. A store that cannot be migrated, or has another result, is set aside and never deleted; the mirror then
+/// rebuilds it like any missing store. After a kill in between, the authoritative store still has the old version, and the next opening continues.
 struct PairMigration: Sendable {
-    /// What was done.
     struct Outcome {
         var from: Schema.Version
         var to: Schema.Version
         var token: HistoryToken
         var notes: [String]
-        /// Whether values or records went with it.
+        /// Whether the migration dropped values or records.
         var hasDropped = false
-        /// Why the store that does not serve is of the older version still.
+        /// Why the store that does not serve still has the older version.
         var failure: HabitStoreError?
 
         mutating func note(_ done: MigrationOutcome) {
@@ -30,17 +28,17 @@ struct PairMigration: Sendable {
     let plan: any SchemaMigrationPlan.Type
     let engines: Engines
     let control: ControlFile
-    /// How long a store may take for one step, counted from its last progress.
+    /// The time limit for one step of a store, counted from its last progress.
     let stepLimitSeconds: Double
-    /// How long a store that follows may take to be migrated, counted from its last progress, before the one that serves goes first.
+    /// The time limit for migrating a following store, counted from its last progress, before the serving one goes first.
     let followerLimitSeconds: Double
 
     /// - Parameters:
     ///   - wanted: the engines that users come from and go to, for stores that no rollout has touched.
     ///   - isKilled: whether the kill switch is pulled for the user.
-    /// - Returns: nil when no store is of an older version.
-    /// - Throws: what is wrong with the user's current store, and whatever may pass by itself. A store that is not what the
-    ///   user has come to is not migrated, nor is anything set aside for it.
+    /// - Returns: nil if no store has an older version.
+    /// - Throws: errors of the user's current store, and temporary ones. A store older than what was acknowledged is not migrated, and nothing is set
+    ///   aside because of it.
     func run(_ wanted: EnginePair, isKilled: Bool) throws -> Outcome? {
         let target = try plan.current().version
         let (versions, failures) = look()
@@ -59,15 +57,15 @@ struct PairMigration: Sendable {
         if versions[serving.engine] == target {
             return try bringAlong(other, beside: serving, limitSeconds: followerLimitSeconds)
         }
-        // A process was killed between the two.
+        // A process was killed between the two stores.
         try migrate(User(authority: serving.engine, other: other, follows: versions[other] != nil), &outcome)
         return outcome
     }
 
-    /// Brings a store that does not serve to the version of the one that does. Where its history cannot be that of the other one any more,
-    /// the next copy makes it anew.
+    /// Migrates a store that does not serve to the version of the serving store. If it can no longer share the other's history, the next copy
+    /// rebuilds it.
     ///
-    /// - Returns: nil where there is nothing to do.
+    /// - Returns: nil if there is nothing to do.
     /// - Throws: why it cannot be migrated now.
     func bringAlong(_ engine: EngineName, beside actual: ActualStage) throws -> Outcome? {
         let pair = StorePair(directory: directory, schema: try plan.current(), access: .readOnly, engines: engines)
@@ -101,8 +99,7 @@ struct PairMigration: Sendable {
         return outcome
     }
 
-    /// Why a store that was migrated cannot follow the one that serves; nil where it can, or holds what that has not: it is carried over
-    /// then.
+    /// Why a migrated store cannot follow the serving one; nil if it can, or has transactions that the other lacks: those are carried over.
     private func objection(_ current: StoreAddress, _ other: StoreAddress) throws -> String? {
         let schema = try plan.current()
         let (a, b) = (
@@ -130,10 +127,10 @@ struct PairMigration: Sendable {
         }
     }
 
-    /// Which store serves where they are of different versions, by the one rule, each read in its own shape; and which is the other
-    /// one of the user's rollout.
+    /// The serving store where versions differ, by the rule of an opening, each store read with its own schema; and the other store of the user's
+    /// rollout.
     ///
-    /// - Throws: why none does: one that was put back from a copy is older in its schema, too.
+    /// - Throws: why none serves: a store restored from a copy may also have an older schema.
     private func serving(
         _ versions: [EngineName: Schema.Version],
         _ wanted: EnginePair,
@@ -159,7 +156,7 @@ struct PairMigration: Sendable {
         }
     }
 
-    /// The versions of the user's stores, and why one of them has none. One that hangs is not waited for.
+    /// The versions of the user's stores, and the errors of those without one. Does not wait for a store that hangs.
     private func look() -> (versions: [EngineName: Schema.Version], failures: [EngineName: any Error]) {
         var versions: [EngineName: Schema.Version] = [:]
         var failures: [EngineName: any Error] = [:]
@@ -176,7 +173,7 @@ struct PairMigration: Sendable {
         return (versions, failures)
     }
 
-    /// A user's stores, brought to one token in their old shape where both can be reached.
+    /// A user's stores, brought to one token in their old schema where both can be reached.
     private struct User {
         var authority: EngineName
         var other: EngineName
@@ -186,8 +183,8 @@ struct PairMigration: Sendable {
         var refills = false
     }
 
-    /// Finishes what was begun in the old shape, and brings both stores to one token. Where the other store does not answer and nothing
-    /// acknowledged waits for it, the serving store is migrated alone.
+    /// Finishes what was begun in the old schema, and brings both stores to one token. If the other store does not answer and no acknowledged write
+    /// depends on it, the serving store is migrated alone.
     ///
     /// - Returns: nil without a store.
     private func settle(
@@ -212,7 +209,7 @@ struct PairMigration: Sendable {
             }
             return user
         } catch let error as HabitStoreError where isLost(user.authority, error) {
-            // One that holds more is never set aside.
+            // A store with more transactions is never set aside.
             if let ahead = try? pair.standing(user.other), ahead.token > actual.token { return user }
             pair.close(user.other)
             try setAside(user.other, outcome.from, error.description, &outcome)
@@ -224,7 +221,7 @@ struct PairMigration: Sendable {
         return user
     }
 
-    /// Whether a store that cannot be brought to the current one's token never will be, and not for the current one's sake.
+    /// Whether a store can never be brought to the current one's token, for a reason that is not the current one's.
     private func isLost(_ authority: EngineName, _ error: HabitStoreError) -> Bool {
         switch error.code {
         case .historyExpired: true
@@ -242,7 +239,7 @@ struct PairMigration: Sendable {
                 clock = try limited(other) { _ in try timestamp(other, current) }
                 _ = try migrate(other, clock, limitSeconds: followerLimitSeconds)
             } catch let error as HabitStoreError where isPassing(error) {
-                // It is brought along when it can be; nobody waits for a store that does not serve.
+                // It is migrated later; users do not wait for a store that does not serve.
                 hasOther = false
                 outcome.notes.append("the \(user.other.rawValue) store is migrated later: \(error.description)")
             }
@@ -250,7 +247,7 @@ struct PairMigration: Sendable {
         outcome.note(try migrate(current, clock, limitSeconds: nil))
         outcome.token = try token(current)
         if hasOther {
-            // One that holds more is never set aside: what it holds is carried over, or it serves.
+            // A store with more transactions is never set aside: they are carried over, or it serves.
             let isAhead = try token(other) > outcome.token
             guard let reason = try isAhead ? objection(current, other) : difference(current, other) else { return }
             try setAside(user.other, outcome.to, reason, &outcome)
@@ -258,7 +255,7 @@ struct PairMigration: Sendable {
         if hasOther || user.refills { try refill(current, other) }
     }
 
-    /// Whether something keeps a store from being migrated for a moment.
+    /// Whether the error that keeps a store from being migrated is temporary.
     private func isPassing(_ error: HabitStoreError) -> Bool { Self.passing.contains(error.code) }
 
     private static let passing: Set<HabitStoreError.Code> = [
@@ -269,10 +266,10 @@ struct PairMigration: Sendable {
         StoreMigrator(address, engines: engines, plan: plan, now: { clock })
     }
 
-    /// Takes a store through the plan.
+    /// Migrates a store by the plan.
     ///
-    /// - Parameter limitSeconds: how long it may take without progress; nil for as long as it takes. A store that is given up may still be
-    ///   migrated by the thread that is left to itself.
+    /// - Parameter limitSeconds: how long it may take without progress; nil for no limit. After the limit, the abandoned thread may still migrate the
+    ///   store.
     private func migrate(_ address: StoreAddress, _ clock: Date, limitSeconds: Double?) throws -> MigrationOutcome {
         guard let limitSeconds else { return try migrator(address, now: clock).run() }
         return try Deadline.run(seconds: limitSeconds, path: address.path) { progress in
@@ -280,7 +277,7 @@ struct PairMigration: Sendable {
         }
     }
 
-    /// Asks a store that may hang.
+    /// Reads a store that may hang.
     private func limited<R: Sendable>(
         _ address: StoreAddress,
         _ body: @escaping @Sendable (Deadline.Progress) throws -> R
@@ -288,8 +285,7 @@ struct PairMigration: Sendable {
         try Deadline.run(seconds: stepLimitSeconds, path: address.path, body)
     }
 
-    /// What the migration of a store was stamped with, if it was migrated before the one that is about to be; else now. Both come
-    /// to the same history by it.
+    /// The timestamp of a store's migration, if that store was migrated before the next one; otherwise now. It gives both the same history.
     private func timestamp(_ migrated: StoreAddress, _ next: StoreAddress) throws -> Date {
         guard try engines.identity(of: migrated) != nil, try migrator(migrated).version() == plan.current().version,
             let schema = plan.schema(of: try migrator(next).version())
@@ -316,7 +312,7 @@ struct PairMigration: Sendable {
         return try store.replicaRead { try $0.information().token }
     }
 
-    /// In what the stores differ; nil when they do not.
+    /// A difference between the stores; nil if they are equal.
     private func difference(_ current: StoreAddress, _ other: StoreAddress) throws -> String? {
         let schema = try plan.current()
         let (a, b) = (
@@ -354,7 +350,7 @@ struct PairMigration: Sendable {
         )
     }
 
-    /// Makes the other store anew, since nothing can be acknowledged without it at some stages.
+    /// Rebuilds the other store, since some stages acknowledge nothing without it.
     private func refill(_ current: StoreAddress, _ other: StoreAddress) throws {
         let schema = try plan.current()
         let source = try engines.open(current, .readOnly, schema: schema)
@@ -366,7 +362,7 @@ struct PairMigration: Sendable {
 }
 
 extension MigrationOutcome {
-    /// What went, and where the store is as it was.
+    /// What was dropped, and the paths of the copies from before the migration.
     fileprivate var notes: [String] {
         steps.flatMap(\.drops).map { "the migration dropped \($0)" }
             + backups.map { "the store as it was before the migration is \($0)" }
@@ -374,7 +370,7 @@ extension MigrationOutcome {
 }
 
 extension SchemaMigrationPlan {
-    /// The schema of one of the plan's versions.
+    /// The schema of one of the plan's versions, for stores that are still to be migrated.
     static func schema(of version: Schema.Version) -> Schema? {
         schemas.first { $0.versionIdentifier == version }?.earlierSchema
     }

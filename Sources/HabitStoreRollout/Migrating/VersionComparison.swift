@@ -1,16 +1,16 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Opens two stores so that they can be compared, also where they are of different versions of their schema.
+/// Opens two stores to compare them, even if they have different schema versions.
 ///
-/// A store of an older version than the plan's last one is not opened itself then, but a copy of it that has gone through the
-/// plan. What the stages' hooks change is stamped as in the other store, if that has gone the same way.
+/// If versions differ, a store that does not have the plan's last version is copied, and the copy is migrated. What the stages' hooks change is
+/// stamped as in the other store, if that was migrated the same way.
 public struct VersionComparison {
-    /// One of both.
+    /// One of the two stores.
     public struct Side {
         /// The store, or the copy.
         public let store: any UserStoreBackend
-        /// The version that the store was of before it went through the plan; nil when it is the store itself.
+        /// The version of the store before its copy was migrated; nil if it is the store itself.
         public let version: Schema.Version?
     }
 
@@ -32,9 +32,9 @@ public struct VersionComparison {
         (self.engines, self.schema, self.plan, self.directory) = (engines, schema, plan, directory)
     }
 
-    /// Runs `body` over both.
+    /// Runs `body` with both stores.
     ///
-    /// - Throws: what is wrong with a store, and what its stages throw.
+    /// - Throws: errors of a store, and errors of the stages.
     public func run<R>(_ a: StoreAddress, _ b: StoreAddress, _ body: (Side, Side) throws -> R) throws -> R {
         let (left, right) = (try engines.outline(a), try engines.outline(b))
         let isAlike = left.version == right.version
@@ -76,7 +76,7 @@ public struct VersionComparison {
         }
     }
 
-    /// When the other store came from a token to the next one; the present where it has not.
+    /// The time of the other store's transaction after a token; now if it has none.
     private func timestamp(behind token: HistoryToken, in other: StoreAddress) throws -> Date {
         let store = try engines.openAsWritten(other, .readOnly, schema: schema, plan: plan)
         defer { store.close() }

@@ -1,40 +1,37 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Brings one store to another's records and history: from the beginning, from where an earlier run stopped, or from
-/// the token that it has reached.
+/// Brings one store to another's records and history: from the beginning, from where an earlier run stopped, or from the token that it has reached.
 ///
-/// Records are carried as they are, oddities included; identifiers and history tokens stay. The source may be written
-/// meanwhile: what changes behind the copy is applied again from the source's history at the end. Until then the
-/// destination's role is ``StoreRole/backfilling`` and nobody is served from it. A run that was killed goes on where
-/// its last chunk ended. Run again on equal stores it does nothing; a destination that is ahead, or holds other data,
-/// is refused and left as it is.
+/// Records are copied unchanged, oddities included; identifiers and history tokens stay. The source may be written meanwhile: changes that the copy
+/// has already passed are applied at the end from the source's history. Until then the destination's role is ``StoreRole/backfilling``, and it serves
+/// no user. After a kill, the next run continues after the last chunk. A run on equal stores does nothing. A destination that is ahead, or has other
+/// data, is refused and left unchanged.
 ///
-/// Each run is fenced: it has an identifier of its own, which it leaves in the destination, and proves in each transaction
-/// there that the destination is still its own. One that slept while another copy or a move took the destination over wakes
-/// to a refusal. A store that serves is never a destination.
+/// Each run is fenced: it leaves its identifier in the destination, and checks in each transaction there that the identifier is still its own. A
+/// suspended run wakes to an error if another copy or a move took over the destination meanwhile. A store that serves is never a destination.
 public struct Backfill {
-    /// How far a run has come.
+    /// How far a run is.
     public struct Progress: Sendable {
         /// Records copied so far.
         public var done: Int
-        /// How many there are, as of the run's beginning.
+        /// The number of records at the beginning of the run.
         public var total: Int
     }
 
-    /// What a run did.
+    /// The outcome of a run.
     public struct Outcome: Sendable, Equatable, Codable {
         /// The kinds of runs.
         public enum Kind: String, Sendable, Codable {
             /// The destination was already at the source's token.
             case alreadyCurrent
-            /// The destination had the source's data up to an earlier token, and was caught up from the history.
+            /// The destination had the source's data up to an earlier token, and was brought up to date from the history.
             case caughtUp
             /// The records were copied.
             case copied
         }
 
-        /// What kind of run it was.
+        /// The kind of run.
         public var kind: Kind
         /// Records written to the destination.
         public var records: Int
@@ -44,19 +41,19 @@ public struct Backfill {
         public var token: HistoryToken
     }
 
-    /// Where a copy stands, kept in the destination with each chunk.
+    /// The state of a copy, kept in the destination with each chunk.
     struct State: Codable, Equatable {
         var lineage: UUID
-        /// Whose copy it is; nil in a copy that an earlier version has begun.
+        /// The run that makes the copy; nil if an earlier version began it.
         var run: UUID?
-        /// The source's token when the copy began: what happened later may lie behind the copy.
+        /// The source's token when the copy began: the copy may have passed records that changed later.
         var startToken: HistoryToken
         var entity: Int
         var lastID: UUID?
         var records: Int
     }
 
-    /// Records in one transaction of the destination.
+    /// The default number of records per transaction.
     public static let defaultChunk = 5_000
 
     private let source: any ReplicableStore
@@ -65,17 +62,16 @@ public struct Backfill {
     private let role: StoreRole
     private let epoch: Int?
     private let pauseSeconds: Double
-    /// What the copy calls itself in the destination while it goes on.
+    /// The identifier of the run in the destination.
     package var id = UUID()
 
     /// Prepares a copy.
     ///
     /// - Parameters:
-    ///   - chunk: how many records are written in one transaction.
-    ///   - pauseSeconds: how long it rests behind each chunk, so that those who use the stores meanwhile get on.
-    ///   - role: what the destination may be used for when the copy is finished.
-    ///   - epoch: the epoch at which the source has to be authoritative, at the beginning and at the end; nil where it only has
-    ///     to stay what it is.
+    ///   - chunk: the number of records per transaction.
+    ///   - pauseSeconds: the pause after each chunk, so that other users of the stores make progress.
+    ///   - role: the destination's role after the copy.
+    ///   - epoch: the epoch at which the source has to be authoritative, at the beginning and at the end; nil if its role only has to stay the same.
     public init(
         from source: any ReplicableStore,
         to destination: any ReplicableStore,
@@ -94,10 +90,9 @@ public struct Backfill {
 
     /// Copies.
     ///
-    /// - Parameter progress: is told after each chunk; a throw stops the run, and a later one goes on from there.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` when the destination holds other data or newer ones;
-    ///   ``HabitStoreError/Code/notAuthoritative`` when the source is not, or no longer, what it has to be, or the destination
-    ///   serves, or was taken over by another copy or a move.
+    /// - Parameter progress: called after each chunk; if it throws, the run stops, and a later one continues from there.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` if the destination has other or newer data; ``HabitStoreError/Code/notAuthoritative`` if the
+    ///   source does not have, or no longer has, the required role, if the destination serves, or if another copy or a move took it over.
     public func run(progress: (Progress) throws -> Void = { _ in }) throws -> Outcome {
         let found = try inspect()
         let (from, there, isEmpty) = (found.from, found.there, found.isEmpty)
@@ -115,8 +110,8 @@ public struct Backfill {
                     "the destination holds an unfinished copy of another store; delete it or choose another destination"
                 )
             }
-            // Begin again: what changed since the copy began can no longer be read from the history, or nothing is copied
-            // yet, and what the destination held before may not be gone.
+            // Starts over if changes since the copy began are no longer in the history. Also if nothing is copied yet: the destination's earlier
+            // records may still be there.
             let isBegun = state.records > 0 && state.startToken >= from.historyFloor
             return try copy(isBegun ? try takeOver(state, found) : try begin(found), from, progress)
         }
@@ -135,11 +130,11 @@ public struct Backfill {
             )
         }
         guard try haveOneHistory(at: there.token) else {
-            // Beside a store that is authoritative, one that was left holds what nobody was ever told of.
+            // If the source is authoritative, extra transactions in the user's former store were never acknowledged.
             guard epoch != nil else { throw parted() }
             return try copy(try begin(found), from, progress)
         }
-        // One that serves beside the source, in an earlier epoch, is still to be put on standby.
+        // A store that still serves in an earlier epoch has yet to be put on standby.
         let isLeft = there.role == .authoritative && there.epoch < from.epoch
         if there.token == from.token, !isLeft {
             return Outcome(kind: .alreadyCurrent, records: 0, transactions: 0, token: from.token)
@@ -148,16 +143,16 @@ public struct Backfill {
         return try catchUp(since: there.token, from)
     }
 
-    /// How far the copy is that goes on in the destination, whoever makes it.
+    /// The progress of the copy into the destination, whichever run makes it.
     ///
-    /// - Parameter total: how many records there are; nil where that is still to be counted.
+    /// - Parameter total: the number of records; nil to count them.
     func progress(of total: Int?) throws -> Progress {
         let state = try destination.replicaRead { try $0.backfillState().map(decode) }
         let done = state?.records ?? 0
         return Progress(done: done, total: max(done, try total ?? count()))
     }
 
-    /// How many records the source has.
+    /// The number of records in the source.
     private func count() throws -> Int {
         try source.replicaRead { replica in
             try source.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
@@ -166,7 +161,7 @@ public struct Backfill {
 
     // MARK: Fencing
 
-    /// Makes sure that a store may be written to as the destination of a copy.
+    /// Makes sure that a store may be the destination of a copy.
     private func requireDestination(_ there: StoreInformation, _ from: StoreInformation, isEmpty: Bool) throws {
         guard there.mayBeDestination(of: from.role, epoch: from.epoch, isEmpty: isEmpty) else {
             throw HabitStoreError(
@@ -177,7 +172,7 @@ public struct Backfill {
         }
     }
 
-    /// Makes sure, inside of a transaction of the destination, that this is still the copy that goes on there.
+    /// Makes sure, inside a transaction of the destination, that this run still owns the copy.
     private func requireOwn(_ replica: any ReplicaSnapshot) throws {
         guard try replica.information().role == .backfilling,
             try replica.backfillState().map(decode)?.run == id
@@ -189,7 +184,7 @@ public struct Backfill {
         }
     }
 
-    /// Makes this run the only one that may go on, inside of a transaction of the destination, if that is as it was found.
+    /// Makes this run the owner of the copy, inside a transaction of the destination, if that is unchanged since it was read.
     private func claim(_ replica: any ReplicaTransaction, _ state: State, _ found: Found) throws {
         let there = try replica.information()
         guard try replica.backfillState().map(decode) == found.state,
@@ -224,7 +219,7 @@ public struct Backfill {
         try source.replicaRead { a in try destination.replicaRead { try Replication.agree(a, $0, at: token) } }
     }
 
-    /// What both stores are before a run.
+    /// Both stores before a run.
     private struct Found {
         let from: StoreInformation
         let there: StoreInformation
@@ -250,12 +245,12 @@ public struct Backfill {
 
     // MARK: Copying
 
-    /// What a destination says whose copy has still to be begun: whatever it holds is removed then.
+    /// The state of a destination before its copy begins, which removes everything in it.
     static func nothing(of lineage: UUID) throws -> String {
         try encode(State(lineage: lineage, run: nil, startToken: .zero, entity: 0, lastID: nil, records: 0))
     }
 
-    /// Goes on where another run has stopped.
+    /// Continues the copy of another run.
     private func takeOver(_ state: State, _ found: Found) throws -> State {
         var own = state
         own.run = id
@@ -263,7 +258,7 @@ public struct Backfill {
         return own
     }
 
-    /// Empties the destination, should it hold anything, and marks it as unfinished.
+    /// Empties the destination, and marks it as unfinished.
     private func begin(_ found: Found) throws -> State {
         let from = found.from
         let state = State(lineage: from.lineage, run: id, startToken: from.token, entity: 0, lastID: nil, records: 0)
@@ -329,8 +324,7 @@ public struct Backfill {
         }
     }
 
-    /// Applies what changed since the copy began, takes over the history, and opens the destination, all in one
-    /// transaction.
+    /// Applies what changed since the copy began, takes over the history, and opens the destination, all in one transaction.
     private func finish(_ state: State, _ known: StoreInformation) throws -> Outcome {
         try source.replicaRead { from in
             let information = try from.information()
@@ -351,7 +345,7 @@ public struct Backfill {
                     behind: state.startToken,
                     schema: source.schema
                 )
-                // The last look before the copy counts as one: each chunk came from a moment of its own.
+                // A last check: each chunk came from another moment.
                 for entity in source.schema.entities.indices
                 where try from.count(entity: entity) != replica.count(entity: entity) {
                     throw HabitStoreError(
@@ -393,7 +387,7 @@ public struct Backfill {
                 try requireDestination(there, information, isEmpty: false)
                 guard try Replication.agree(from, replica, at: token) else { throw parted() }
                 if there.role != .standby, information.epoch > 0 {
-                    // It was left without being sealed, for the source.
+                    // It was left without being sealed, in favour of the source.
                     try replica.setRole(role, epoch: information.epoch)
                 }
                 let amount = try Replication.carry(

@@ -1,20 +1,20 @@
 import Foundation
 import HabitStore
 
-/// The turn to copy into a user's stores: one copy at a time, of all processes.
+/// The right to copy into a user's stores: one copy at a time, over all processes.
 ///
-/// It saves work. That a copy does no harm, each proves for itself in each transaction (see ``Backfill``), so one whose process
-/// does not go on is passed by: it wakes to a refusal.
+/// It only saves work: each copy checks in every transaction that it does no harm (see ``Backfill``). So a copy that makes no progress is overtaken,
+/// and wakes to an error.
 final class CopyTurn: Sendable {
-    /// Nil where the holder was passed by.
+    /// nil if the holder was overtaken.
     private let lock: FileLock?
 
-    /// Waits for the turn, for as long as the copy that has it goes on.
+    /// Waits for the right as long as the copy that has it makes progress.
     ///
     /// - Parameters:
-    ///   - waitSeconds: how long no progress may be seen.
-    ///   - progress: how far the copy is that goes on.
-    /// - Throws: what the system says, and what `progress` throws.
+    ///   - waitSeconds: how long to wait without progress.
+    ///   - progress: describes the progress of the running copy.
+    /// - Throws: system errors, and what `progress` throws.
     init(_ directory: UserDirectory, waitSeconds: Double, progress: () throws -> String?) throws {
         var seen = try progress()
         while true {
@@ -30,9 +30,9 @@ final class CopyTurn: Sendable {
         lock = nil
     }
 
-    /// Takes the turn if nobody has it.
+    /// Takes the right if no copy has it.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` when somebody has.
+    /// - Throws: ``HabitStoreError/Code/busy`` if one has.
     init(_ directory: UserDirectory) throws { lock = try FileLock(path: Self.path(directory), timeoutSeconds: 0) }
 
     private static func path(_ directory: UserDirectory) -> String { directory.path + "/copy.lock" }

@@ -5,31 +5,31 @@ import Synchronization
 
 /// Keeps the new store following the old one while the old one is authoritative.
 ///
-/// It reads the history of the old store behind the mirror's token and applies it in one transaction of the mirror, whose
-/// token is the proof of what was applied: each transaction arrives once and in order, whichever process carries it over
-/// and wherever it is killed. It runs on a thread of its own, so that a mirror that fails or hangs costs a write the
-/// stated wait at most. Where only a copy brings the mirror up and another process makes one, that is waited for.
+/// It reads the history of the old store after the mirror's token and applies it in one transaction of the mirror, whose token proves what was
+/// applied: each transaction arrives once and in order, whichever process carries it over and wherever it is killed. It runs on a separate thread, so
+/// that a mirror that fails or hangs delays a write by the stated wait at most. If the mirror needs a copy and another process is making one, this
+/// one waits for it.
 final class Mirror: Sendable {
     private struct State {
-        /// The last token that the mirror is known to have; what history lies behind it has to be kept.
+        /// The last token that the mirror is known to have; later history has to be kept.
         var applied = HistoryToken.zero
         var wanted = HistoryToken.zero
         var isScheduled = false
         var isStopped = false
-        /// Whether another process has the turn to copy.
+        /// Whether another process has the right to copy.
         var awaitsTurn = false
         var failures = 0
-        /// How many transactions the metrics were told last that it is behind.
+        /// The lag that was last reported to the metrics, in transactions.
         var toldLag = 0
         var failure: HabitStoreError?
         var copied: Backfill.Progress?
-        /// Whether a write has waited in vain since the mirror was current last: no other one waits then.
+        /// Whether a write waited in vain since the mirror was last current: until then no other write waits.
         var isLate = false
-        /// The lineage of both stores, once their histories were compared where they meet.
+        /// The lineage of both stores, once their histories were compared at a common token.
         var lineage: UUID?
-        /// Whether the mirror says whose it is.
+        /// Whether the mirror names its owner.
         var isClaimed = false
-        /// A write that is being committed in the authoritative store, and what has become of it; one at a time.
+        /// A write that is being committed in the authoritative store, and its outcome; one at a time.
         var prepared: PreparedWrite?
         var verdict: Bool?
     }
@@ -41,7 +41,7 @@ final class Mirror: Sendable {
     let epoch: Int
     private let rollout: RolloutState
     private let options: MirrorOptions
-    /// How long another process's copy is waited for without progress.
+    /// How long to wait for another process's copy without progress.
     private let turnWaitSeconds: Double
     private let metrics: RolloutMetrics
     private let stopwatch: RolloutMetrics.Stopwatch?
@@ -54,10 +54,10 @@ final class Mirror: Sendable {
     private nonisolated(unsafe) var state = State()
 
     /// - Parameters:
-    ///   - actual: where the user is.
-    ///   - onCopied: is told of each copy.
-    ///   - onRefused: is told that the other store follows nobody.
-    ///   - onOutdated: brings the other store to the version of the source.
+    ///   - actual: the user's stage.
+    ///   - onCopied: called after each copy.
+    ///   - onRefused: called if the other store is not a follower.
+    ///   - onOutdated: migrates the other store to the version of the source.
     init(
         _ pair: StorePair,
         _ actual: ActualStage,
@@ -79,7 +79,6 @@ final class Mirror: Sendable {
         queue = DispatchQueue(label: "HabitStore.mirror.\(pair.directory.path)")
     }
 
-    /// How far it is.
     var status: MirrorStatus {
         locked { state in
             if let failure = state.failure { return .lagging(since: state.applied, failure) }
@@ -92,9 +91,9 @@ final class Mirror: Sendable {
     /// The last token whose history the mirror no longer needs.
     var applied: HistoryToken { locked { $0.applied } }
 
-    /// Tells of a write, or at the beginning of whatever there is, and waits for it to be carried over.
+    /// Has the mirror carry over everything up to a token, after a write or at the start, and waits for it.
     ///
-    /// - Returns: whether it was, within `waitSeconds`. A mirror that failed or was late before is not waited for.
+    /// - Returns: whether the token was reached within `waitSeconds`. Does not wait for a mirror that failed or was late before.
     @discardableResult
     func follow(to token: HistoryToken, waitSeconds: Double) -> Bool {
         changed.lock()
@@ -114,10 +113,10 @@ final class Mirror: Sendable {
         return state.applied >= token
     }
 
-    /// Tells of a write that is about to be committed, from inside of its transaction: the mirror applies it meanwhile, and
-    /// commits once ``follow(to:waitSeconds:)`` has said that it happened.
+    /// Passes on a write that is about to be committed, from inside its transaction: the mirror applies it meanwhile, and commits once
+    /// ``follow(to:waitSeconds:)`` says that the write was committed.
     ///
-    /// - Returns: whether the mirror takes part; then ``follow(to:waitSeconds:)`` or ``forget(_:)`` has to come.
+    /// - Returns: whether the mirror takes part; then ``follow(to:waitSeconds:)`` or ``forget(_:)`` must follow.
     func prepare(_ transaction: HistoryTransaction, in source: any ReplicaSnapshot, epoch: Int) throws -> Bool {
         let lineage = locked { state in
             state.isScheduled || state.failure != nil || state.isStopped || state.prepared != nil ? nil : state.lineage
@@ -134,10 +133,10 @@ final class Mirror: Sendable {
         return true
     }
 
-    /// The write that was prepared has not happened, or nobody knows.
+    /// Ends a prepared write that was not committed, or whose outcome is unknown.
     func forget(_ token: HistoryToken) { decide(token, false) }
 
-    /// Only the write that is prepared is decided.
+    /// Decides only the prepared write, and only once.
     private func decide(_ token: HistoryToken, _ verdict: Bool) {
         changed.lock()
         if state.prepared?.transaction.token == token, state.verdict == nil {
@@ -147,9 +146,9 @@ final class Mirror: Sendable {
         changed.unlock()
     }
 
-    /// Waits until the mirror has come to rest: current or failed.
+    /// Waits until the mirror is idle: current or failed.
     ///
-    /// - Returns: whether it has everything that it was told of.
+    /// - Returns: whether it carried over everything that was requested.
     func settle(waitSeconds: Double) -> Bool {
         changed.lock()
         defer { changed.unlock() }
@@ -160,10 +159,10 @@ final class Mirror: Sendable {
         return state.failure == nil && !state.isScheduled
     }
 
-    /// Whether it does nothing now: it is current, or failed and waits to try again, or another process copies.
+    /// Whether it is idle: it is current, failed and waits to retry, or waits for another process's copy.
     var isAtRest: Bool { locked { !$0.isScheduled || $0.failure != nil || $0.awaitsTurn } }
 
-    /// Ends the following, behind the step that is being done.
+    /// Stops following, after the current step.
     func stop() {
         changed.lock()
         state.isStopped = true
@@ -172,7 +171,7 @@ final class Mirror: Sendable {
         changed.unlock()
     }
 
-    /// Ends the following, and waits for the current step: from then on it has no store open.
+    /// Stops following, and waits for the current step: after that it has no store open.
     ///
     /// - Returns: whether the step ended in time.
     func end(waitSeconds: Double) -> Bool {
@@ -182,7 +181,7 @@ final class Mirror: Sendable {
         return isDone.wait(timeout: .now() + waitSeconds) == .success
     }
 
-    /// Tries again at once what failed before.
+    /// Retries immediately after a failure.
     func retry() {
         changed.lock()
         state.failure = nil
@@ -197,8 +196,7 @@ final class Mirror: Sendable {
         return body(&state)
     }
 
-    /// How far it is behind is told as it is while the user is open, and is nothing then: the user's own files say it. Only while
-    /// ``changed`` is locked.
+    /// Reports the lag while the user is open, and 0 afterwards, when the user's files tell it. Only while ``changed`` is locked.
     private func tellLag() {
         let lag = state.isStopped ? 0 : Int(max(0, state.wanted.rawValue - state.applied.rawValue))
         metrics.mirrorLag(from: state.toldLag, to: lag)
@@ -242,12 +240,12 @@ final class Mirror: Sendable {
 
     private struct Stopped: Error {}
 
-    /// The prepared write did not happen, or not in time.
+    /// The prepared write was not committed, or not in time.
     private struct NotCommitted: Error {}
 
-    /// Applies the write that is being committed in the authoritative store, and commits once that has happened.
+    /// Applies the write that is being committed in the authoritative store, and commits once that is committed.
     ///
-    /// - Returns: nil where there is none, or it has to be carried over by its history.
+    /// - Returns: nil if there is none, or it has to be carried over from the history.
     private func commitPrepared() throws -> HistoryToken? {
         guard let prepared = locked({ $0.prepared }) else { return nil }
         defer { locked { ($0.prepared, $0.verdict) = (nil, nil) } }
@@ -269,7 +267,7 @@ final class Mirror: Sendable {
         }
     }
 
-    /// Whether the prepared write was committed; false also when that takes too long.
+    /// Whether the prepared write was committed; false on a timeout.
     private func awaitVerdict() -> Bool {
         changed.lock()
         defer { changed.unlock() }
@@ -278,7 +276,7 @@ final class Mirror: Sendable {
             guard changed.wait(until: deadline) else { break }
         }
         let isCommitted = state.verdict == true
-        // From here on the write is no longer waited for.
+        // From here on this mirror no longer waits for the write.
         if state.verdict == nil { state.verdict = false }
         return isCommitted
     }
@@ -332,12 +330,12 @@ final class Mirror: Sendable {
             if let token = try carry(from, target) { return token }
             outcome = try backfill.run(progress: tell)
         }
-        // Nobody waits for the turn while this waits for the evidence.
+        // Called without the right to copy, since writing the evidence may take long.
         onCopied(outcome)
         return outcome.token
     }
 
-    /// The store that follows, made if there is none. It may not have been there, or not have answered, when the other one was migrated.
+    /// Opens or creates the following store. It may have been missing or unreachable when the other one was migrated.
     private func openOther() throws -> any UserStoreBackend {
         do {
             return try pair.create(other)
@@ -355,9 +353,9 @@ final class Mirror: Sendable {
         if isStopped { throw Stopped() }
     }
 
-    /// The turn to copy. Another process's copy brings this mirror up as well, and is waited for as long as it gets on.
+    /// Waits for the right to copy. Another process's copy brings this mirror up to date too, so this waits as long as it makes progress.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` where it does not.
+    /// - Throws: ``HabitStoreError/Code/busy`` if it makes none.
     private func turn(for backfill: Backfill) throws -> CopyTurn {
         locked { $0.awaitsTurn = true }
         defer { locked { $0.awaitsTurn = false } }
@@ -386,9 +384,9 @@ final class Mirror: Sendable {
 
     private static let turnPauseSeconds = 0.02
 
-    /// Applies the history behind the mirror's token.
+    /// Applies the history after the mirror's token.
     ///
-    /// - Returns: the mirror's token; nil when only a copy can bring it there.
+    /// - Returns: the mirror's token; nil if only a copy can bring it up to date.
     private func carry(_ from: any UserStoreBackend, _ target: any UserStoreBackend) throws -> HistoryToken? {
         let known = locked { $0.lineage }
         var lineage: UUID?
@@ -401,7 +399,7 @@ final class Mirror: Sendable {
                     mirror.token >= source.historyFloor
                 else { return nil }
                 if source.role == .authoritative, mirror.epoch < source.epoch, mirror.role != .backfilling {
-                    // What was left of a move that did not wait for this store.
+                    // A move did not wait for this store.
                     try replica.setRole(.standby, epoch: source.epoch)
                 } else if mirror.role != .standby {
                     throw HabitStoreError(
@@ -416,8 +414,8 @@ final class Mirror: Sendable {
                 }
                 lineage = source.lineage
                 guard mirror.token < source.token else {
-                    // Another process may have come further meanwhile. Where it has not, the mirror holds what the source
-                    // has never had, or has lost.
+                    // Another process may have advanced the mirror meanwhile. Otherwise the mirror has transactions that the source never had, or has
+                    // lost.
                     let last = try mirror.token == source.token ? source.token : from.lastToken()
                     guard last >= mirror.token else {
                         throw StageSwitch.parted(pair.address(self.other))
@@ -436,6 +434,5 @@ final class Mirror: Sendable {
 }
 
 extension ReplicableStore {
-    /// The last token now.
     fileprivate func lastToken() throws -> HistoryToken { try replicaRead { try $0.information().token } }
 }

@@ -1,19 +1,19 @@
 import HabitStore
 
-/// How far the mirror of a user is.
+/// The state of a user's mirror.
 public enum MirrorStatus: Sendable, CustomStringConvertible {
     /// This stage has no mirror.
     case none
-    /// It holds everything up to this token, and nothing is known to be missing.
+    /// It has everything up to this token, and nothing is known to be missing.
     case current(HistoryToken)
-    /// It follows, and has not reached the last write that it was told of.
+    /// It is following, but has not reached the last requested write.
     case following(since: HistoryToken)
-    /// It is being filled: so many records of so many.
+    /// It is being filled: `done` of `total` records.
     case copying(done: Int, total: Int)
-    /// It cannot follow. Writes behind the token are in the authoritative store's history.
+    /// It cannot follow. Later writes are in the authoritative store's history.
     case lagging(since: HistoryToken, HabitStoreError)
 
-    /// One line.
+    /// The state in one line.
     public var description: String {
         switch self {
         case .none: "none"

@@ -2,13 +2,13 @@ import Foundation
 import HabitStore
 
 extension GatePolicy {
-    /// How large a policy's file may be.
+    /// The largest policy file.
     private static let maximumFileBytes = 65_536
 
     /// Reads a policy from a JSON file.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` if it does not exist, ``HabitStoreError/Code/permissionDenied`` if it cannot be read, and
-    ///   ``HabitStoreError/Code/invalidValue`` if it is not a policy: a misspelt field would otherwise leave the gate unchanged without a word.
+    ///   ``HabitStoreError/Code/invalidValue`` if it is not a policy: a misspelt field would otherwise silently leave the gate unchanged.
     public static func load(path: String) throws -> GatePolicy {
         guard FileManager.default.fileExists(atPath: path) else {
             throw HabitStoreError(.notFound, "there is no policy of the gate here", at: .init(path: path))

@@ -1,7 +1,7 @@
 import Foundation
 import ShadowVerifier
 
-/// How much evidence the gate asks for. In JSON every field may be left out; a field that does not exist is an error.
+/// How much evidence the gate needs. In JSON, omitted fields have their defaults; an unknown field is an error.
 public struct GatePolicy: Sendable, Hashable {
     /// How many clean shadow reads a stage needs.
     public var cleanShadowReads = 1_000
@@ -11,14 +11,13 @@ public struct GatePolicy: Sendable, Hashable {
     public var verificationLifetimeSeconds = 86_400.0
     /// How long a rehearsal of the way back counts.
     public var rehearsalLifetimeSeconds = 7 * 86_400.0
-    /// How long a user has to be at `complete` before the store that was left may be removed.
+    /// How long a user has to be at `complete` before the former store may be removed.
     public var retentionSeconds = 30 * 86_400.0
     /// How many transactions the mirror may lag.
     public var maximumLag = 0
-    /// Whether each store has to come out clean of a comparison with itself before the new one serves.
+    /// Whether each store must have been found equal to itself before the new one serves.
     public var requiresSelfComparison = true
-    /// Differences of these places do not count in a verification; while one of them does so, the gate to `complete` stays
-    /// closed.
+    /// Differences in these places do not count in a verification; while a rule ignores a difference, the gate to `complete` stays closed.
     public var ignoreRules = IgnoreRules.none
 
     /// The default policy.
@@ -31,10 +30,9 @@ extension GatePolicy: Codable {
         case retentionSeconds, maximumLag, requiresSelfComparison, ignoreRules
     }
 
-    /// Reads the fields that are there; the others have their defaults.
+    /// Reads the present fields; the others have their defaults.
     ///
-    /// - Throws: `DecodingError` for an unknown field, a negative number, a lifetime that is none, and an ignore rule that is
-    ///   none.
+    /// - Throws: `DecodingError` for an unknown field, a negative number, or an invalid lifetime or ignore rule.
     public init(from decoder: any Decoder) throws {
         let all = try decoder.container(keyedBy: FlatFields.Key.self)
         for key in all.allKeys where CodingKeys(stringValue: key.stringValue) == nil {

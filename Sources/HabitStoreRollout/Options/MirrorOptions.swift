@@ -1,6 +1,6 @@
-/// How a mirror follows the authoritative store in the stages in which that one is the old one.
+/// How a mirror follows the authoritative store, at the stages where that is the old one.
 public struct MirrorOptions: Sendable {
-    /// How long a write waits for the mirror at most, in seconds. After that the user is lagging, and the write returns.
+    /// How long a write waits for the mirror, in seconds. After that the user counts as lagging, and the write returns.
     public var waitSeconds = 0.25
     /// How long the mirror keeps a write open that the authoritative store is committing, in seconds. After that the history carries it over.
     public var preparedWaitSeconds = 1.0
@@ -10,7 +10,7 @@ public struct MirrorOptions: Sendable {
     public var copyPauseSeconds = 0.005
     /// How long the mirror pauses after its first failure, in seconds; each further failure doubles it.
     public var retrySeconds = 0.1
-    /// How long it rests at most, in seconds.
+    /// The longest pause between retries, in seconds.
     public var longestRetrySeconds = 30.0
     /// How long closing a user's store waits for the mirror to catch up, in seconds.
     public var closingWaitSeconds = 1.0

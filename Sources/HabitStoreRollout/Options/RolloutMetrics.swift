@@ -11,13 +11,13 @@ final class RolloutMetrics: Sendable {
     enum Operation: String, CaseIterable {
         /// A write transaction of the authoritative store.
         case write
-        /// Carrying writes over to the mirror.
+        /// Replicating writes to the mirror.
         case mirror
         /// A shadow read.
         case shadow
     }
 
-    /// Measures how long an engine takes for something. Who does that again and again keeps it: nothing is looked up then.
+    /// Measures how long an engine takes for something. Frequent callers keep the stopwatch, which saves the lookup.
     struct Stopwatch: Sendable {
         fileprivate let timer: Metrics.Timer
 
@@ -101,7 +101,7 @@ final class RolloutMetrics: Sendable {
         evidenceFailures = maker.counter("evidence_write_failures_total")
     }
 
-    /// Makes metrics by their names without what all names of this package begin with, and with what all of one store have in common.
+    /// Makes metrics, adding the prefix of this package's metrics and the labels of the store.
     private struct Maker: Sendable {
         let factory: any MetricsFactory
         let common: [(String, String)]
@@ -119,7 +119,7 @@ final class RolloutMetrics: Sendable {
         }
     }
 
-    /// A counter for each of the values that a label can have.
+    /// A counter for each value of a label.
     private struct Labelled<Value: Hashable & Sendable & CaseIterable & RawRepresentable<String>>: Sendable {
         private let counters: [Value: Counter]
 
@@ -138,7 +138,7 @@ final class RolloutMetrics: Sendable {
         func increment(_ value: Value, by count: Int = 1) { counters[value]?.increment(by: count) }
     }
 
-    /// Measures an operation of an engine; nil for an engine that is not among the users'.
+    /// The stopwatch for an operation of an engine; nil for an unknown engine.
     func stopwatch(_ engine: EngineName, _ operation: Operation) -> Stopwatch? { stopwatches[engine]?[operation] }
 
     fileprivate static func nanoseconds(since start: ContinuousClock.Instant) -> Int64 {
@@ -157,28 +157,25 @@ extension RolloutMetrics {
         if before == 0 { lagging.increment() } else if now == 0 { lagging.decrement() }
     }
 
-    /// How many users are open.
     func openUsers(_ count: Int) { open.record(count) }
 
     /// A user was closed to make room for another one.
     func userClosed() { closings.increment() }
 
-    /// A user was moved.
     func stageChanged(from: Stage, to: Stage, _ reason: StageChangeReason) {
         maker.counter("stage_changes_total", [("from", from.rawValue), ("to", to.rawValue)]).increment()
         if to < from { demotions.increment(reason) }
     }
 
-    /// The answer of a live query that was patched differed from the asked one.
+    /// The patched answer of a live query differed from the queried one.
     func liveQueryDiffered() { liveDifferences.increment() }
 
-    /// A live query was answered.
     func liveQueryAnswered(isPatched: Bool) { (isPatched ? liveAnswers.patched : liveAnswers.asked).increment() }
 
     /// The kill switch took a user back.
     func killed() { kills.increment() }
 
-    /// Whether the kill switch is pulled for everybody.
+    /// Whether the kill switch is pulled for all users.
     func killIsEngaged(_ isEngaged: Bool) { killEngaged.record(isEngaged ? 1 : 0) }
 
     /// A copy brought so many records into a user's store.
@@ -188,22 +185,19 @@ extension RolloutMetrics {
 // MARK: Proof
 
 extension RolloutMetrics {
-    /// A user was to be moved forward.
+    /// An attempt to move a user forward ended.
     func promotionEnded(_ outcome: Outcome) { outcomes.increment(outcome) }
 
-    /// The gate refused.
     func refused(_ reasons: [GateReason]) {
         promotionEnded(.refused)
         for kind in Set(reasons.map(\.caseName)) { refusals.increment(kind) }
     }
 
-    /// Shadow reads ended.
     func shadowRead(_ verdict: ShadowVerdict, _ count: Int) { shadowReads[verdict.position].increment(by: count) }
 
-    /// A difference was found.
     func differed(_ finder: Finder, _ count: Int = 1) { differences.increment(finder, by: count) }
 
-    /// A verification ended; whether it has found differences is counted too.
+    /// A verification ended; its differences are counted too.
     func verified(_ report: VerificationReport) {
         verifications.increment(report.verdict)
         let contents = report.levels.first { $0.name == "contents" }
@@ -214,7 +208,6 @@ extension RolloutMetrics {
     /// A verification did not finish.
     func verificationFailed() { verifications.increment(.error) }
 
-    /// How long a verification took.
     func verificationTook(since start: ContinuousClock.Instant) {
         verificationDuration.recordNanoseconds(Self.nanoseconds(since: start))
     }

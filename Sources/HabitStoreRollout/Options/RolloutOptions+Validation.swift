@@ -4,7 +4,7 @@ extension RolloutOptions {
     /// The longest time that an option accepts: about thirty years, enough for anyone who means "forever".
     private static let mostSeconds = 1e9
 
-    /// Refuses times that are none, before something is to wait for so long.
+    /// Refuses invalid times, before anything waits that long.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` with the option's name.
     func validate() throws {

@@ -1,10 +1,10 @@
 import HabitStore
 
 extension FilterExpression {
-    /// The text form with `?` for each literal but truth values and nil; empty for no condition.
+    /// The text form with `?` for each literal except booleans and nil; empty without a condition.
     var withoutLiterals: String {
         guard self != .always else { return "" }
-        // A text is written in quotation marks, and no other sign in the text form stands in such.
+        // A string is written in quotation marks, which occur nowhere else in the text form.
         return replacingLiterals { value in
             switch value {
             case .null, .bool: value
@@ -13,7 +13,7 @@ extension FilterExpression {
         }.description.replacing("\"?\"", with: "?")
     }
 
-    /// The expression with other literals. Of those that a value may be one of, equal ones are left out.
+    /// The expression with other literals. Drops values of a list that become equal.
     func replacingLiterals(_ replace: (Value) -> Value) -> FilterExpression {
         func inner(_ expression: FilterExpression) -> FilterExpression { expression.replacingLiterals(replace) }
         switch self {

@@ -4,9 +4,9 @@ import HabitStore
 import ShadowVerifier
 
 extension QueryFile {
-    /// Writes the file anew, for its owner only: beside its place first, so that it is there as a whole or as it was.
+    /// Replaces the file atomically; only its owner may read it.
     ///
-    /// - Throws: ``HabitStoreError/Code/permissionDenied`` when it cannot be written.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` if it cannot be written.
     func save(path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

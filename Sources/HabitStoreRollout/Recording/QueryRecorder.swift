@@ -3,18 +3,18 @@ import Foundation
 import ShadowVerifier
 import Synchronization
 
-/// Gathers what an app asks of its store, each shape once, as a file of queries that a verification can run.
+/// Collects an app's queries, each shape once, as a file of queries that a verification can run.
 ///
-/// Questions that differ in nothing but their literals have one shape. Of a fetch, a count and a projection only the records
-/// are kept that they are about; the record of an identifier becomes a query by it. The literals are replaced by neutral
-/// ones of their kinds, and the query is marked as ``QueryFile/Query/redacted``, unless values are to be kept.
+/// Queries that differ only in their literals have one shape. Of a fetch, a count or a projection, only the filter, order and range are kept; a
+/// lookup by identifier becomes a query for it. Literals are replaced by neutral ones of the same type, and the query is marked as
+/// ``QueryFile/Query/redacted``, unless values are to be kept.
 ///
-/// Left out is what no text can say: predicates that Foundation evaluates. Limit: ``shapeLimit`` shapes.
+/// Predicates that Foundation evaluates have no text form and are left out. Limit: ``shapeLimit`` shapes.
 public final class QueryRecorder: Sendable {
-    /// How many shapes are kept.
+    /// The most shapes to keep.
     public static let shapeLimit = 1_000
 
-    /// The file.
+    /// The file's path.
     public let path: String
     private let keepsValues: Bool
 
@@ -28,24 +28,24 @@ public final class QueryRecorder: Sendable {
 
     /// - Parameters:
     ///   - path: the file that ``save()`` writes.
-    ///   - keepsValues: whether the literals are kept, the user's words among them.
+    ///   - keepsValues: whether to keep the literals, which may include the user's data.
     public init(path: String, keepsValues: Bool = false) {
         self.path = path
         self.keepsValues = keepsValues
     }
 
-    /// What was gathered so far, in the order in which it was asked first.
+    /// The queries so far, in the order in which their shapes first occurred.
     public var queries: [QueryFile.Query] { state.withLock { $0.queries } }
 
-    /// How many shapes were left out: they have no text, or came too late.
+    /// How many shapes were left out: they have no text form, or came after the limit.
     public var leftOut: Int { state.withLock { $0.leftOut } }
 
-    // MARK: Noting
+    // MARK: Recording
 
     func note(_ fetch: PreparedFetch, _ schema: Schema) {
         note(QueryShape(.rows, fetch.query)) {
             guard fetch.condition == nil else { return nil }
-            // As it was bound: text leaves open of which kind a literal is.
+            // From the bound filter: in the text form, the type of a literal is ambiguous.
             let filter = FilterExpression(fetch.query.filter, schema: schema, entity: fetch.query.entity)
             return query(fetch.query, filter, schema)
         }
@@ -65,12 +65,12 @@ public final class QueryRecorder: Sendable {
                 state.leftOut += 1
                 return
             }
-            // A count and a fetch, or a fetch and its identifiers, come to one.
+            // A count and a fetch, or a fetch of records and one of identifiers, give the same query.
             if !state.queries.contains(where: { $0.name == query.name }) { state.queries.append(query) }
         }
     }
 
-    /// - Returns: nil where the text form would not be read back.
+    /// - Returns: nil if the text form cannot be read back.
     private func query(_ bound: BoundQuery, _ filter: FilterExpression, _ schema: Schema) -> QueryFile.Query? {
         let attributes = schema.entities[bound.entity].attributes
         var order = bound.order.map { ($0.ascending ? "" : "-") + attributes[$0.position].name }
@@ -92,10 +92,9 @@ public final class QueryRecorder: Sendable {
 
     // MARK: Saving
 
-    /// Adds what was gathered to the file: shapes that it has already stay as they are. The file is replaced as a whole, and
-    /// only its owner may read it.
+    /// Adds the collected queries to the file; shapes that it has already stay unchanged. Replaces the file atomically; only its owner may read it.
     ///
-    /// - Throws: what is wrong with a file that is there, and what the system refuses.
+    /// - Throws: errors of an existing file, and system errors.
     public func save() throws {
         var file = QueryFile(queries: [])
         if FileManager.default.fileExists(atPath: path) { file = try QueryFile.load(path: path) }
@@ -109,9 +108,9 @@ public final class QueryRecorder: Sendable {
 }
 
 extension QueryFile.Query {
-    /// What is asked without its literals, as a sentence; queries of one shape have the same.
+    /// The query without its literals, as a sentence; the same for all queries of one shape.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidQuery`` for a filter that cannot be read.
+    /// - Throws: ``HabitStoreError/Code/invalidQuery`` for an invalid filter.
     public func shape() throws -> String {
         let query = try recordQuery()
         let filter = query.filter.withoutLiterals
@@ -124,11 +123,11 @@ extension QueryFile.Query {
 }
 
 extension Value {
-    /// A value of the same kind that tells nothing. Truth values and nil stay: they are the question's structure.
+    /// A value of the same type that reveals nothing. Booleans and nil stay, as part of the query's structure.
     fileprivate var neutral: Value {
         switch self {
         case .null, .bool: self
-        // Not 0, which arithmetic may be asked to divide by.
+        // Not 0, since it may be a divisor.
         case .int: .int(1)
         case .double: .double(1)
         case .string: .string("x")

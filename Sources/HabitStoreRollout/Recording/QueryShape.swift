@@ -1,11 +1,11 @@
 @_spi(Engines) import HabitStore
 
-/// What a question is without its literals: the entity, the filter's structure, the order, whether there is a limit and an
-/// offset, what is read of each record, and whether rows, a count or one record are asked for.
+/// A query without its literals: the entity, the filter's structure, the order, whether there is a limit and an offset, which attributes are read,
+/// and whether it asks for rows, a count or one record.
 ///
-/// What of a predicate is left to Foundation is not looked into: questions that differ in nothing else have one shape.
+/// Parts of a predicate that Foundation evaluates are not examined: queries that differ only in those have one shape.
 struct QueryShape: Sendable, Hashable {
-    /// What is asked for.
+    /// What the query asks for.
     enum Kind: UInt64, Sendable {
         case rows = 1
         case count
@@ -13,7 +13,7 @@ struct QueryShape: Sendable, Hashable {
         case preparation
     }
 
-    /// The same in every process.
+    /// A hash that is the same in every process.
     let key: UInt64
 
     /// The shape of a fetch.
@@ -32,7 +32,7 @@ struct QueryShape: Sendable, Hashable {
         key = hasher.value
     }
 
-    /// The shape of a question that has no filter.
+    /// The shape of a query without a filter.
     init(_ kind: Kind, entity: Int) {
         var hasher = ShapeHasher()
         hasher.add(kind.rawValue)
@@ -41,9 +41,9 @@ struct QueryShape: Sendable, Hashable {
     }
 }
 
-/// Mixes numbers into one. It is on the path of every read, and nobody but the app can choose what goes in.
+/// Mixes numbers into one. Fast, since every read uses it; not collision-resistant, since only the app chooses the input.
 struct ShapeHasher {
-    /// Never 0, which stands for no shape.
+    /// Never 0, which means no shape.
     var value: UInt64 { state | 1 }
     private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
 

@@ -1,8 +1,7 @@
 @_spi(Engines) import HabitStore
 
 extension ShapeHasher {
-    /// Takes a filter in, without its literals. Of a truth value it is part of the structure which it is, and that a
-    /// literal is nil.
+    /// Adds a filter without its literals. The value of a boolean, and whether a literal is nil, are part of the structure.
     mutating func add(_ filter: BoundExpression) {
         switch filter {
         case .literal(let value): add(value)

@@ -1,25 +1,25 @@
 @_spi(Engines) import HabitStore
 import Synchronization
 
-/// Decides which questions are compared: see ``ShadowReadOptions``.
+/// Decides which queries to compare: see ``ShadowReadOptions``.
 ///
-/// ``shapeLimit`` shapes have a count of their own; those that find no place any more share one.
+/// Each of ``shapeLimit`` shapes has its own count; further shapes share one.
 final class ShapeSampler: @unchecked Sendable {
-    /// How many shapes are told apart.
+    /// The number of shapes with their own count.
     static let shapeLimit = 256
-    /// How many places are looked at for a shape.
+    /// How many slots to probe for a shape.
     private static let probeLimit = 32
 
     private struct Slot: ~Copyable {
-        /// The shape; 0 for none yet.
+        /// The shape; 0 for an empty slot.
         let shape = Atomic<UInt64>(0)
         let questions = Atomic<UInt64>(0)
     }
 
     private let oneIn: UInt64
     private let salt: UInt64
-    // One more than there are shapes: the last is shared by those that found no other. The numbers are atomic, and the
-    // memory stays as long as this does.
+    // One more slot than shapes: the last one is shared by shapes that found no other. The numbers are atomic, and the memory lives as long as this
+    // object.
     private let slots: UnsafeMutablePointer<Slot>
 
     init(oneIn: Int, seed: UInt64, user: String) {
@@ -34,7 +34,7 @@ final class ShapeSampler: @unchecked Sendable {
         slots.deallocate()
     }
 
-    /// Whether the next question of a shape is compared. The shape is not asked for where all are.
+    /// Whether to compare the next query of a shape. Does not compute the shape if all are compared.
     @inline(__always)
     func samples(_ shape: @autoclosure () -> QueryShape) -> Bool { oneIn == 1 || counts(shape().key) }
 

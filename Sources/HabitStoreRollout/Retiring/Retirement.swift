@@ -2,26 +2,25 @@ import Foundation
 @_spi(Engines) import HabitStore
 import ShadowVerifier
 
-/// The end of a rollout: the store that a user has left is removed.
+/// The end of a rollout: removes the store that a user has left.
 ///
-/// A full verification comes first, of copies: what the user left, brought up to what serves by the history alone, against what
-/// serves. Then, with the lock of the user's switches held, the gate is asked again, the evidence is told, the store is made one
-/// that holds nothing to whoever finds it, and its files are removed. A process that dies in between leaves what the next try
-/// finishes, or what the next way back copies anew.
+/// A full verification of copies comes first: the former store, brought up to date only from the serving store's history, against the serving store.
+/// Then, under the lock of the user's switches, the gate is asked again, the evidence is written, the store is marked as containing nothing, and its
+/// files are removed. If a process dies in between, the next try finishes the removal, or the next way back makes a new copy.
 struct Retirement {
     let open: OpenUser
 
     /// - Parameters:
-    ///   - backup: a backup of what the user has left, to be verified in its place where that cannot be read.
-    ///   - person: who does it, for the evidence.
-    ///   - isDry: whether the gate is only asked, and nothing verified.
+    ///   - backup: a backup of the former store, verified instead if that store cannot be read.
+    ///   - person: who retires the store, for the evidence.
+    ///   - isDry: whether to only ask the gate, without verifying.
     func run(
         against backup: StoreAddress?,
         by person: String,
         isDry: Bool,
         _ progress: (String, Int, Int) -> Void
     ) throws -> RetirementOutcome {
-        // What brings the copy up is not forgotten meanwhile.
+        // Keeps the history that brings the copy up to date.
         open.historyReaders.add(1, ordering: .releasing)
         defer { open.historyReaders.subtract(1, ordering: .releasing) }
         let known = try open.currentRoute().actual
@@ -30,7 +29,7 @@ struct Retirement {
         var decision = try decide(known, wanted, isKilled: open.context.pulledKill != nil, isVerified: false)
         var outcome = RetirementOutcome(decision, known.other, open.pair.address(known.other))
         guard decision.isOpen else {
-            // The time runs from a line that the stores are told of.
+            // The retention time starts at an evidence line that the stores have acknowledged.
             if !isDry, decision.reasons.map(\.kind) == ["retentionNotOver"], try evidence(known).since == nil {
                 try verify(known, backup, progress)
             }
@@ -63,7 +62,7 @@ struct Retirement {
         return outcome
     }
 
-    /// Files of the user's whose names begin with a store's, and that the engine did not take for its own.
+    /// Files of the user's whose names begin with the store's, but that do not belong to it.
     private func filesBeside(_ place: String) throws -> [String] {
         let stem = URL(fileURLWithPath: place).lastPathComponent + "-"
         return try FileManager.default.contentsOfDirectory(atPath: open.directory.path)
@@ -78,13 +77,13 @@ struct Retirement {
         )
     }
 
-    /// What the evidence says of the user's stay at a stage.
+    /// The evidence of the user's stay at a stage.
     private func evidence(_ actual: ActualStage) throws -> StageEvidence {
         let recorder = open.context.evidence
         return try recorder.log.summary(recorder.trust(actual, open.pair)).evidence.at(actual.stage)
     }
 
-    /// Whether a process has died between the evidence's word and the end of the files.
+    /// Whether a process died after recording the retirement and before removing all files.
     private func isBegun(_ actual: ActualStage) throws -> Bool {
         guard try evidence(actual).retired == actual.other else { return false }
         return (try? open.pair.standing(actual.other))?.role == .backfilling
@@ -117,13 +116,13 @@ struct Retirement {
 
     // MARK: Verifying
 
-    /// Compares what the user has left with what serves, as wholes, and writes the outcome down as evidence.
+    /// Compares the complete contents of the former and the serving store, and records the outcome as evidence.
     private func verify(
         _ actual: ActualStage,
         _ backup: StoreAddress?,
         _ progress: (String, Int, Int) -> Void
     ) throws {
-        // Alone, so that what another one has left behind can only be that of a process which was killed.
+        // Under the lock, any copies found here were left by a killed process.
         let lock = try Leftovers.retirements.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
         let (engines, schema) = (open.context.engines, open.context.schema)
@@ -132,7 +131,7 @@ struct Retirement {
         let given = try backup.flatMap { try readable($0, actual) }
         defer { given?.close() }
         let places = Leftovers.retirements.copies
-        // What was left first: copied the other way round it could be ahead.
+        // The former store first: copied last, it could be ahead.
         let left = try copies.add(
             given ?? open.pair.store(actual.other),
             of: given == nil ? actual.other : backup?.engine ?? actual.other,
@@ -153,10 +152,10 @@ struct Retirement {
         open.anchorEvidence()
     }
 
-    /// The backup that is verified in the place of what the user has left, where that cannot be read any more: nil where it can.
+    /// The backup to verify instead of the former store, if that cannot be read; nil if it can.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for a store that does not say that it was taken while both were kept, or of the one
-    ///   that was left: it may hold what serves, which proves nothing of itself.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` unless the backup says that it was taken while both stores were kept, or is one of the former
+    ///   store: a backup of the serving store would prove nothing about it.
     private func readable(_ backup: StoreAddress, _ actual: ActualStage) throws -> (any UserStoreBackend)? {
         if (try? open.pair.standing(actual.other)) != nil { return nil }
         let store = try open.context.engines.open(backup, .readOnly, schema: open.context.schema)
@@ -178,7 +177,7 @@ struct Retirement {
         }
     }
 
-    /// Brings the copy of what was left to what serves, by what the history tells: anything else would prove nothing.
+    /// Brings the copy of the former store up to the serving one from the history only: anything else would prove nothing.
     private func bringUp(
         _ left: any UserStoreBackend,
         to serving: any UserStoreBackend,

@@ -1,20 +1,19 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What came of a try to remove the store that a user has left.
+/// The outcome of an attempt to remove the store that a user has left.
 public struct RetirementOutcome: Sendable {
-    /// What the gate says, with all that keeps it closed.
+    /// The gate's decision, with every reason that keeps it closed.
     public internal(set) var decision: GateDecision
     /// The engine of the store.
     public let engine: EngineName
-    /// Where the store is, or was.
+    /// The store's path or address, even after its removal.
     public let place: String
     /// Whether it was removed.
     public internal(set) var isRemoved = false
-    /// Whether it was removed before, by an earlier retirement of this stay at `complete`.
+    /// Whether an earlier retirement in this stay at `complete` removed it.
     public internal(set) var wasRemovedBefore = false
-    /// What stays beside a store that was removed, by name: somebody or something has put it aside, and it may hold what nothing else
-    /// has.
+    /// The names of files that stay next to the removed store: they were put aside there, and may contain records that nothing else has.
     public internal(set) var leftBeside: [String] = []
 
     init(_ decision: GateDecision, _ engine: EngineName, _ address: StoreAddress) {

@@ -2,17 +2,17 @@
 import Synchronization
 
 extension EvidenceRecorder {
-    /// How often the stores are told of shadow reads at most: it takes a write transaction. What a process has not told when it
-    /// is killed does not count.
+    /// How often shadow reads are reported to the stores at most, since it takes a write transaction. Reads that a killed process had not reported do
+    /// not count.
     static let anchorEverySeconds = 1.0
-    /// How often another process may come between.
+    /// How often another process may interfere.
     private static let anchorAttempts = 5
 
-    /// By what lines of the evidence count now: what the store that serves remembers, and what this process has written since.
+    /// Decides which lines of the evidence count now: those in the serving store's state, and those that this process has written since.
     func trust(_ actual: ActualStage, _ pair: StorePair) -> EvidenceTrust {
         var state = actual.state
         do {
-            // Others may have told it of lines since this process has looked.
+            // Other processes may have reported lines since this one read the state.
             if let now = try pair.standing(actual.engine), now.epoch == actual.epoch, let known = now.state {
                 state = known
             }
@@ -22,8 +22,7 @@ extension EvidenceRecorder {
         return trust(state)
     }
 
-    /// - Parameter shared: the last line that all machines can know of. Who vouches for a later one vouches for whatever comes to
-    ///   its number.
+    /// - Parameter shared: the last line that all machines can know. Acknowledging a later number would acknowledge whatever line gets it.
     private func trust(_ state: RolloutState, through shared: EvidenceHead? = nil) -> EvidenceTrust {
         var trust = EvidenceTrust(state, seal: log.seal)
         for stretch in unanchored.withLock({ $0.stretches })
@@ -33,7 +32,7 @@ extension EvidenceRecorder {
         return trust
     }
 
-    /// Whether lines of this process are in the log still, and it is the one that the stores remember.
+    /// Whether lines of this process are still in the log, and the log is the one of the stores' anchor.
     private func isInLog(_ stretch: EvidenceStretch, _ anchor: EvidenceHead?) -> Bool {
         do {
             return try log.connects(anchor, stretch.last)
@@ -43,8 +42,7 @@ extension EvidenceRecorder {
         }
     }
 
-    /// What the stores are to remember of the evidence: the place that it has come to, unless it lacks what they remember
-    /// already, and the lines that count.
+    /// The evidence state to write to the stores: the log's head, unless the log lacks the present anchor, and the lines that count.
     func remembered(_ actual: ActualStage, _ pair: StorePair) -> EvidenceTrust {
         do {
             let shared = try sharedHead(actual, pair)
@@ -57,7 +55,7 @@ extension EvidenceRecorder {
                 }
                 return trust
             }
-            // For the place alone any checkpoint will do: a kill reads no more than that.
+            // Any checkpoint will do for the head alone: a kill reads no more than that.
             let summary = try log.summary(EvidenceTrust(anchor: trust.anchor))
             if summary.containsAnchor { trust.anchor = shared ?? summary.head }
             return trust
@@ -67,11 +65,11 @@ extension EvidenceRecorder {
         }
     }
 
-    /// Tells the store that serves which lines this process has written, so that they count for all processes.
+    /// Reports the lines that this process has written to the serving store, so that they count for all processes.
     ///
-    /// It fails nothing: what cannot be told now is told later, and what is never told does not count.
+    /// Never fails: what cannot be reported now is reported later, and what is never reported does not count.
     ///
-    /// - Parameter seconds: how long ago the stores were told last at least; nil to tell them in any case.
+    /// - Parameter seconds: the shortest time since the last report; nil to report in any case.
     func anchor(in scene: Scene, everySeconds seconds: Double? = nil) {
         guard let actual = scene.actual else { return }
         let now = ContinuousClock.now
@@ -92,18 +90,18 @@ extension EvidenceRecorder {
         }
     }
 
-    /// - Returns: false when another process came between.
+    /// - Returns: false if another process interfered.
     private func anchor(_ actual: ActualStage, _ pair: StorePair, through shared: EvidenceHead?) throws -> Bool {
         let engine = actual.engine
         let stretches = unanchored.withLock { $0.stretches }
         guard let standing = try pair.standing(engine), standing.role == .authoritative, standing.epoch == actual.epoch,
-            // Where they remember nothing, the log may be another user's.
+            // Without an anchor in the stores, the log may be another user's.
             let state = standing.state, state.evidence != nil
         else { return true }
         var next = state
         next.remember(trust(state, through: shared))
         guard next != state else {
-            // A move has told it already, or the log is another one.
+            // A move has already reported the lines, or the log is another one.
             unanchored.withLock { $0.remove(stretches) }
             return true
         }

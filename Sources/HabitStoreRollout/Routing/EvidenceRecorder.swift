@@ -2,13 +2,13 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// Writes a user's evidence down, and keeps what could not be written yet, whether or not the user's files are open.
+/// Writes a user's evidence, and keeps what could not be written yet, whether or not the user's files are open.
 final class EvidenceRecorder: Sendable {
-    /// The open files of the user whose evidence it is.
+    /// The user's open files.
     struct Scene {
         let pair: StorePair
         let control: ControlFile?
-        /// Where the user is, once that is known.
+        /// The user's stage, once it is known.
         let actual: ActualStage?
     }
 
@@ -18,13 +18,13 @@ final class EvidenceRecorder: Sendable {
     private let metrics: RolloutMetrics
     /// Evidence that could not be written yet.
     let unwritten = Mutex<[EvidenceEvent]>([])
-    /// Evidence of this process that the stores were not told of yet.
+    /// Evidence of this process that was not reported to the stores yet.
     let unanchored = Mutex(UnanchoredEvidence())
-    /// Held by who writes evidence down.
+    /// Locked while evidence is written.
     private let writing = Mutex<Void>(())
-    /// When the store that does not serve could not be told of the evidence last.
+    /// The last time that the evidence could not be reported to the store that does not serve.
     private let otherFailed = Mutex<ContinuousClock.Instant?>(nil)
-    /// The epoch of the last move that the evidence is known to have.
+    /// The epoch of the last move that is known to be in the evidence.
     private let loggedEpoch = Mutex<Int?>(nil)
 
     init(_ directory: UserDirectory, _ options: RolloutOptions, _ metrics: RolloutMetrics) {
@@ -32,12 +32,12 @@ final class EvidenceRecorder: Sendable {
         log = EvidenceLog(directory, keys: options.evidenceKeys)
     }
 
-    /// Writes events down, with those that could not be written before.
+    /// Writes events, along with those that could not be written before.
     ///
-    /// A move does not fail because of it: it has happened. What cannot be written is kept, and the gate, which reads what
-    /// is written, lets nobody forward meanwhile.
+    /// A failure does not fail a move, which has already happened. Unwritten events are kept, and meanwhile the gate, which reads only what is
+    /// written, admits no one.
     ///
-    /// - Parameter isUrgent: whether nobody is waited for: what cannot be written at once is written later.
+    /// - Parameter isUrgent: whether to avoid all waits: what cannot be written immediately is written later.
     /// - Returns: whether everything is written.
     @discardableResult
     func record(_ events: [EvidenceEvent], in scene: Scene, isUrgent: Bool = false) -> Bool {
@@ -46,17 +46,16 @@ final class EvidenceRecorder: Sendable {
         return writing.withLockIfAvailable { _ in writeDown(scene, waitSeconds: 0) } ?? false
     }
 
-    /// Writes a difference down, which is remembered where there is room for it before it is tried: if the process dies, the
-    /// disk is full or the file read-only, the gate stays closed all the same.
+    /// Writes a difference. First records in the control file that it is owed, where there is always room: if the process dies, the disk is full or
+    /// the file is read-only, the gate stays closed all the same.
     func recordDifference(_ event: EvidenceEvent, in scene: Scene) {
         scene.control?.oweDifference()
         record([event], in: scene)
     }
 
-    /// Brings what the folder has of the evidence, and what the store has that serves, to the same lines, for a user who belongs to no
-    /// machine; else nothing is done.
+    /// Brings the evidence in the folder and in the serving store to the same lines, for a user who belongs to no machine; otherwise does nothing.
     ///
-    /// - Returns: whether this machine knows what the others have written down, and they what it has.
+    /// - Returns: whether this machine and the others know each other's lines.
     @discardableResult
     func synchronize(_ actual: ActualStage?, _ pair: StorePair) -> Bool {
         do {
@@ -70,20 +69,20 @@ final class EvidenceRecorder: Sendable {
 
     /// The same.
     ///
-    /// - Returns: the last line that all machines can know of; nil for a user who belongs to one.
+    /// - Returns: the last line that all machines can know; nil for a user who belongs to one.
     /// - Throws: why the lines cannot be shared.
     func sharedHead(_ actual: ActualStage?, _ pair: StorePair) throws -> EvidenceHead? {
         try shared(actual, pair)?.synchronize()
     }
 
-    /// The number of the last line that the store which serves keeps for all machines; 0 for a user who belongs to one.
+    /// The number of the last line that the serving store keeps for all machines; 0 for a user who belongs to one.
     func lastNumber(_ actual: ActualStage, _ pair: StorePair) throws -> Int {
         try shared(actual, pair)?.lastNumber() ?? 0
     }
 
-    /// The evidence that the store which serves keeps for all machines; nil for a user who belongs to one.
+    /// The evidence that the serving store keeps for all machines; nil for a user who belongs to one.
     private func shared(_ actual: ActualStage?, _ pair: StorePair) -> SharedEvidence? {
-        // Most users have files, and nothing to share.
+        // Most users have files and nothing to share.
         guard let actual, pair.isWithoutMachine(actual.state) else { return nil }
         let failed = otherFailed.withLock { $0 }
         return SharedEvidence(
@@ -95,10 +94,10 @@ final class EvidenceRecorder: Sendable {
         ) { self.otherFailed.withLock { $0 = .now } }
     }
 
-    /// How long a store that could not be told of the evidence is left alone.
+    /// How long to leave out the other store after a failed report.
     private static let awayTime = Duration.seconds(30)
 
-    /// Whether something is to be written that could not be written yet.
+    /// Whether there is evidence that could not be written yet.
     func owes(_ control: ControlFile?) -> Bool {
         unwritten.withLock { !$0.isEmpty } || (control?.owedDifferences ?? 0) > 0
     }
@@ -109,7 +108,7 @@ final class EvidenceRecorder: Sendable {
         let count = events.count
         let owed = scene.control?.owedDifferences ?? 0
         if owed > 0, let actual = scene.actual, !events.contains(where: \.tellsOfADifference) {
-            // It was another process's, or one's that died, and what it was is not known any more.
+            // Another process, perhaps a dead one, found it; its details are lost.
             let message = "a difference was found that could not be written down then"
             events.append(.difference(stage: actual.stage, token: actual.token, message: message, epoch: actual.epoch))
         }
@@ -122,7 +121,7 @@ final class EvidenceRecorder: Sendable {
             return false
         }
         unwritten.withLock { $0.removeFirst(min(count, $0.count)) }
-        // Before the difference is paid: a process that dies in between leaves it owed.
+        // Before the debt is cleared: if the process dies in between, the difference stays owed.
         if events.contains(where: \.concernsDifferences) { markDifferences(scene) }
         scene.control?.payDifferences(owed)
         scene.control?.noteSeen(log)
@@ -130,7 +129,7 @@ final class EvidenceRecorder: Sendable {
         return true
     }
 
-    /// Keeps the root's marks of users whose stores differ up to the evidence. Where that cannot be done, the evidence says so all the same.
+    /// Updates the user's mark in the root's list of differing users. If that fails, the evidence still records the difference.
     private func markDifferences(_ scene: Scene) {
         do {
             let trusted = scene.actual.map { trust($0, scene.pair) } ?? EvidenceTrust(seal: log.seal)
@@ -140,7 +139,7 @@ final class EvidenceRecorder: Sendable {
         }
     }
 
-    /// Writes events down. One that no line can hold is told to the log instead, and keeps no other back.
+    /// Writes events. An event that does not fit into a line is logged instead, so that it does not block others.
     private func write(_ events: [EvidenceEvent], _ scene: Scene, _ waitSeconds: Double) throws {
         do {
             try add(events, scene, waitSeconds)
@@ -175,10 +174,10 @@ final class EvidenceRecorder: Sendable {
         unanchored.withLock { $0.add(added.stretch) }
     }
 
-    /// Writes down that the gate refused, unless that is what it refused last in this stay, but for the figures: whoever
-    /// tries every few seconds would fill the disk.
+    /// Records that the gate refused, unless it last refused for the same reasons in this stay, ignoring figures: retries every few seconds would
+    /// otherwise fill the disk.
     ///
-    /// - Parameter anchor: what the stores remember of the evidence.
+    /// - Parameter anchor: the stores' anchor of the evidence.
     func recordRefusal(_ decision: GateDecision, to stage: Stage, in scene: Scene, anchor: EvidenceHead?) {
         metrics.refused(decision.reasons)
         var last: StageEvidence.Refusal?
@@ -191,8 +190,7 @@ final class EvidenceRecorder: Sendable {
         record(isNew ? [.refused(to: stage, reasons: decision.reasons)] : [], in: scene)
     }
 
-    /// Writes a checkpoint where none was written for long: what an earlier version left is read once, and not by each
-    /// decision.
+    /// Writes a checkpoint if one is overdue, so that the long log of an earlier version is read only once, and not for every decision.
     func checkpoint(_ actual: ActualStage, in scene: Scene) {
         do {
             let summary = try log.summary(trust(actual, scene.pair))
@@ -204,9 +202,9 @@ final class EvidenceRecorder: Sendable {
         }
     }
 
-    /// A move that was made.
+    /// Records a move.
     ///
-    /// - Parameter events: what led to it, and is told before it.
+    /// - Parameter events: what led to it, recorded before it.
     /// - Returns: whether all of it is written.
     @discardableResult
     func note(
@@ -240,21 +238,21 @@ final class EvidenceRecorder: Sendable {
         return isWritten
     }
 
-    /// The evidence tells of a user's last move, as far as it is to.
+    /// Notes that the user's last move needs no further line in the evidence.
     func noteLogged(_ actual: ActualStage) { loggedEpoch.withLock { $0 = actual.epoch } }
 
-    /// Makes up for a move that was written into the stores and not into the evidence, because its process was killed.
+    /// Records a move that the stores have and the evidence lacks, because its process was killed.
     func makeUp(for actual: ActualStage, in scene: Scene) {
         guard loggedEpoch.withLock({ $0 }) != actual.epoch else { return }
         synchronize(actual, scene.pair)
-        // Most openings end here: looking at the log takes longer than all the rest of them.
+        // Most openings end here: reading the log would take longer than the rest of an opening.
         if scene.control?.hasLogged(actual.epoch, in: log) == true { return noteLogged(actual) }
         do {
             let trace = try log.trace(anchor: nil)
             let (stage, epoch) = (trace?.stage ?? .off, trace?.epoch ?? 0)
             noteLogged(actual)
             var isWritten = true
-            // Also where the stage is the same: what was proven before was proven in another stay. But for a user who never moved.
+            // Even for the same stage, since earlier proof belongs to another stay; but not for a user who never moved.
             if epoch < actual.epoch, epoch > 0 || stage != actual.stage {
                 let recovered = EvidenceEvent.stageChanged(
                     from: stage,

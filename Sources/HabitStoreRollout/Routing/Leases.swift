@@ -1,22 +1,21 @@
 import HabitStore
 import Synchronization
 
-/// Who is using a user's open files, and the route in force.
+/// Counts the users of a user's open files, and holds the route in force.
 ///
-/// An operation begins with one atomic addition and ends with one subtraction, and reads the route in between; it takes no
-/// lock and allocates nothing. A route that was replaced is let go when no operation is under way any more: whoever began
-/// later has read its successor.
+/// An operation begins with one atomic addition, ends with one subtraction, and reads the route in between, without a lock or an allocation. Replaced
+/// routes are released when no operation is running: later operations have read their successor.
 ///
-/// The same count says whether the user's stores may be closed. That happens by one compare-and-swap from a count of zero, so
-/// never under an operation, and one that begins later sees it before it looks at the route.
+/// The same count decides whether the user's stores may be closed. Closing is one compare-and-swap from a count of zero, so it never happens during
+/// an operation, and later operations notice it before they read the route.
 final class Leases: Sendable {
     /// The user's stores are closed.
     private static let shut: UInt64 = 1 << 63
-    /// There was an operation since the mark was taken away last.
+    /// There was an operation since this bit was last cleared.
     private static let used: UInt64 = 1 << 62
-    /// There are routes that were replaced and not let go yet.
+    /// There are replaced routes that were not released yet.
     private static let replaced: UInt64 = 1 << 61
-    /// How many operations are under way.
+    /// The number of running operations.
     private static let count: UInt64 = replaced - 1
 
     private struct Kept {
@@ -32,10 +31,10 @@ final class Leases: Sendable {
 
     // MARK: Operations
 
-    /// An operation begins.
+    /// Begins an operation.
     ///
-    /// - Parameter open: opens the user, whose stores are closed.
-    /// - Returns: what keeps the user's stores open for as long as it lives.
+    /// - Parameter open: opens the user's stores if they are closed.
+    /// - Returns: a lease, which keeps the user's stores open as long as it lives.
     @inline(__always)
     func begin(_ open: () throws -> OpenUser) rethrows -> Lease {
         let before = word.add(1, ordering: .sequentiallyConsistent).oldValue
@@ -51,7 +50,7 @@ final class Leases: Sendable {
         }
     }
 
-    /// The same for work in the background, for whose sake nothing is opened or kept open; nil while the stores are closed.
+    /// The same for background work, which does not open the stores or keep them open; nil while they are closed.
     func beginWork() -> Lease? {
         let before = word.add(1, ordering: .sequentiallyConsistent).oldValue
         guard before & Self.shut == 0, let user = user.load(ordering: .acquiring) else {
@@ -61,9 +60,9 @@ final class Leases: Sendable {
         return Lease(self, user.takeUnretainedValue(), leavesNoMark: before & Self.used == 0)
     }
 
-    /// An operation ends.
+    /// Ends an operation.
     ///
-    /// - Parameter leavesNoMark: whether what was done does not count as use.
+    /// - Parameter leavesNoMark: whether the operation does not count as use.
     @inline(__always)
     fileprivate func end(leavesNoMark: Bool = false) {
         if leavesNoMark { word.bitwiseAnd(~Self.used, ordering: .relaxed) }
@@ -77,13 +76,13 @@ final class Leases: Sendable {
 
     // MARK: Changing
 
-    /// The route in force, for whoever is in no operation.
+    /// The route in force, for callers outside an operation.
     var present: Route? { kept.withLock { $0.current } }
 
-    /// What is open, or being opened or closed, for whoever is in no operation.
+    /// The user who is open, being opened or being closed, for callers outside an operation.
     var openUser: OpenUser? { kept.withLock { $0.user } }
 
-    /// A user is being opened; operations find the stores closed until ``open()``.
+    /// Sets the user who is being opened; operations find the stores closed until ``open()``.
     func install(_ user: OpenUser) {
         kept.withLock { kept in
             kept.user = user
@@ -91,7 +90,7 @@ final class Leases: Sendable {
         }
     }
 
-    /// Puts another route in force.
+    /// Replaces the route in force.
     func store(_ route: Route?) {
         kept.withLock { kept in
             if let old = kept.current {
@@ -103,7 +102,7 @@ final class Leases: Sendable {
         }
     }
 
-    /// Lets go of what was replaced, unless somebody has begun an operation: it may have begun before the last replacement.
+    /// Releases the replaced routes, unless an operation is running, which may have begun before the last replacement.
     private func letGo() {
         let unused = kept.withLock { kept -> [Route] in
             guard word.load(ordering: .sequentiallyConsistent) & Self.count == 0 else { return [] }
@@ -111,7 +110,7 @@ final class Leases: Sendable {
             defer { kept.replaced = [] }
             return kept.replaced
         }
-        // Outside of the lock, since it may close what the routes held last.
+        // Outside the lock, since it may close what only the routes still held.
         _ = consume unused
     }
 
@@ -120,7 +119,7 @@ final class Leases: Sendable {
     /// Whether the user's stores are closed.
     var isShut: Bool { word.load(ordering: .acquiring) & Self.shut != 0 }
 
-    /// Whether nobody uses the stores, and nobody has since this was asked last.
+    /// Whether the stores are unused now, and were since the last call.
     func isUnused() -> Bool {
         let word = word.load(ordering: .relaxed)
         guard word & (Self.shut | Self.count) == 0 else { return false }
@@ -129,7 +128,7 @@ final class Leases: Sendable {
         return false
     }
 
-    /// Has operations find the stores closed, if none is under way.
+    /// Marks the stores as closed, unless an operation is running.
     func shut() -> Bool {
         let word = word.load(ordering: .relaxed)
         guard word & (Self.shut | Self.used | Self.count) == 0 else { return false }
@@ -140,7 +139,7 @@ final class Leases: Sendable {
         ).exchanged
     }
 
-    /// Lets go of all that was open; only while no operation can begin or is under way.
+    /// Releases everything that was open; only while no operation is running or can begin.
     func clear() {
         let unused = kept.withLock { kept in
             current.store(nil, ordering: .sequentiallyConsistent)
@@ -151,14 +150,13 @@ final class Leases: Sendable {
         _ = consume unused
     }
 
-    /// Has operations find the stores open.
+    /// Marks the stores as open.
     func open() { word.bitwiseAnd(~Self.shut, ordering: .sequentiallyConsistent) }
 }
 
-/// Keeps a user's stores open: its end is the end of the operation.
+/// Keeps a user's stores open; the operation ends with it.
 struct Lease: ~Copyable {
     private let leases: Leases
-    /// What is open.
     let user: OpenUser
     private let leavesNoMark: Bool
 

@@ -1,10 +1,10 @@
 @_spi(Engines) import HabitStore
 
 extension OpenUser {
-    /// Brings one of the user's stores up to the current one, which goes on taking writes: the long part of a move to a store
-    /// that did not follow. No history is forgotten meanwhile.
+    /// Brings one of the user's stores up to date while the current one keeps taking writes: the long part of a move to a store that did not follow.
+    /// Keeps the history meanwhile.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the user was moved meanwhile; what is wrong with a store.
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if the user was moved meanwhile; errors of a store.
     func bringUp(
         _ engine: EngineName,
         to actual: ActualStage,
@@ -29,9 +29,9 @@ extension OpenUser {
         return outcome
     }
 
-    /// Brings the old store up to a new one that has gone on alone, the long part of the way back from `complete`, while the
-    /// new one still takes writes; then runs `body`. Also where both are written and the old one is missing, or was put back
-    /// from before what the history still holds: nothing else would bring it up.
+    /// Brings the old store up to date with a new one that served alone, while the new one still takes writes; then runs `body`. This is the long
+    /// part of the way back from `complete`. Also does so where both are written, but the old store is missing, or was restored from before the start
+    /// of the history: nothing else would bring it up to date.
     func withOldUp<R>(_ body: () throws -> R) throws -> R {
         historyReaders.add(1, ordering: .releasing)
         defer { historyReaders.subtract(1, ordering: .releasing) }
@@ -40,13 +40,13 @@ extension OpenUser {
             do {
                 _ = try bringUp(actual.state.engines.old, to: actual)
             } catch let error as HabitStoreError where error.code == .notAuthoritative {
-                // Another process has taken the user back meanwhile; `body` sees where to.
+                // Another process has taken the user back meanwhile; `body` sees where the user is.
             }
         } else if actual.stage.awaitsMirror, actual.obstacle != nil {
             do {
                 _ = try bringUp(actual.state.engines.old, to: actual)
             } catch let error as HabitStoreError {
-                // The way back may be open all the same, and `body` says why where it is not.
+                // The way back may still be open; if it is not, `body` reports why.
                 options.logger.warning("a user's old store cannot be copied anew: \(error)")
             }
         }

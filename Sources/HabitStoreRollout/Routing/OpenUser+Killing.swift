@@ -8,20 +8,20 @@ extension OpenUser {
     /// - Throws: why the user could not be taken back.
     func land() throws -> Bool {
         var route = try currentRoute()
-        // What was found while the files were opened need not be found again.
+        // Saves another check if opening the files has just done it.
         if route.refusal == nil, route.actual.state.isKilled, route.actual.stage == .off { return true }
         route = try recheck()
         if route.refusal != nil {
-            // At `complete` the old store has not followed, and its history may not reach back to where it was left.
+            // At `complete` the old store has not followed, and the history may not reach back to its last token.
             route = try withOldUp { try recheck() }
         }
         if let refusal = route.refusal { throw refusal }
         return route.actual.state.isKilled
     }
 
-    /// What keeps, or is to bring, the user back; nil when nothing does, or when that is done already.
+    /// The kill that keeps the user back, or has yet to take the user back; nil if there is none, or it is already carried out.
     ///
-    /// - Parameter pulled: what pulls the kill switch; it is asked once for a kill: a flag may be gone when it is looked at again.
+    /// - Parameter pulled: the pulled kill switch, read once per kill, since a flag may have changed by a second reading.
     func killTrigger(_ actual: ActualStage, _ control: ControlFile, _ pulled: PulledKill?) -> PulledKill? {
         guard actual.stage != .off || !actual.state.isKilled else { return nil }
         if let pulled { return pulled }
@@ -29,13 +29,13 @@ extension OpenUser {
             ? PulledKill(text: "the user was killed and not re-armed") : nil
     }
 
-    /// Whether the control file remembers a kill that the stores were not told of. A user who belongs to no machine may have been
-    /// re-armed on another one since, in a later epoch.
+    /// Whether the control file records a kill that the stores do not know of. A user who belongs to no machine may have been re-armed on another one
+    /// since, in a later epoch.
     private func isKilled(_ control: ControlFile, _ actual: ActualStage) -> Bool {
         control.isKilled && (!pair.isWithoutMachine(actual.state) || control.killedEpoch >= actual.epoch)
     }
 
-    /// The new store turned out to be damaged while it served: the old one, which holds everything, takes its place.
+    /// Takes the user to the old store, which has everything, after the new one turned out to be damaged while it served.
     func leave(_ route: Route, _ damage: HabitStoreError) {
         options.logger.error("a user's store is damaged: \(damage)", metadata: ["folder": "\(directory.path)"])
         let difference = EvidenceEvent.difference(
@@ -56,17 +56,17 @@ extension OpenUser {
                 isPulled = look.pulled != nil
                 return left
             }
-            // The next operation finds the kill, which this is not.
+            // The next operation carries out the pulled kill, which this move was not.
             if isPulled { leases.store(nil) }
         } catch {
             options.logger.error("a user could not be taken to the store that is sound: \(error)")
         }
     }
 
-    /// Records a kill before a store is opened for it: whatever becomes of the attempt, the next opening by any program tries again.
+    /// Records a kill before opening a store for it: if the attempt fails, the next opening by any program tries again.
     ///
-    /// The root's latch is set only while the sentinel file is there: the process may have slept since it looked, and everybody have been
-    /// re-armed. For the same reason a kill that passes by the lock is looked for once more.
+    /// The root's latch is set only while the sentinel file exists: this process may have been suspended since it checked, and all users re-armed
+    /// meanwhile. For the same reason, a kill that passes by the lock is checked once more.
     func recordKill(_ pulled: PulledKill, _ control: ControlFile) {
         let isLatchDue = pulled.latch?.isSet == false
         guard isLatchDue || !control.isKilled, let now = context.lookForKill() else { return }
@@ -87,18 +87,18 @@ extension OpenUser {
         }
     }
 
-    /// Whether a kill of the user was recorded that may not have landed. A user who has a store on a server may have been re-armed on
-    /// another machine since: there only what pulls the kill now counts until the stores have answered.
+    /// Whether a kill of the user was recorded and may not have been carried out. A user with a store on a server may have been re-armed on another
+    /// machine since: until the stores have answered, only a kill switch that is pulled now counts there.
     func isKillRecorded(_ control: ControlFile) -> Bool {
         control.isKilled && !context.engines.names.contains(where: context.engines.isShared)
     }
 
-    /// Takes the user back, and remembers it. Nothing of the evidence is read for it.
+    /// Takes the user back, and records it. Reads no evidence for it.
     ///
-    /// - Throws: why the user's old store cannot be made current; the user is served for reading only then.
+    /// - Throws: why the old store cannot be made current; the user is then served read-only.
     func kill(_ actual: ActualStage, by trigger: PulledKill, _ change: StageSwitch) throws -> ActualStage {
         CrashPoint.reach("kill.latched")
-        // On another machine the user may be in a later epoch than the one that it was recorded with.
+        // On another machine, the user may be in a later epoch than the recorded one.
         change.control.noteKilled(actual.epoch)
         var notes: [String] = []
         var killed = try change.kill(actual)

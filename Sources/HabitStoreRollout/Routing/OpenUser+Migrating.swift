@@ -1,8 +1,8 @@
 import HabitStore
 
 extension OpenUser {
-    /// Finds out where the user is, and finishes or undoes a move that was interrupted; brings the stores to the current
-    /// version of the schema first, where they are of an older one and there is a plan.
+    /// Finds out where the user is, and finishes or undoes an interrupted move. If the stores have an older schema version and there is a plan,
+    /// migrates them first.
     func settle(_ look: Look, _ wanted: EnginePair) throws -> ActualStage? {
         let change = look.change
         let isKilled = look.pulled != nil || isKillRecorded(change.control)
@@ -10,7 +10,7 @@ extension OpenUser {
         var failure: HabitStoreError?
         do {
             behind = try change.settle(wanted, isKilled: isKilled)
-            // Only the other store may be of an older version: nothing is acknowledged without it then.
+            // If only the other store has an older version, writes at this stage still need it.
             failure = behind?.obstacle
             guard failure?.code == .migrationRequired || change.looksAtBoth && hasUnfinishedMigration else {
                 return behind
@@ -33,10 +33,10 @@ extension OpenUser {
         return actual
     }
 
-    /// Brings a store that does not serve to the schema version of the one that does, if it is of an older one: before it is needed, by
-    /// whoever needs it. Nobody else waits for it.
+    /// Migrates a store that does not serve to the schema version of the serving one. Called before the store is needed, and only by callers that
+    /// need it, so that others do not wait.
     ///
-    /// - Throws: what keeps it from being migrated.
+    /// - Throws: why it cannot be migrated.
     func migrateFollower(_ engine: EngineName, beside actual: ActualStage) throws {
         guard let plan = context.followerPlan, let control, try pair.exists(engine) else { return }
         guard let outcome = try migration(by: plan, control).bringAlong(engine, beside: actual) else { return }
@@ -54,9 +54,9 @@ extension OpenUser {
         )
     }
 
-    /// Writes down and logs what a migration has done.
+    /// Records and logs a migration.
     ///
-    /// - Returns: the same for people.
+    /// - Returns: its notes for people.
     @discardableResult
     private func tell(_ outcome: PairMigration.Outcome) -> [String] {
         record([.migrated(from: outcome.from, to: outcome.to, token: outcome.token)])

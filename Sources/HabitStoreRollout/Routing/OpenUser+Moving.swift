@@ -2,13 +2,13 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension OpenUser {
-    /// The one place where a user is moved by hand or by what was found: takes the lock of the user's switches, finds out where
-    /// the user is, has `act` decide and act, writes down what came of it, and puts the new route in force.
+    /// Moves a user because of a call or a finding; all such moves go through here. Takes the lock of the user's switches, finds out where the user
+    /// is, lets `act` decide and act, records the move, and puts the new route in force.
     ///
     /// - Parameters:
-    ///   - reason: why the user is moved; nil where `act` writes down itself what it has done.
-    ///   - find: says where the user is, or nil to do nothing.
-    ///   - act: says where the user is then, or nil for a user who stays.
+    ///   - reason: why the user is moved; nil if `act` records the move itself.
+    ///   - find: returns where the user is, or nil to do nothing.
+    ///   - act: returns where the user is afterwards, or nil for a user who stays.
     func move(
         _ reason: StageChangeReason?,
         because: String? = nil,
@@ -24,13 +24,13 @@ extension OpenUser {
                     context.evidence.noteLogged(moved)
                 }
                 _ = try install(moved, look, &state)
-                // Where the store that serves has changed, or begun to be other machines' as well, it is to know what led there.
+                // If another store serves now, or it is now shared with other machines, it must have the evidence that led there.
                 context.evidence.synchronize(moved, pair)
             }
         }
     }
 
-    /// The same for a user who is where the flags and the kill switch have led to by then.
+    /// The same, from where the flags and the kill switch have taken the user by then.
     func move(
         _ reason: StageChangeReason?,
         because: String? = nil,
@@ -42,10 +42,10 @@ extension OpenUser {
     /// Takes the user to an earlier stage.
     ///
     /// - Parameters:
-    ///   - stage: the stage to go to; nil for the one before.
+    ///   - stage: the stage to go to; nil for the previous one.
     ///   - because: why, for the evidence; nil if not given.
-    ///   - onlyFrom: the only stage that the user is taken back from; nil for any.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` when the stage is no earlier one; why the move failed.
+    ///   - onlyFrom: the only stage to take the user back from; nil for any.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` if the stage is not an earlier one; why the move failed.
     func moveBack(
         to stage: Stage?,
         reason: StageChangeReason,
@@ -55,7 +55,7 @@ extension OpenUser {
         try withOldUp {
             try move(reason, because: because) { look, actual, _ in
                 if let onlyFrom, actual.stage != onlyFrom { return nil }
-                // The kill switch may have been waiting for the copy.
+                // A kill may have waited for the copy.
                 if let stage, actual.stage <= stage, actual.state.isKilled { return nil }
                 guard let target = stage ?? Stage(position: actual.stage.position - 1), target < actual.stage else {
                     throw HabitStoreError(
@@ -70,8 +70,7 @@ extension OpenUser {
         }
     }
 
-    /// The copy that is to follow was accepted as the user's current store on another machine: the user is not served here any more
-    /// before both were looked at.
+    /// Another machine has accepted the following copy as the user's current store. Stops serving the user here until both stores were checked.
     func yield(_ actual: ActualStage) {
         guard pair.known.isShared(actual.other) else { return }
         do {
@@ -90,7 +89,7 @@ extension OpenUser {
         }
     }
 
-    /// Lets a killed user go forward again.
+    /// Lets a killed user move forward again.
     ///
     /// - Returns: whether the user was killed.
     func rearm(by person: String) throws -> Bool {
@@ -98,11 +97,11 @@ extension OpenUser {
         try move(
             nil,
             from: { look, _ in
-                // It may have been pulled while the lock was waited for.
+                // The switch may have been pulled while this waited for the lock.
                 try flags.requireNoKill(for: context.subject)
                 let actual = try look.change.settle(context.stillWanted.engines)
                 if let actual, actual.state.isKilled { return actual }
-                // A kill that no store has been told of yet is forgotten where it is remembered.
+                // Removes the record of a kill that no store knows of yet.
                 wasKilled = look.change.control.isKilled
                 look.change.control.forgetKill()
                 if wasKilled { record([.rearmed(by: person)]) }
@@ -122,7 +121,7 @@ extension OpenUser {
         return wasKilled
     }
 
-    /// A shadow read came out differently.
+    /// Records a difference found by a shadow read.
     func found(_ difference: ShadowDifference, at stage: Stage, epoch: Int) {
         options.logger.error(
             "a user's stores differ",

@@ -3,7 +3,7 @@
 extension OpenUser {
     /// Runs `body` over one moment of the store that answers at the user's stage.
     ///
-    /// - Parameter isRecorded: whether it is compared and noted, where reads are.
+    /// - Parameter isRecorded: whether to compare and record the read, where reads are.
     func read<R>(isRecorded: Bool = true, _ body: (any ReadTransaction) throws -> R) throws -> R {
         do {
             return try read(on: try currentRoute(), isRecorded, body)
@@ -22,7 +22,7 @@ extension OpenUser {
         } catch let error as HabitStoreError
             where error.isDamage && route.writtenFirst != nil && error.location.path == route.authority.path
         {
-            // This read has begun and is not begun again; the next one is answered by the store that is sound.
+            // This read has begun and is not repeated; the intact store answers the next one.
             leave(route, error)
             throw error
         } catch let error as HabitStoreError where isLeft(by: error) {
@@ -31,7 +31,7 @@ extension OpenUser {
         }
     }
 
-    /// A read that was refused by the store that it knew of.
+    /// Repeats a read that was refused by the store of its route.
     private func readAnew<R>(_ isRecorded: Bool, _ body: (any ReadTransaction) throws -> R) throws -> R {
         for _ in 0..<Self.maximumAttempts {
             let route = try currentRoute()
@@ -44,7 +44,7 @@ extension OpenUser {
         throw unsteady()
     }
 
-    /// The route in force, by the word of the store that answers where another machine may have moved the user unseen.
+    /// The route in force. If another machine may have moved the user unnoticed, the answering store confirms it.
     func confirmedRoute() throws -> Route {
         let route = try currentRoute()
         guard route.condition.epoch != nil else { return route }
@@ -62,7 +62,7 @@ extension OpenUser {
         return try body(recording)
     }
 
-    /// Runs `body` in a write transaction of the authoritative store, and carries it over as the user's stage says.
+    /// Runs `body` in a write transaction of the authoritative store, and replicates the write as the stage requires.
     func write<R>(_ author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
         for _ in 0..<Self.maximumAttempts {
             var route = try currentRoute()

@@ -4,19 +4,17 @@ import Foundation
 import Logging
 
 extension OpenUser {
-    /// What is found, and asked once, under the lock of the user's switches. The files of the flags and of the kill switch have
-    /// been looked at there.
+    /// The state under the lock of the user's switches, read once. The files of the flags and the kill switch were checked there.
     struct Look {
         var change: StageSwitch
-        /// What pulls the kill switch.
         let pulled: PulledKill?
-        /// The flags' revision before they were asked.
+        /// The flags' revision from before they were read.
         let revision: Int
-        /// The revision of what the app says about the user, before that.
+        /// The revision of the app's attributes of the user from before the flags were read.
         let said: Int
     }
 
-    /// Finds out where the user is and what the flags want, acts on the kill switch and on a way back, and makes the route.
+    /// Finds out where the user is and what the flags want, carries out a kill or a way back, and makes the route.
     @discardableResult
     func reroute() throws -> Route {
         try state.withLock { state in
@@ -35,22 +33,21 @@ extension OpenUser {
         }
     }
 
-    /// The route is right as of these revisions, unless the app has said something else about the user meanwhile.
+    /// Marks the route as checked for these revisions, unless the app has changed the user's attributes meanwhile.
     private func check(_ revision: Int, said: Int) {
         checkedRevision.store(revision, ordering: .sequentiallyConsistent)
         if context.subject.revision != said { forgetFlags() }
     }
 
-    /// Makes the next operation ask the flags anew.
+    /// Makes the next operation evaluate the flags again.
     func forgetFlags() { checkedRevision.store(Self.unchecked, ordering: .sequentiallyConsistent) }
 
-    /// Finds out anew where the user is, though nothing has changed that this process could know of: something stood in the
-    /// way of a write, and may not any more.
+    /// Checks again where the user is, although this process knows of no change: an obstacle to a write may be gone.
     func recheck() throws -> Route {
         try state.withLock { state in try withSwitch { try self.reroute(&state, $0) } }
     }
 
-    /// Whether what the flags want now asks for nothing to be done at once.
+    /// Whether the flags now want nothing that has to be done immediately.
     private func isUnmoved(_ route: Route, _ state: inout State) -> Bool {
         let wanted = context.wanted
         let wayBack = WayBack(route.actual, wanted)
@@ -58,7 +55,7 @@ extension OpenUser {
             wayBack.placement == nil, !isDue(EngineTurn(route.actual, wanted)),
             !route.actual.state.engines.isOther(than: wanted.engines)
         else { return false }
-        // Another process may have written down since how the flags put the user there.
+        // Another process may have recorded since how the flags placed the user.
         guard wayBack.stays == nil || wanted == state.wanted else { return false }
         state.wanted = wanted
         state.notes = flags.notes + wanted.notes + route.actual.notes
@@ -67,8 +64,8 @@ extension OpenUser {
 
     /// Runs `body` under the lock of the user's switches.
     ///
-    /// While a kill is pulled, a process that has the lock and does not let go of it, frozen in the middle of a move, is passed
-    /// by: it finds its epoch gone when it wakes.
+    /// While a kill is pulled, a process that holds the lock but does not release it, frozen in the middle of a move, is passed by: when it wakes,
+    /// its epoch is outdated.
     func withSwitch<R>(_ body: (Look) throws -> R) throws -> R {
         try requireOpen()
         let lock = try SwitchLock(directory, options, lookForKill: context.lookForKill)
@@ -86,8 +83,8 @@ extension OpenUser {
         return try body(Look(change: change, pulled: pulled, revision: revision, said: said))
     }
 
-    /// The control file. The first time, before a store is opened, files that have other names elsewhere are replaced by copies. While
-    /// another process has the user open they stay shared, and SQLite stores refuse new writers.
+    /// The control file. On the first call, before a store is opened, files that have other names elsewhere are replaced by copies. While another
+    /// process has the user open they stay shared, and SQLite stores refuse new writers.
     private func ownControl() throws -> ControlFile {
         let isFirst = control == nil
         let control = try standingControl()
@@ -117,10 +114,10 @@ extension OpenUser {
 
     private var linkedFolder: Logger.Metadata { ["folder": "\(directory.path)"] }
 
-    /// Finishes a restore whose process has died, as an interrupted move is finished.
+    /// Finishes a restore whose process died, like an interrupted move.
     private func finishRestoration(_ control: ControlFile) throws {
         guard Restoration.isBegun(directory) else { return }
-        // What is open are the stores that are set aside.
+        // The open stores are the ones being set aside.
         pair.release()
         try Restoration(directory, context.engines, options, schema: context.schema).finish(control)
     }
@@ -133,18 +130,18 @@ extension OpenUser {
         notePutBack(&actual, change.control, isUrgent: trigger != nil)
         if trigger == nil {
             turn(&actual, wanted, change)
-            // What is wanted of another rollout is not wanted of this one.
+            // A stage wanted of another pair of engines is not wanted of this one.
             if actual.state.engines.isOther(than: wanted.engines) { state.wanted?.stage = nil }
             context.evidence.makeUp(for: actual, in: scene)
             notePlacement(&actual, wanted, change)
         }
         var refusal: HabitStoreError?
         if let trigger {
-            // What an earlier move owes the evidence is not looked for: the line of the kill begins another stay in any case.
+            // Does not check what an earlier move owes the evidence: the line of the kill begins a new stay in any case.
             do {
                 actual = try kill(actual, by: trigger, change)
             } catch let error as HabitStoreError {
-                // The attempt may have raised the epoch, or another process have taken the user back meanwhile.
+                // The attempt may have raised the epoch, or another process may have taken the user back meanwhile.
                 actual = try settle(look, wanted.engines) ?? actual
                 refusal = killTrigger(actual, change.control, look.pulled) == nil ? nil : error
                 actual.notes.append(error.description)
@@ -168,14 +165,14 @@ extension OpenUser {
         return try install(actual, look, &state, refusal: refusal)
     }
 
-    /// Has the store remember how the flags put the user there, so that whoever reads them when they have changed can tell a list that
-    /// was edited from a percentage that was.
+    /// Records in the store how the flags placed the user, so that after a change of the flags an edited list can be distinguished from a changed
+    /// percentage.
     private func notePlacement(_ actual: inout ActualStage, _ wanted: WantedStage, _ change: StageSwitch) {
         guard let placement = WayBack(actual, wanted).placement else { return }
         do {
             actual = try change.note(placement, of: actual)
         } catch {
-            // The next look tries again.
+            // The next check tries again.
             options.logger.warning(
                 "a user's store cannot remember how the flags put the user there: \(error)",
                 metadata: ["folder": "\(directory.path)"]
@@ -195,8 +192,8 @@ extension OpenUser {
         context.evidence.note(before, after, reason, because: because, after: events, in: scene, isUrgent: isUrgent)
     }
 
-    /// Has the engines change their parts where the flags say so, for a user whom only one engine serves; once for each state
-    /// of the flag files, so that two that disagree do not send the user to and fro.
+    /// Swaps the roles of the engines if the flags say so, for a user served by only one engine. At most once per state of the flag files, so that
+    /// two that disagree do not move the user back and forth.
     private func turn(_ actual: inout ActualStage, _ wanted: WantedStage, _ change: StageSwitch) {
         let turn = EngineTurn(actual, wanted)
         guard turn.isProposed else { return }
@@ -220,9 +217,9 @@ extension OpenUser {
         turn.isDue(context.engines, identity: flags.identity(for: context.subject), pair.mayExist)
     }
 
-    /// A folder that was put back says so in the evidence, once.
+    /// Records in the evidence, once, that a folder was restored from a copy.
     ///
-    /// - Parameter isUrgent: whether a kill waits for it: what cannot be written at once is written later.
+    /// - Parameter isUrgent: whether a kill is waiting: what cannot be written immediately is written later.
     private func notePutBack(_ actual: inout ActualStage, _ control: ControlFile, isUrgent: Bool) {
         guard let what = actual.putBack else { return }
         actual.notes.append("\(what); what was proven before does not count any more")
@@ -241,7 +238,7 @@ extension OpenUser {
         return try change.createFirst(first(wanted))
     }
 
-    /// The state that a new user begins with.
+    /// The initial state of a new user.
     private func first(_ wanted: WantedStage) -> RolloutState {
         var state = RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, engines: wanted.engines)
         state.pairedBy = wanted.pairedBy
@@ -251,7 +248,7 @@ extension OpenUser {
         return state
     }
 
-    /// Makes the route, and tells all processes.
+    /// Makes the route, and notifies all processes.
     func install(
         _ actual: ActualStage,
         _ look: Look,
@@ -262,7 +259,7 @@ extension OpenUser {
         guard control.confirmed <= actual.epoch else { throw StageSwitch.overtaken(directory) }
         let previous = leases.load()
         let made = try makeRoute(actual, control, refusal, &state)
-        // The store that is left may hang, and would be asked.
+        // The user's former store may hang, so it must not be read now.
         previous?.shadow?.flush(isUrgent: true)
         control.publish(actual.stage, epoch: actual.epoch)
         leases.store(made)
@@ -280,7 +277,7 @@ extension OpenUser {
         let authority = try pair.store(actual.engine)
         var first: (any UserStoreBackend)?
         if actual.stage.awaitsMirror {
-            // Without it reads are served all the same, and the obstacle refuses writes.
+            // Without it, reads still work, and the obstacle refuses writes.
             if actual.obstacle == nil {
                 do {
                     first = try pair.store(actual.other)
@@ -343,7 +340,7 @@ extension OpenUser {
             options: options,
             metrics: context.metrics,
             totals: context.shadowTotals,
-            // What is compared while the files are being closed for another user is told all the same.
+            // `self` is strong, so that comparisons still report when the files are being closed for another user.
             onDifference: { [self] difference in found(difference, at: stage, epoch: epoch) },
             onCounts: { [self] counts, isUrgent in
                 let event = EvidenceEvent.shadowReads(

@@ -5,36 +5,36 @@ import Synchronization
 
 /// Everything that exists only while a user's files are open: made by opening, dropped by closing.
 ///
-/// Each operation asks two atomic numbers whether anything may have changed: one that the flag files move, and one that all
-/// processes share for this user. Only when one of them has is the lock of the user's switches taken and looked again. The
-/// stage is looked at once per operation: an operation that has begun is finished by the store that it began on.
+/// Each operation checks two atomic numbers to find out whether anything may have changed: one that changes with the flags, and one that all
+/// processes share for this user. Only if one has changed is the lock of the user's switches taken to check. The stage is read once per operation:
+/// the store on which an operation began also finishes it.
 final class OpenUser: Sendable {
-    /// What is guarded by the lock within this process.
+    /// The state guarded by the lock within this process.
     struct State {
         var wanted: WantedStage?
         var notes: [String] = []
-        /// What follows the authoritative store, in the stages that have it.
+        /// The mirror, at the stages that have one.
         var mirror: Mirror?
     }
 
     let context: UserContext
-    /// The user's stores. What was left to itself opens none of another opening's.
+    /// The user's stores. An abandoned step of one opening never opens stores of another.
     let pair: StorePair
     let leases: Leases
-    /// Takes the user back whose stores were found to differ, also where the files were closed meanwhile.
+    /// Takes back a user whose stores were found to differ, even after the files were closed.
     let takesBack: @Sendable () throws -> Void
     let state = Mutex(State())
-    /// The control file, as soon as it is mapped.
+    /// The control file, once it is mapped.
     private let mapped = Mutex<ControlFile?>(nil)
     private let revision: FlagWatch.Revision
-    /// None of the flags' revisions.
+    /// Not a revision of the flags.
     static let unchecked = 0
-    /// The flags' revision at which the route was found right.
+    /// The flags' revision for which the route was last checked.
     let checkedRevision = Atomic<Int>(OpenUser.unchecked)
-    /// How many copies are being made that need the history to stay as it is.
+    /// The number of running copies that need the history to stay.
     let historyReaders = Atomic<Int>(0)
     let advancer = Mutex<Ticker?>(nil)
-    /// Whether the store that was left has been looked at in the background.
+    /// Whether the user's former store was checked in the background.
     let hasSeenLeftStore = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
 
@@ -53,18 +53,17 @@ final class OpenUser: Sendable {
     var options: RolloutOptions { context.options }
     var flags: FlagWatch { context.flags }
 
-    /// The control file, once it is mapped.
     var control: ControlFile? { mapped.withLock { $0 } }
 
-    // MARK: The way
+    // MARK: The route
 
-    /// The user was moved before the operation began: it looks for its way anew.
+    /// The user was moved before the operation began: it looks up its route again.
     struct Rerouted: Error {}
 
-    /// How often an operation looks for its way anew before it gives up: each time somebody has moved the user meanwhile.
+    /// How often an operation looks up its route again before it gives up; each time, the user was moved meanwhile.
     static let maximumAttempts = 1_000
 
-    /// The route in force, within an operation: two atomic loads, while nothing changes.
+    /// The route in force, within an operation: two atomic loads if nothing has changed.
     func currentRoute() throws -> Route {
         if let route = leases.load(), isInForce(route) { return route }
         return try reroute()
@@ -76,12 +75,12 @@ final class OpenUser: Sendable {
             && revision.number.load(ordering: .acquiring) == checkedRevision.load(ordering: .acquiring)
     }
 
-    /// Makes the next operation look for its way anew, unless that has happened.
+    /// Makes the next operation look up its route again, unless that has already happened.
     func forget(_ route: Route) {
         if leases.load() === route { leases.store(nil) }
     }
 
-    /// What an operation fails with that found the user moved again and again.
+    /// The error of an operation that found the user moved too many times.
     func unsteady() -> HabitStoreError {
         HabitStoreError(
             .busy,
@@ -90,11 +89,11 @@ final class OpenUser: Sendable {
         )
     }
 
-    /// The control file that stands in the user's folder now; only while ``state`` is locked.
+    /// The control file that is in the user's folder now; only while ``state`` is locked.
     func standingControl() throws -> ControlFile {
         if let control {
             if control.isInPlace { return control }
-            // The folder was moved away, or another one was put in its place: so were the stores.
+            // The folder was moved or replaced, and the stores with it.
             pair.release()
             control.leave()
         }
@@ -103,13 +102,13 @@ final class OpenUser: Sendable {
         return control
     }
 
-    /// Leaves the control file, so that the next look maps what stands there then; only while ``state`` is locked.
+    /// Releases the control file, so that the next access maps the file that is there then; only while ``state`` is locked.
     func forgetControl() {
         control?.leave()
         mapped.withLock { $0 = nil }
     }
 
-    // MARK: What is known
+    // MARK: Status
 
     var mirrorStatus: MirrorStatus {
         guard let route = leases.present else { return .none }
@@ -118,7 +117,7 @@ final class OpenUser: Sendable {
         return route.actual.obstacle.map { .lagging(since: route.actual.token, $0) } ?? .current(route.actual.token)
     }
 
-    /// Whether nothing is being carried over or compared.
+    /// Whether no write is being carried over and no read compared.
     var isAtRest: Bool {
         let route = leases.present
         return route?.mirror?.isAtRest != false && route?.shadow?.isAtRest != false
@@ -126,7 +125,7 @@ final class OpenUser: Sendable {
 
     // MARK: The evidence
 
-    /// Where events happen now.
+    /// The scene for events that happen now.
     var scene: EvidenceRecorder.Scene { .init(pair: pair, control: control, actual: leases.present?.actual) }
 
     @discardableResult
@@ -145,32 +144,31 @@ final class OpenUser: Sendable {
     /// Whether the app has closed the user's store.
     var isEnded: Bool { ended.load(ordering: .acquiring) }
 
-    /// - Throws: ``HabitStoreError/Code/closed`` when the app has closed the store.
+    /// - Throws: ``HabitStoreError/Code/closed`` if the app has closed the store.
     func requireOpen() throws { if isEnded { throw Self.closed(directory) } }
 
-    /// What an operation of a store fails with that the app has closed.
+    /// The error of an operation on a store that the app has closed.
     static func closed(_ directory: UserDirectory) -> HabitStoreError {
         HabitStoreError(.closed, "the user's store was closed; open it again", at: .init(path: directory.path))
     }
 
-    /// Whether an error says that a store was closed while the user was not: its file was replaced, and the next operation is
-    /// for the one that is there now.
+    /// Whether an error says that a store was closed, but not the user: its file was replaced, and the next operation uses the new one.
     func isLeft(by error: HabitStoreError) -> Bool { error.code == .closed && !isEnded }
 
-    /// Brings what was counted and compared to the disk.
+    /// Writes the outcomes of comparisons to the evidence, and reports them to the stores.
     func flush() {
         leases.present?.shadow?.flush()
         anchorEvidence()
     }
 
-    /// Closes the files, after what the mirror is doing, whoever is at work: operations fail from here on.
+    /// Closes the files after the mirror's current step, even during operations, which fail from here on.
     func end() {
-        // A move that is under way is not cut off in its middle, and none begins later.
+        // Waits for a running move; none begins later.
         state.withLock { _ in ended.store(true, ordering: .releasing) }
         advancer.withLock { $0 = nil }
         if let route = leases.present {
             if let mirror = route.mirror {
-                // A copy that another process makes goes on without this one.
+                // A copy by another process continues without this one.
                 if !mirror.isAtRest { _ = mirror.settle(waitSeconds: options.mirror.closingWaitSeconds) }
                 mirror.stop()
             }
@@ -182,7 +180,7 @@ final class OpenUser: Sendable {
         control?.leave()
     }
 
-    /// Closes the files, which nobody uses. A disk that hangs holds nobody up.
+    /// Closes the unused files. Waits only a limited time for a disk that hangs.
     func drop() {
         advancer.withLock { $0 = nil }
         state.withLock { state in

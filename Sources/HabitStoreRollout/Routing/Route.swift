@@ -1,24 +1,23 @@
 @_spi(Engines) import HabitStore
 
-/// Where a user's operations go, as of one stage and epoch. It is made when the stage changes, and only read afterwards.
+/// Where a user's operations go, at one stage and epoch. A new route is made when the stage changes; a route never changes.
 final class Route: Sendable {
-    /// Holds while the control file says that the user is at this stage and epoch.
+    /// True while the control file says that the user is at this stage and epoch.
     let condition: ReadCondition
-    /// Where the user is.
     let actual: ActualStage
     /// The store that answers, and takes writes first-hand.
     let authority: any UserStoreBackend
-    /// The store that is written before the authoritative one's commit, where the acknowledgement awaits it.
+    /// The store that must commit before the authoritative one, at stages that write both.
     let writtenFirst: (any UserStoreBackend)?
-    /// The store that follows, where the acknowledgement does not await it.
+    /// The mirror, at stages where a write is acknowledged without it.
     let mirror: Mirror?
-    /// What compares reads, where that is done.
+    /// Compares reads, at stages that do.
     let shadow: ShadowReader?
-    /// Why no write is taken.
+    /// Why writes are refused; nil if they are not.
     let refusal: HabitStoreError?
-    /// Measures writes; nil where nobody wants to know.
+    /// Measures writes; nil if they are not measured.
     let stopwatch: RolloutMetrics.Stopwatch?
-    /// Keeps what the condition looks at mapped.
+    /// Keeps the memory of the condition mapped.
     let control: ControlFile
 
     /// - Parameter isShared: whether other machines reach the store that answers.
@@ -44,7 +43,7 @@ final class Route: Sendable {
         self.stopwatch = stopwatch
     }
 
-    /// Whether a later epoch was claimed since the route was made, or may have been, in another control file than the one that
-    /// is mapped: what was written under it counts only where it is found again in what serves then.
+    /// Whether a later epoch was claimed since the route was made, or may have been in another control file than the mapped one. A write under this
+    /// route then counts only if the store that serves by then has it.
     var isOvertaken: Bool { !control.isInPlace || control.floor > actual.epoch }
 }

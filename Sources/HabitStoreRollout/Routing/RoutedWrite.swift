@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// One try of a write, along the route that was in force when it began.
+/// One attempt at a write, along the route that was in force when it began.
 struct RoutedWrite {
     let user: OpenUser
     let route: Route
@@ -9,9 +9,9 @@ struct RoutedWrite {
 
     private var directory: UserDirectory { user.directory }
 
-    /// Runs `body` in a write transaction of the store that serves, and carries it over as the stage says.
+    /// Runs `body` in a write transaction of the serving store, and replicates the write as the stage requires.
     ///
-    /// - Throws: ``OpenUser/Rerouted`` where the user was moved before `body` ran.
+    /// - Throws: ``OpenUser/Rerouted`` if the user was moved before `body` ran.
     func run<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
         try route.writtenFirst.map { try write(body, first: $0) } ?? write(body)
     }
@@ -21,7 +21,7 @@ struct RoutedWrite {
         user.context.writeTimes.count(route.actual.stage, since: start)
     }
 
-    /// A write to one store, which the mirror follows if there is one.
+    /// Writes to one store, which a mirror may follow.
     private func write<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
         var written = Written<R>()
         let start = ContinuousClock.now
@@ -35,11 +35,11 @@ struct RoutedWrite {
                 guard let mirror = route.mirror, let transaction else { return }
                 written.isPrepared = try mirror.prepare(transaction, in: replica, epoch: route.actual.epoch)
             },
-            // A mirror has each write prepared before the one commit that follows.
+            // A mirror needs each write to be prepared before its own commit.
             mayShareCommit: route.mirror == nil
         )
         defer {
-            // Where the write was followed, this comes too late to matter.
+            // Has no effect if the mirror has followed the write.
             if written.isPrepared, let transaction = written.transaction { route.mirror?.forget(transaction.token) }
         }
         do {
@@ -62,10 +62,10 @@ struct RoutedWrite {
         return result
     }
 
-    /// A write that is committed in the old store before it is in the new one, where it is made.
+    /// Writes to the new store, and commits in the old store first.
     ///
-    /// Both transactions are open together, and the old store's commit comes first: what anybody reads of the new store,
-    /// the old one has. A write that the new store then fails to commit is carried over from the old one.
+    /// Both transactions are open together, and the old store commits first, so that it has everything that can be read from the new store. A write
+    /// that the new store then fails to commit is carried over from the old one.
     private func write<R>(
         _ body: (any WriteTransaction) throws -> R,
         first: any UserStoreBackend
@@ -111,14 +111,14 @@ struct RoutedWrite {
         var hasBegun = false
         var result: R?
         var transaction: HistoryTransaction?
-        /// The last token whose history the store that serves has forgotten.
+        /// The last token without history in the serving store.
         var floor = HistoryToken.zero
-        /// Whether the mirror awaits to hear what became of it.
+        /// Whether the mirror waits for the write's outcome.
         var isPrepared = false
     }
 
-    /// A write failed that another way may be open to: the user was moved before it began, or the store's file was, which
-    /// another thread of the process may have seen before.
+    /// After a failed write, checks whether a new route may help: the user was moved before the write began, or the store's file was, which another
+    /// thread of the process may have noticed first.
     private func reroute(_ error: HabitStoreError, hasBegun: Bool) throws {
         if user.pair.closeIfWritable(error) { user.forget(route) }
         guard error.code == .notAuthoritative || user.isLeft(by: error) || user.pair.closeIfMoved(error) else { return }
@@ -126,8 +126,8 @@ struct RoutedWrite {
         if !hasBegun { throw OpenUser.Rerouted() }
     }
 
-    /// The last look before a write is acknowledged: whoever has passed its epoch since may have left the store that it was
-    /// committed in, frozen in the middle of the write, say, and then it counts only where it was carried over.
+    /// The last check before a write is acknowledged. If the epoch was passed meanwhile, for example while this process was frozen in the middle of
+    /// the write, the store may have been left; then the write counts only if it was carried over.
     private func acknowledge(_ transaction: HistoryTransaction?) throws {
         guard let transaction else { return }
         let control = route.isOvertaken ? try requireServed(transaction) : route.control
@@ -135,12 +135,12 @@ struct RoutedWrite {
         control.ring()
     }
 
-    /// How often a write that was overtaken looks for where the user is.
+    /// How often an overtaken write checks where the user is.
     private static let mostLooks = 50
     private static let lookPauseSeconds = 0.02
 
-    /// Where the user is, once nobody is moving the user. A later epoch that is claimed and not given may be that of a kill which
-    /// has read the store before the commit.
+    /// The route once no process is moving the user. A later epoch that is claimed but not given to a store may belong to a kill that has read the
+    /// store before the commit.
     private func steadyRoute() throws -> Route {
         for look in 0..<Self.mostLooks {
             if look > 0 { Thread.sleep(forTimeInterval: Self.lookPauseSeconds) }
@@ -150,7 +150,7 @@ struct RoutedWrite {
         throw StageSwitch.overtaken(directory)
     }
 
-    /// - Returns: the control file that stands there by then.
+    /// - Returns: the control file that is in place by then.
     private func requireServed(_ transaction: HistoryTransaction) throws -> ControlFile {
         let isServed: Bool?
         let control: ControlFile
@@ -189,9 +189,9 @@ struct RoutedWrite {
         }
     }
 
-    /// Before a write begins: both stores are at one token, and the old one is at this stage too.
+    /// Checks before a write begins that both stores are at one token, and that the old one is at this stage too.
     ///
-    /// - Returns: the last token whose history the store that serves has forgotten.
+    /// - Returns: the last token without history in the serving store.
     private func requireEqual(_ first: any UserStoreBackend, _ replica: any ReplicaSnapshot) throws -> HistoryToken {
         let there: StorePosition
         do {
@@ -208,7 +208,7 @@ struct RoutedWrite {
         first.role == .standby && first.epoch == route.actual.epoch
     }
 
-    /// Commits the write in the old store, from memory where it is a small one and both stores' histories begin at one place.
+    /// Commits the write in the old store, from memory if it is small and both stores' histories begin at the same token.
     private func commitFirst(
         _ first: any UserStoreBackend,
         _ replica: any ReplicaSnapshot,
@@ -241,10 +241,9 @@ struct RoutedWrite {
 
     // MARK: Commits that failed
 
-    /// A commit failed: a new transaction settles what became of it.
+    /// Finds out with a new transaction what became of a failed commit.
     ///
-    /// - Throws: what the commit failed with, where nothing has happened; ``HabitStoreError/Code/outcomeUnknown`` where that
-    ///   cannot be found out.
+    /// - Throws: the failure, if nothing was written; ``HabitStoreError/Code/outcomeUnknown`` if that cannot be found out.
     private func requireWritten(
         _ transaction: HistoryTransaction,
         to store: any UserStoreBackend,
@@ -259,7 +258,7 @@ struct RoutedWrite {
         if kept != transaction { throw Self.absent(failure) }
     }
 
-    /// A write failed when the old store may have had it already: it is carried over to the new one, or has not happened.
+    /// Finds out what became of a failed write that the old store may already have: it is carried over to the new store, or was not written.
     private func requireBoth(_ transaction: HistoryTransaction, _ failure: HabitStoreError) throws {
         let stores: [Bool]
         do {
@@ -288,7 +287,7 @@ struct RoutedWrite {
         )
     }
 
-    /// What a write that certainly has not happened fails with.
+    /// The error of a write that certainly did not happen.
     private static func absent(_ failure: HabitStoreError) -> HabitStoreError {
         guard failure.code == .outcomeUnknown else { return failure }
         return HabitStoreError(
@@ -299,7 +298,7 @@ struct RoutedWrite {
         )
     }
 
-    /// Why a commit failed whose outcome nobody needs to be told of.
+    /// Why a commit failed whose outcome is known by now.
     private static func cause(_ failure: HabitStoreError) -> HabitStoreError.Code {
         guard failure.code == .outcomeUnknown else { return failure.code }
         guard let cause = failure.underlying as? HabitStoreError, cause.code != .outcomeUnknown else {
@@ -308,8 +307,7 @@ struct RoutedWrite {
         return cause.code
     }
 
-    /// What a write fails with before it has begun. Where a commit of the mirror's stands in its way that failed, the outcome
-    /// of that one is unknown, and not this one's.
+    /// The error of a write before it has begun. If a failed commit of the mirror caused it, only that commit's outcome is unknown.
     private func unacknowledgeable(_ cause: HabitStoreError) -> HabitStoreError {
         HabitStoreError(
             Self.cause(cause),

@@ -1,11 +1,11 @@
-/// Lines of evidence that this process has written and the stores were not told of yet. When the process dies before it tells
-/// them, these lines count for nothing: nobody can know who wrote them.
+/// Lines of evidence that this process has written and not reported to the stores yet. If the process dies first, they never count, since their
+/// writer cannot be verified.
 struct UnanchoredEvidence {
-    /// How many there are at most; of more, the oldest count for nothing.
+    /// The most stretches that are kept; beyond that, the oldest never count.
     private static let maximumStretches = 64
 
     private(set) var stretches: [EvidenceStretch] = []
-    /// When the stores were told last.
+    /// The time of the last report to the stores.
     var lastTold: ContinuousClock.Instant?
 
     mutating func add(_ stretch: EvidenceStretch) {
@@ -16,6 +16,6 @@ struct UnanchoredEvidence {
         }
     }
 
-    /// The stores know of these, or they are in the log no more.
+    /// Removes lines that the stores know of, or that are no longer in the log.
     mutating func remove(_ told: [EvidenceStretch]) { stretches.removeAll(where: told.contains) }
 }

@@ -3,27 +3,25 @@ import FeatureFlags
 import ShadowVerifier
 import Synchronization
 
-/// What outlives a user's open files: whose they are, by what they are opened and moved, and what is known of them.
+/// Everything about a user that outlives the open files: the folder, the options and flags, and the evidence.
 final class UserContext: Sendable {
     let directory: UserDirectory
     let schema: Schema
     /// How to open stores of other versions.
     let versions: StorePair.Versions
-    /// The engines that there are.
     let engines: Engines
     let options: RolloutOptions
     /// The plan that migrates a store that does not serve to the serving store's version, even if opening migrates no user.
     let followerPlan: (any SchemaMigrationPlan.Type)?
     let flags: FlagWatch
-    /// For whom the flags are evaluated.
     let subject: FlagSubject
-    /// What a verification compares besides counts, relationships and contents.
+    /// The queries that a verification runs besides comparing counts, relationships and contents.
     let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
     let writeTimes: WriteTimes
     let evidence: EvidenceRecorder
     let shadowTotals = ShadowTotals()
-    /// Whether a store may be made for the user where there is none.
+    /// Whether to create a store if the user has none.
     let mayBegin = Atomic<Bool>(false)
 
     init(
@@ -53,22 +51,22 @@ final class UserContext: Sendable {
         evidence = EvidenceRecorder(directory, options, metrics)
     }
 
-    /// What pulls the kill switch for the user, as far as this process knows.
+    /// The kill switch that is pulled for the user, as far as this process knows.
     var pulledKill: PulledKill? { flags.pulledKill(for: subject) }
 
-    /// What pulls the kill switch for the user now: its files are looked at.
+    /// The kill switch that is pulled for the user now, after checking the files again.
     func lookForKill() -> PulledKill? {
         flags.refresh(for: subject)
         return pulledKill
     }
 
-    /// What the flags want for the user, in one state of them. Exposure hooks are told of it.
+    /// The stage that the flags want for the user, from one consistent state of the flags. Calls exposure hooks.
     var wanted: WantedStage { flags.wanted(for: subject, engines, isExposure: true) }
 
-    /// The same for whoever does not act on it for the first time.
+    /// The same, without calling exposure hooks again.
     var stillWanted: WantedStage { flags.wanted(for: subject, engines) }
 
-    /// - Parameter names: what the stores are called in the report.
+    /// - Parameter names: the stores' names in the report.
     func verification(
         _ a: any UserStoreBackend,
         _ b: any UserStoreBackend,

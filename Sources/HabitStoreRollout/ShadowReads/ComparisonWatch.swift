@@ -1,12 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// Sees to the deadline of what is being compared, also when the thread that compares hangs in a store.
+/// Enforces the time limit of a comparison, even if the comparing thread hangs in a store.
 final class ComparisonWatch: Sendable {
     private struct State {
-        /// When the present comparison is too late; nil where there is none, or its end was told already.
+        /// The deadline of the present comparison; nil if there is none, or its timeout was already reported.
         var deadline: ContinuousClock.Instant?
-        /// How many questions it concerns.
+        /// The number of questions in it.
         var count = 0
         var isArmed = false
     }
@@ -16,16 +16,15 @@ final class ComparisonWatch: Sendable {
     private let state = Mutex(State())
     private let late = Atomic<Bool>(false)
 
-    /// - Parameter onTimeout: is told how many questions ran out of time, once for each of them.
+    /// - Parameter onTimeout: receives the number of questions that timed out, once for each comparison.
     init(limitSeconds: Double, onTimeout: @escaping @Sendable (Int) -> Void) {
         self.limitSeconds = limitSeconds
         self.onTimeout = onTimeout
     }
 
-    /// Whether the present comparison has run out of time.
+    /// Whether the present comparison has timed out.
     var isLate: Bool { late.load(ordering: .relaxed) }
 
-    /// A comparison begins.
     func begin(_ count: Int) {
         late.store(false, ordering: .relaxed)
         let arms = state.withLock { state in
@@ -37,9 +36,9 @@ final class ComparisonWatch: Sendable {
         if arms { arm(limitSeconds) }
     }
 
-    /// The comparison has ended.
+    /// Ends the comparison.
     ///
-    /// - Returns: whether it was in time; else that was told already.
+    /// - Returns: whether it was in time; otherwise the timeout was already reported.
     func end() -> Bool {
         state.withLock { $0.deadline = nil }
         return !isLate

@@ -1,15 +1,14 @@
 import HabitStore
 
-/// What came of a question, in a form that two stores' answers are compared in.
+/// The answer to a question, in a form in which two stores' answers can be compared.
 enum ReadAnswer: Sendable, Equatable {
     /// Rows, or the record of an identifier.
     case rows(RowDigest)
-    /// A number.
     case count(Int)
-    /// It failed for a reason that lies in the question, and has to fail alike everywhere.
+    /// An error caused by the question, which every store has to report.
     case failure(HabitStoreError.Code)
 
-    /// How another answer differs from this one; nil where it does not.
+    /// How another answer differs from this one; nil if it does not.
     func difference(from other: ReadAnswer) -> ShadowDifference.Kind? {
         switch (self, other) {
         case _ where self == other: nil
@@ -30,7 +29,7 @@ enum ReadAnswer: Sendable, Equatable {
 }
 
 extension HabitStoreError.Code {
-    /// Whether the error lies in the question and is part of its answer; others mean that the store could not be read.
+    /// Whether the error is caused by the question and so part of its answer; other errors mean that the store could not be read.
     var isPartOfTheAnswer: Bool {
         [.invalidQuery, .unknownEntity, .unknownAttribute, .evaluationFailed, .unsupported].contains(self)
     }

@@ -1,7 +1,7 @@
 @_spi(Engines) import HabitStore
 
 extension RecordedRead.Question {
-    /// The question's shape for people: nothing of the user's is in it.
+    /// The question's shape for people, without the user's data.
     func text(_ schema: Schema) -> String {
         switch self {
         case .rows(let request, _): (request.isIdentifiers ? "the identifiers of " : "") + request.text(schema)

@@ -1,10 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A read transaction that answers as another one does, and notes what it was asked and what it answered, as far as that is
-/// to be compared.
+/// A read transaction that passes its calls on to another one, and records questions and answers that are to be compared.
 ///
-/// Whatever goes wrong with the noting, the caller gets the answer, or the error, of the transaction below.
+/// If recording fails, the caller still gets the answer, or the error, of the other transaction.
 final class RecordingTransaction: ReadTransaction {
     private let base: any ReadTransaction
     private let shadow: ShadowReader?
@@ -12,8 +11,8 @@ final class RecordingTransaction: ReadTransaction {
     private var reads: [RecordedRead] = []
 
     /// - Parameters:
-    ///   - shadow: what compares; nil where nothing is compared.
-    ///   - recorder: what gathers the shapes of questions; nil where nobody does.
+    ///   - shadow: compares the answers; nil to compare none.
+    ///   - recorder: collects the shapes of questions; nil to collect none.
     init(_ base: any ReadTransaction, _ shadow: ShadowReader?, _ recorder: QueryRecorder?) {
         self.base = base
         self.shadow = shadow
@@ -35,7 +34,7 @@ final class RecordingTransaction: ReadTransaction {
         try base.enumerateHistory(after: token, body)
     }
 
-    /// Hands over what is to be compared, at the end of the transaction, however that ends.
+    /// Passes on what is to be compared, at the end of the transaction, whether or not it succeeded.
     func finish() {
         guard let shadow, !reads.isEmpty else { return }
         do {
@@ -55,7 +54,7 @@ final class RecordingTransaction: ReadTransaction {
             noteFailure(error, entity: M.entity.name) { try $0.prepare(descriptor) }
             throw error
         }
-        // What the engines are not told cannot be taken from the query.
+        // The query lacks the part of the condition that engines do not know.
         guard fetch.condition != nil else { return fetch }
         var whole = fetch
         whole.remake = { try $0.prepare(descriptor) }
@@ -119,9 +118,9 @@ final class RecordingTransaction: ReadTransaction {
         }
     }
 
-    // MARK: Noting
+    // MARK: Recording
 
-    /// Whether the next question of a shape is compared, and there is room for it.
+    /// Whether to compare the next question of a shape, and there is room for it.
     @inline(__always)
     private func samples(_ shadow: ShadowReader, _ shape: @autoclosure () -> QueryShape) -> Bool {
         shadow.sampler.samples(shape()) && shadow.reserve()
@@ -135,7 +134,7 @@ final class RecordingTransaction: ReadTransaction {
         }
     }
 
-    /// A store that cannot be read is nothing to compare.
+    /// If the store could not be read, there is no answer to compare.
     private func note(_ question: RecordedRead.Question, failure error: any Error) {
         if let code = (error as? HabitStoreError)?.code, code.isPartOfTheAnswer {
             reads.append(RecordedRead(question: question, answer: .failure(code)))

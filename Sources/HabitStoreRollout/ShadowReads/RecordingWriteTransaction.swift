@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A write transaction whose questions are gathered; nothing of it is compared with another store.
+/// A write transaction that records the shapes of its questions; their answers are not compared.
 final class RecordingWriteTransaction: WriteTransaction {
     private let base: any WriteTransaction
     private let reading: RecordingTransaction

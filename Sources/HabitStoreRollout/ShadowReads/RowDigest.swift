@@ -1,27 +1,26 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The rows of an answer: how many, which, and in which order.
+/// A digest of an answer's rows: how many, which, and in which order.
 struct RowDigest: Sendable, Equatable {
     private(set) var rows = 0
-    /// Over the rows in their order.
+    /// A hash over the rows in their order.
     private var sequence = RowHash.start
-    /// Over the rows in any order.
+    /// A hash over the rows in any order.
     private var sum = RowHash.start
 
-    /// Takes a row in: the attributes that it was read for, or all of them.
+    /// Adds a row: the attributes that it was read for, or all of them.
     mutating func add(_ row: borrowing AttributeReader, _ projection: [Int]?) throws {
         add(try Self.hash(row, projection))
     }
 
-    /// Takes a row in by its hash.
     mutating func add(_ hash: RowHash) {
         rows += 1
         sequence.append(hash)
         sum.add(hash)
     }
 
-    /// The hash of a row: of its identifier and the attributes that it was read for, or of the whole record.
+    /// The hash of a row: over its identifier and the attributes that it was read for, or over the whole record.
     static func hash(_ row: borrowing AttributeReader, _ projection: [Int]?) throws -> RowHash {
         guard let projection else { return try row.withEncoded { RowHash($0) } }
         let id = try row.identifier()
@@ -32,14 +31,14 @@ struct RowDigest: Sendable, Equatable {
         return hash
     }
 
-    /// Whether the same rows stand in another order.
+    /// Whether the same rows are in another order.
     func isReordered(_ other: RowDigest) -> Bool {
         rows == other.rows && sum == other.sum && sequence != other.sequence
     }
 }
 
 extension RowHash {
-    /// The hash of a value: its kind, the lengths of its parts, and their bytes, so that no two values look alike.
+    /// The hash of a value: over its type, the lengths of its parts, and their bytes, so that different values hash different bytes.
     init(_ value: Value) {
         var bytes: [UInt8] = []
         func append(_ number: UInt64) { withUnsafeBytes(of: number) { bytes += $0 } }

@@ -1,17 +1,17 @@
 import Foundation
 import HabitStore
 
-/// 128 bits of a row, to tell rows apart in this process: two lanes of folded 64-bit products, as XXH3 and wyhash mix, under
-/// keys that are drawn anew by each process, so that nobody can prepare two records which look alike.
+/// A 128-bit hash of a row, to compare rows within this process: two lanes of folded 64-bit products, mixed as in XXH3 and wyhash, with keys that
+/// each process draws at random, so that no one can construct two records with the same hash.
 ///
-/// It costs a few nanoseconds where SHA-256 costs hundreds, and it is on the path of whoever reads.
+/// It takes a few nanoseconds where SHA-256 takes hundreds, on the path of every reader.
 struct RowHash: Sendable, Equatable {
     private(set) var high: UInt64
     private(set) var low: UInt64
 
     private static let keys: SIMD4<UInt64> = SIMD4.random(in: .min ... .max)
 
-    /// The hash of bytes, their number included.
+    /// The hash of bytes and their number.
     init(_ bytes: UnsafeRawBufferPointer) {
         let keys = Self.keys
         high = keys[0] ^ UInt64(bytes.count)
@@ -31,13 +31,13 @@ struct RowHash: Sendable, Equatable {
         mix(rest.0, rest.1, keys)
     }
 
-    /// The beginning of a hash over hashes.
+    /// The initial value of a hash over hashes.
     static let start = RowHash(UnsafeRawBufferPointer(start: nil, count: 0))
 
-    /// Takes in what stands behind all that was taken in before: the order counts.
+    /// Adds a hash in order.
     mutating func append(_ other: RowHash) { mix(other.high, other.low, Self.keys) }
 
-    /// Takes in what stands anywhere: the order does not count, and a pair does not cancel.
+    /// Adds a hash regardless of order; equal pairs do not cancel each other.
     mutating func add(_ other: RowHash) {
         high &+= other.high
         low &+= other.low

@@ -1,24 +1,23 @@
 import HabitStore
 
-/// What is kept of rows while they pass by to the caller.
+/// Digests rows as they are passed on to the caller.
 struct RowTrace {
     private let projection: [Int]?
     private(set) var digest = RowDigest()
-    /// Whether the caller did not want the rows behind the last one, or ended with an error of its own.
+    /// Whether the caller stopped after the last row, or threw an error.
     var isCut = false
-    /// Whether the caller has the row.
+    /// Whether the caller is reading the row.
     private var isCallersTurn = false
-    /// Why there is no answer.
+    /// The store's error, if it has no answer.
     private(set) var failure: (any Error)?
 
     init(_ projection: [Int]?) { self.projection = projection }
 
-    /// Takes a row in and hands it on to the caller. A row that cannot be read as a whole is no concern of a caller who may
-    /// want less of it.
+    /// Digests a row and passes it on to the caller. If the row cannot be read completely, the caller may still be able to read a part of it.
     mutating func take<R>(_ row: inout AttributeReader, _ body: (inout AttributeReader) throws -> R) throws -> R {
         do {
             if projection == nil {
-                // The caller reads the bytes that the digest is of, and an engine's columns are not read twice.
+                // The caller reads the digested bytes, so that an engine's columns are not read twice.
                 return try row.withEncodedReader { bytes, reader in
                     digest.add(RowHash(bytes))
                     return try hand(&reader, body)
@@ -41,7 +40,7 @@ struct RowTrace {
         return result
     }
 
-    /// The rows have ended with an error. The caller's own says nothing about the store.
+    /// Notes the error that ended the rows. The caller's own errors say nothing about the store.
     mutating func fail(_ error: any Error) {
         if isCallersTurn { isCut = true } else { failure = error }
     }

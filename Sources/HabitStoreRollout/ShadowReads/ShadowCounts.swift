@@ -1,8 +1,8 @@
-/// How comparisons came out since they were noted last.
+/// The outcomes of comparisons since they were last recorded.
 struct ShadowCounts: Sendable, Equatable {
     private var counts = [Int](repeating: 0, count: ShadowVerdict.allCases.count)
 
-    /// How many came out so.
+    /// The number of comparisons with an outcome.
     subscript(_ verdict: ShadowVerdict) -> Int {
         get { counts[verdict.position] }
         set { counts[verdict.position] = newValue }
@@ -12,7 +12,7 @@ struct ShadowCounts: Sendable, Equatable {
 }
 
 extension ShadowVerdict {
-    /// The place among all.
+    /// The index of the verdict.
     var position: Int {
         switch self {
         case .match: 0

@@ -1,32 +1,31 @@
 import Foundation
 import HabitStore
 
-/// Two stores that answered one question differently at one token.
+/// A question that two stores answered differently at one token.
 struct ShadowDifference: Sendable {
-    /// In what.
+    /// How the answers differ.
     enum Kind: String, Sendable {
         /// Other records, or other contents of them.
         case records
         /// The same records in another order.
         case order
-        /// Another number.
         case count
-        /// One failed, or both did for different reasons.
+        /// One store failed, or both did for different reasons.
         case error
     }
 
-    /// How many records are named.
+    /// How many records to name.
     static let namedRecords = 3
 
     let kind: Kind
     let token: HistoryToken
-    /// What was asked, without its literals.
+    /// The question, without its literals.
     let shape: String
-    /// What the two stores said, without the user's values.
+    /// The two answers, without the user's values.
     let answers: (mine: String, theirs: String)
-    /// Records in which they differ, ``namedRecords`` at most; none where the moment had passed.
+    /// Records that differ, at most ``namedRecords``; none if a store was past the token.
     var records: [UUID] = []
-    /// Whether the question was put to both stores again, because the caller's moment had passed.
+    /// Whether both stores were asked again, because one was past the caller's token.
     var isRerun = false
 
     /// One line, without the user's values.

@@ -2,10 +2,9 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What waits to be compared, and the one thread that works it off.
+/// A queue of comparisons, and the one thread that makes them.
 ///
-/// The thread stays around for a moment when there is nothing left to do: to wake it up is the dearest part of what a reader
-/// pays for a comparison.
+/// The thread lingers for a moment when the queue is empty: waking it up is the most expensive part of a comparison for the reader.
 final class ShadowQueue<Element: Sendable>: Sendable {
     private struct State {
         var waiting: [Element] = []
@@ -19,7 +18,7 @@ final class ShadowQueue<Element: Sendable>: Sendable {
 
     init(label: String) { queue = DispatchQueue(label: label, qos: .utility) }
 
-    /// Adds an element, and has `work` run if it does not.
+    /// Adds an element, and runs `work` unless it is running.
     func append(_ element: Element, _ work: @escaping @Sendable () -> Void) {
         let begins = state.withLock { state in
             state.waiting.append(element)
@@ -29,7 +28,7 @@ final class ShadowQueue<Element: Sendable>: Sendable {
         if begins { queue.async(execute: work) }
     }
 
-    /// What waits now; for the thread that works.
+    /// The waiting elements; for the working thread.
     func takeNow() -> [Element] {
         state.withLock { state in
             defer { state.waiting = [] }
@@ -37,7 +36,7 @@ final class ShadowQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// What waits now or in a moment. Where it is nothing, the work has ended.
+    /// The elements that are waiting now or arrive in a moment. If there are none, the work has ended.
     func take() -> [Element] {
         let found = takeNow()
         guard found.isEmpty else { return found }

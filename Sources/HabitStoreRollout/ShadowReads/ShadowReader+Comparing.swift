@@ -2,28 +2,28 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension ShadowReader {
-    /// The comparison has run out of time; whoever sees to the deadline has counted it.
+    /// The comparison has timed out; its watch has already counted it.
     struct TimedOut: Error {}
 
-    /// Where the other store is, seen from a token.
+    /// The other store's token compared with the wanted one.
     private enum Moment {
         case there, behind, passed
     }
 
-    /// How many jobs are compared in one moment at most, so that it does not keep a store's old pages for ever.
+    /// The most jobs to compare in one snapshot, which would otherwise keep a store's old pages forever.
     private static let jobsInOneMoment = 64
-    /// How often it is looked for further jobs of a moment before that is let go: a store that writes are committed to first
-    /// is soon past it, and those who read the other one are not.
+    /// How often to check for further jobs at a token before the snapshot is released. A store that takes writes first is soon past that token, while
+    /// readers of the other store are not.
     private static let looksForMore = 10
-    /// How long is slept between two looks for the token.
+    /// The pause between two checks for the token.
     private static let pauseMicroseconds: UInt32 = 100
 
-    /// Compares the first of the jobs, and what others there are of its token, in one moment of the other store.
+    /// Compares the first job, and other jobs at its token, in one snapshot of the other store.
     func compareFirst(of jobs: inout [Job]) {
         let job = jobs.removeFirst()
         var (count, isCompared) = (job.reads.count, false)
         var differences: [ShadowDifference] = []
-        // Nobody who waits for the comparisons is let go before the differences are told.
+        // Differences are reported before the places are released, so that callers that wait for comparisons see them.
         defer { release(count) }
         watch.begin(count)
         do {
@@ -34,7 +34,7 @@ extension ShadowReader {
                 moment = try store.read { transaction in
                     let token = try transaction.currentToken()
                     guard token == job.token else { return token < job.token ? .behind : .passed }
-                    // From here on each question has a deadline of its own.
+                    // From here on each question has its own deadline.
                     guard watch.end() else { throw TimedOut() }
                     isCompared = true
                     compare(job, transaction, &differences)
@@ -66,7 +66,7 @@ extension ShadowReader {
         for difference in differences { onDifference(difference) }
     }
 
-    /// Takes out jobs of a token that are there, or come in a moment while no others do.
+    /// Takes the jobs at a token that are waiting, or arrive in a moment unless other jobs do.
     private func more(at token: HistoryToken, _ jobs: inout [Job], _ limit: Int) -> [Job]? {
         for look in 0..<Self.looksForMore {
             if look > 0 { usleep(Self.pauseMicroseconds) }
@@ -83,7 +83,7 @@ extension ShadowReader {
         return nil
     }
 
-    /// Compares what the caller got.
+    /// Compares the caller's answers.
     private func compare(
         _ job: Job,
         _ transaction: any ReadTransaction,
@@ -101,7 +101,7 @@ extension ShadowReader {
         }
     }
 
-    /// Puts a job's questions to both stores again, at a token that both are at.
+    /// Asks a job's questions of both stores again, at a token that both are at.
     private func rerun(_ job: Job, _ isCompared: inout Bool, _ differences: inout [ShadowDifference]) throws {
         let stores = (mine: try mine(), theirs: try theirs())
         let deadline = ContinuousClock.now + .seconds(options.tokenWaitSeconds)
@@ -148,7 +148,7 @@ extension ShadowReader {
         }
     }
 
-    /// One comparison, with its deadline.
+    /// Makes one comparison, with its deadline.
     private func compare(
         _ read: RecordedRead,
         _ differences: inout [ShadowDifference],
@@ -162,7 +162,7 @@ extension ShadowReader {
             let answer = try ask()
             stopwatch?.stop(since: start)
             guard watch.end() else { return }
-            // What differs is looked into behind the deadline's back: it has been compared in time.
+            // Details of a difference are found after the deadline was met.
             guard let difference = judge(answer) else { return note(agreed) }
             note(.mismatch)
             differences.append(difference)
@@ -185,7 +185,7 @@ extension ShadowReader {
         )
     }
 
-    /// What a store says to a question.
+    /// A store's answer to a question.
     ///
     /// - Throws: why it cannot be read, and ``TimedOut``.
     func answer(_ question: RecordedRead.Question, _ transaction: any ReadTransaction) throws -> ReadAnswer {

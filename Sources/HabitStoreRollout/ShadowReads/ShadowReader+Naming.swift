@@ -2,10 +2,10 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension ShadowReader {
-    /// How many rows of each store are looked at to find those that differ.
+    /// The most rows of each store to search for those that differ.
     private static let maximumRows = 10_000
 
-    /// Records in which two stores differ, as far as the caller's store is at the token still; none where it cannot be said.
+    /// Records that differ between two stores, if the caller's store is still at the token; empty if they cannot be found.
     func records(
         _ question: RecordedRead.Question,
         at token: HistoryToken,
@@ -13,14 +13,14 @@ extension ShadowReader {
     ) -> [UUID] {
         watch.begin(0)
         defer { _ = watch.end() }
-        // That nothing is found changes nothing about the verdict.
+        // A failure here does not change the verdict.
         let found = try? mine().read { transaction in
             try transaction.currentToken() == token ? try differing(question, transaction, theirs) : []
         }
         return found ?? []
     }
 
-    /// Records in which two moments differ; none where it cannot be said.
+    /// Records that differ between two snapshots; empty if they cannot be found.
     func records(
         _ question: RecordedRead.Question,
         _ mine: any ReadTransaction,

@@ -3,23 +3,21 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Puts the reads of a user to the other store too, off the caller's path, and compares.
+/// Asks the questions of a user's reads of the other store too, off the caller's path, and compares the answers.
 ///
-/// The caller's answer is never touched. What the caller got is compared with what the other store says at the same token.
-/// Where that store has gone past the token, the question is put to both again at a later one, which counts as another
-/// verdict: ``ShadowVerdict/rerun``.
+/// Never changes the caller's answer, which is compared with the other store's answer at the same token. If the other store is past that token, both
+/// are asked again at a later one, which gives another verdict: ``ShadowVerdict/rerun``.
 final class ShadowReader: Sendable {
-    /// A read transaction's questions.
+    /// The questions of one read transaction.
     struct Job: Sendable {
         let token: HistoryToken
         let reads: [RecordedRead]
     }
 
-    /// Gives a store. It is asked on the reader's own thread: a store that cannot be opened, or hangs while it is, must not
-    /// keep anybody from reading the user's own.
+    /// Opens a store. Called on the reader's thread, so that a store that cannot be opened, or hangs, does not block the user's reads.
     typealias StoreSource = @Sendable () throws -> any UserStoreBackend
 
-    /// Which questions are compared.
+    /// Decides which questions to compare.
     let sampler: ShapeSampler
     let mine: StoreSource
     let theirs: StoreSource
@@ -32,21 +30,21 @@ final class ShadowReader: Sendable {
     let onDifference: @Sendable (ShadowDifference) -> Void
     private let onCounts: @Sendable (ShadowCounts, _ isUrgent: Bool) -> Void
     private let logger: Logger
-    /// Questions that have a place and are not compared yet.
+    /// The number of questions with a place that are not compared yet.
     private let waiting = Atomic<Int>(0)
-    /// Held while counts are on their way to the evidence.
+    /// Locked while counts are passed to the evidence.
     private let flushing = Mutex<Void>(())
     private let counts = Mutex(ShadowCounts())
-    /// All that came out since the user's store was opened, whatever reader compared it.
+    /// All outcomes since the user's store was opened, from any reader.
     private let totals: ShadowTotals
-    /// Sees to the deadline.
+    /// Enforces the time limit.
     let watch: ComparisonWatch
 
     /// - Parameters:
     ///   - mine: the store that the caller reads.
-    ///   - theirs: the other one, of this engine.
-    ///   - onDifference: is told of each difference, outside of the stores' transactions.
-    ///   - onCounts: is told how comparisons came out, now and then, and whether nobody may be waited for.
+    ///   - theirs: the other store, of this engine.
+    ///   - onDifference: called for each difference, outside the stores' transactions.
+    ///   - onCounts: receives the outcomes of comparisons from time to time, and whether to avoid all waits.
     init(
         mine: @escaping StoreSource,
         theirs: @escaping StoreSource,
@@ -79,20 +77,20 @@ final class ShadowReader: Sendable {
 
     // MARK: On the caller's path
 
-    /// Takes a place for a question, if there is one.
+    /// Reserves a place for a question, if there is one.
     func reserve() -> Bool {
         guard waiting.add(1, ordering: .relaxed).newValue > options.queueLimit else { return true }
         giveUp(1, .shed)
         return false
     }
 
-    /// Gives back the places of questions that nothing can be compared of.
+    /// Releases the places of questions that cannot be compared.
     func giveUp(_ count: Int, _ verdict: ShadowVerdict) {
         waiting.subtract(count, ordering: .relaxed)
         note(verdict, count)
     }
 
-    /// Has a read transaction's questions compared; all of them have a place.
+    /// Queues a read transaction's questions for comparison; all of them have a place.
     func compare(_ reads: [RecordedRead], at token: HistoryToken) {
         queue.append(Job(token: token, reads: reads)) { [self] in work() }
     }
@@ -106,7 +104,7 @@ final class ShadowReader: Sendable {
         counts.withLock { $0[verdict] += count }
     }
 
-    /// A store failed. The first time since the last record of the evidence says why.
+    /// Counts questions for which a store failed. Logs the first failure since the last record of the evidence.
     func noteFailure(_ error: any Error, _ count: Int) {
         metrics.shadowRead(.error, count)
         totals.add(.error, count)
@@ -117,10 +115,9 @@ final class ShadowReader: Sendable {
         if isFirst { logger.warning("a shadow read failed: \(error)") }
     }
 
-    /// Hands what was counted to the evidence; when it returns, everything that was counted before is there, also what
-    /// another thread was just handing over.
+    /// Passes the counts to the evidence. When it returns, everything counted before is there, even if another thread was just passing it on.
     ///
-    /// - Parameter isUrgent: whether nobody is waited for: what another thread is handing over may not be there then.
+    /// - Parameter isUrgent: whether to avoid all waits: counts that another thread is passing on may then be missing.
     func flush(isUrgent: Bool = false) {
         if isUrgent {
             _ = flushing.withLockIfAvailable { _ in handOver(isUrgent: true) }
@@ -137,18 +134,18 @@ final class ShadowReader: Sendable {
         if taken.total > 0 { onCounts(taken, isUrgent) }
     }
 
-    /// Whether there is nothing to compare.
+    /// Whether no question is waiting.
     var isAtRest: Bool { waiting.load(ordering: .acquiring) == 0 }
 
-    /// Waits until what was asked before is compared, `seconds` at most.
+    /// Waits until all earlier questions are compared, at most `seconds`.
     func drain(seconds: Double) {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while waiting.load(ordering: .acquiring) > 0, ContinuousClock.now < deadline { usleep(100) }
     }
 
-    // MARK: On the reader's own thread
+    // MARK: On the reader's thread
 
-    /// Questions are compared, and give their places back.
+    /// Releases the places of compared questions.
     func release(_ count: Int) { waiting.subtract(count, ordering: .releasing) }
 
     private func work() {
@@ -163,7 +160,7 @@ final class ShadowReader: Sendable {
     }
 }
 
-/// Tells a reader of the questions that ran out of time; it breaks the circle between the reader and its watch.
+/// Reports timeouts to a reader; breaks the retain cycle between the reader and its watch.
 private final class TimeoutCount: Sendable {
     private struct Weak { weak var reader: ShadowReader? }
 

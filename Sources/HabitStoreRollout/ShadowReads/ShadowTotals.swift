@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many shadow reads of a user came out how, since the store was opened.
+/// The outcomes of a user's shadow reads since the store was opened.
 final class ShadowTotals: Sendable {
     private let counts = Mutex(ShadowCounts())
 

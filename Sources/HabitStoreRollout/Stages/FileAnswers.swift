@@ -10,7 +10,7 @@ struct FileAnswers: FlagAnswers {
     var failure: String? { nil }
 
     func resolution(_ key: String) -> Resolution? {
-        // Most files have few of the flags, and each opening of a user asks for all.
+        // Most files have only a few of the flags, and every opening of a user reads them all.
         snapshot.contains(key) ? snapshot.resolve(key, context: context) : nil
     }
 

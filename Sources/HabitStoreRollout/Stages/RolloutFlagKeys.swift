@@ -1,6 +1,6 @@
-/// The keys of the flags of one rollout: those of ``RolloutFlags``, or those of a store with a name.
+/// The keys of the flags of one rollout: those of ``RolloutFlags``, or those of a named store.
 package struct RolloutFlagKeys: Sendable, Hashable {
-    /// Those of the stores without a name.
+    /// The keys for stores without a name.
     package static let standard = RolloutFlagKeys(prefix: "habit-store")
 
     /// See ``RolloutFlags/stage``.
@@ -22,6 +22,6 @@ package struct RolloutFlagKeys: Sendable, Hashable {
         backend = prefix + "-backend"
     }
 
-    /// All of them, the kill flag first.
+    /// All keys, the kill flag first.
     var all: [String] { [kill, old, new, backend, stage] }
 }

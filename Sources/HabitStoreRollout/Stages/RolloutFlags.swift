@@ -5,9 +5,9 @@ import HabitStore
 public enum RolloutFlags {
     /// The stage that a user should be at.
     public static let stage = "habit-store-stage"
-    /// The engine that users come from; SQLite where it is not set.
+    /// The engine that users come from; SQLite if it is not set.
     public static let old = "habit-store-old"
-    /// The engine that users go to; LMDB where it is not set.
+    /// The engine that users move to; LMDB if it is not set.
     public static let new = "habit-store-new"
     /// Whether all users, or one user, go back immediately.
     public static let kill = "habit-store-kill"
@@ -16,6 +16,6 @@ public enum RolloutFlags {
     /// The name of the sentinel file under the root.
     public static let sentinelName = "habit-store.kill"
 
-    /// Where the sentinel file of a root lies.
+    /// The path of a root's sentinel file.
     public static func sentinelPath(root: String) -> String { root + "/" + sentinelName }
 }

@@ -1,4 +1,4 @@
-/// How far a user has come on the way from the old store to the new one, by the names that the field uses.
+/// A user's stage on the way from the old store to the new one, with the field's usual names.
 ///
 /// | stage | reads from | shadow read | authoritative | mirrored to |
 /// |---|---|---|---|---|
@@ -28,7 +28,7 @@ public enum Stage: String, Sendable, Hashable, Codable, CaseIterable, Comparable
     /// The store whose answers reads are compared with.
     public var shadow: StoreSide? { self == .shadow || self == .live ? authority.other : nil }
 
-    /// The store that every write is carried to.
+    /// The store that every write is replicated to.
     public var mirror: StoreSide? { self == .off || self == .complete ? nil : authority.other }
 
     /// Whether a write is acknowledged only when the mirror has it too.

@@ -13,18 +13,18 @@ package struct StoreRoot: Sendable, Hashable {
     /// The name; nil for the stores without one.
     package let name: StoreName?
 
-    /// The stores of a name under a root; nil for those without one.
+    /// The stores of a name under a root; nil for the stores without a name.
     package init(_ root: String, _ name: StoreName? = nil) { (self.root, self.name) = (root, name) }
 
-    /// The same by the name's text.
+    /// The same, from the name's text.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a name that no store can have.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an invalid store name.
     package init(_ root: String, named name: String?) throws { self.init(root, try name.map { try StoreName($0) }) }
 
-    /// The folder that is the stores' own root.
+    /// The root folder of these stores.
     package var path: String { name.map { "\(root)/\(Self.folderName)/\($0.text)" } ?? root }
 
-    /// The roots whose kill switch holds, the stores' own first.
+    /// The roots whose kill switch applies, the stores' own first.
     package var killRoots: [String] { name == nil ? [root] : [path, root] }
 
     /// The keys of the flags.

@@ -1,10 +1,10 @@
-/// One of the two stores of a user, by its part in the rollout.
+/// One of a user's two stores, by its role in the rollout.
 public enum StoreSide: String, Sendable, Hashable, Codable, CaseIterable, CodingKeyRepresentable {
-    /// Where the user comes from.
+    /// The store that the user comes from.
     case old
-    /// Where the user goes.
+    /// The store that the user moves to.
     case new
 
-    /// The one that this is not.
+    /// The other store.
     public var other: StoreSide { self == .old ? .new : .old }
 }

@@ -3,27 +3,27 @@ import HabitStore
 
 /// The flags' proposal for a user.
 struct WantedStage: Sendable, Equatable {
-    /// The stage; nil where the flags say nothing, and the user stays.
+    /// The stage; nil if the flags name none, and the user stays.
     var stage: Stage?
-    /// The engine that users come from, and the one that they go to.
+    /// The engine that users come from, and the one that they move to.
     var engines: EnginePair
-    /// Whether the user is to go there directly, see ``RolloutFlags/backend``.
+    /// Whether to move the user there directly, see ``RolloutFlags/backend``.
     var isDirect = false
     /// Whether a percentage decided, or may have. Changed weights would move many users together, so such a proposal takes back no user whom a
     /// percentage placed.
     var isBucketed = false
-    /// The same of ``RolloutFlags/backend``, where that names the old engine and so leads back directly.
+    /// The same for ``RolloutFlags/backend``, if it names the old engine and so leads back directly.
     var isBackendBucketed = false
-    /// How the engines' parts were decided: ``Placement/percentage``, or nil for anything else.
+    /// How the roles of the engines were decided: ``Placement/percentage``, or nil for anything else.
     var pairedBy: Placement?
     /// Why the flags change nothing.
     var notes: [String] = []
-    /// Whether the flags could be asked: what they say of the engines counts for nothing else.
+    /// Whether the flags gave an answer; otherwise ``engines`` means nothing.
     var isAnswered = true
     /// The key of the flag that names the engine that users come from.
     let oldKey: String
 
-    /// The engine that would serve at the stage; nil where the flags say nothing.
+    /// The engine that serves at the stage; nil if the flags name no stage.
     var engine: EngineName? { stage.map { $0.authority == .old ? engines.old : engines.new } }
 
     /// How the stage was decided.
@@ -34,7 +34,7 @@ struct WantedStage: Sendable, Equatable {
     /// - Parameters:
     ///   - known: the engines of this program; the first two are used if the flags name none.
     ///   - keys: the flags' keys.
-    ///   - onResolution: gets the resolution of each existing flag.
+    ///   - onResolution: receives the resolution of each existing flag.
     init(
         _ answers: some FlagAnswers,
         _ known: Engines,
@@ -65,7 +65,7 @@ struct WantedStage: Sendable, Equatable {
             let named = try reader.stage(proposed)
             stage = named
             isBucketed = reader.isStageBucketed
-            // Both name the old engine: a user who was put on the new one directly comes back the same way.
+            // If both name the old engine, a user who was put directly on the new one comes back directly.
             isDirect = named == .off && backend == engines.old
             isBackendBucketed = isDirect && reader.isBackendBucketed
         } else if backend != nil {
@@ -90,7 +90,7 @@ struct WantedStage: Sendable, Equatable {
         var isBackendBucketed: Bool { answers.isBucketed(keys.backend) }
         var isPairBucketed: Bool { answers.isBucketed(keys.old) || answers.isBucketed(keys.new) }
 
-        /// Whether there is neither of the flags that move users.
+        /// Whether both flags that move users are missing.
         var isSilent: Bool { answers.isMissing(keys.stage) && answers.isMissing(keys.backend) }
 
         func read(_ engines: inout EnginePair) throws(Unusable) {
@@ -120,7 +120,7 @@ struct WantedStage: Sendable, Equatable {
             return stage
         }
 
-        /// The text that a flag gives; nil where there is no such flag, or it is switched off.
+        /// The text of a flag; nil if there is no such flag, or it is disabled.
         func value(_ key: String) throws(Unusable) -> String? {
             guard let resolution = answers.resolution(key) else { return nil }
             onResolution(key, resolution)

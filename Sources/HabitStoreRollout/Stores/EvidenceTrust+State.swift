@@ -1,7 +1,7 @@
 extension EvidenceTrust {
-    /// What a store remembers.
+    /// The trust that a store's state gives.
     init(_ state: RolloutState?, seal: EvidenceSeal?) {
-        // A list that cannot be read vouches for nothing.
+        // An unreadable list acknowledges no lines.
         let vouched = state?.vouched.map { VouchedLines($0) ?? VouchedLines() }
         self.init(anchor: state?.evidence, vouched: vouched, seal: seal)
     }

@@ -1,22 +1,21 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Carrying over what a store's history has behind a token.
+/// Applies a store's history after a token to another store.
 enum Replication {
-    /// What was carried over.
+    /// How much was applied.
     struct Amount {
         var records: Int
         var transactions: Int
     }
 
-    /// Gives every record that changed behind the replica's token its state at the source's moment, and appends the history
-    /// transactions with their tokens. The replica then holds what the source holds; what history the source has forgotten,
-    /// it forgets too.
+    /// Gives every record that changed after the replica's token its state in the source's snapshot, and appends the history transactions with their
+    /// tokens. The replica then equals the source, and drops the history that the source has dropped.
     ///
     /// - Parameters:
-    ///   - origin: what the source says of itself.
-    ///   - information: what the replica says of itself, before.
-    ///   - progress: is called for each change.
+    ///   - origin: the source's information.
+    ///   - information: the replica's information, from before.
+    ///   - progress: called for each change.
     static func carry(
         from source: any ReplicaSnapshot,
         _ origin: StoreInformation,
@@ -37,9 +36,9 @@ enum Replication {
         return amount
     }
 
-    /// Gives every record that changed behind `token` its state at the source's moment.
+    /// Gives every record that changed after `token` its state in the source's snapshot.
     ///
-    /// - Returns: how many records that were.
+    /// - Returns: how many records changed.
     static func apply(
         _ source: any ReplicaSnapshot,
         to replica: any ReplicaTransaction,
@@ -83,12 +82,12 @@ enum Replication {
         return seen.count
     }
 
-    /// How many records are kept in memory until they are written together.
+    /// How many records to collect before they are written together.
     private static let mostWaiting = 1_000
 
-    /// Whether two stores have the same transaction at a token; also where one of them has forgotten it.
+    /// Whether two stores have the same transaction at a token, or one of them no longer has it.
     ///
-    /// Two stores of one lineage part when one of them is replaced by an older copy and then written to.
+    /// Two stores of one lineage diverge if one is replaced by an older copy and then written to.
     static func agree(_ a: any ReplicaSnapshot, _ b: any ReplicaSnapshot, at token: HistoryToken) throws -> Bool {
         guard let first = try transaction(a, token), let second = try transaction(b, token) else { return true }
         return first == second

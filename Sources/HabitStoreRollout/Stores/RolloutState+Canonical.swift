@@ -1,8 +1,7 @@
 import HabitStore
 
 extension RolloutState {
-    /// Reads the form that ``encoded()`` gives, and no other: each opening reads it, and a decoder of any JSON takes many times
-    /// as long.
+    /// Reads only the exact form of ``encoded()``. Every opening reads it, and a general JSON decoder takes many times as long.
     init?(canonical text: String) {
         var rest = Rest(bytes: Array(text.utf8))
         guard rest.take("{") else { return nil }
@@ -74,7 +73,7 @@ extension RolloutState {
     }
 }
 
-/// What of the text was not read yet.
+/// The text that was not read yet.
 private struct Rest {
     let bytes: [UInt8]
     private var place = 0
@@ -83,7 +82,7 @@ private struct Rest {
 
     var isEmpty: Bool { place == bytes.count }
 
-    /// Goes past `text`, if it stands here.
+    /// Skips `text` if it comes next.
     mutating func take(_ text: StaticString) -> Bool {
         let end = place + text.utf8CodeUnitCount
         guard end <= bytes.count else { return false }
@@ -93,7 +92,7 @@ private struct Rest {
         return true
     }
 
-    /// Goes past a text that ends with a quotation mark and needs none of JSON's escapes.
+    /// Reads a string up to its quotation mark; it must not contain JSON escapes.
     mutating func takeText() -> String? {
         let end = end { $0 != UInt8(ascii: "\"") }
         let text = bytes[place..<end]
@@ -104,7 +103,7 @@ private struct Rest {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Goes past two names of engines, the first of which has begun.
+    /// Reads two names of engines, the first of which has begun.
     mutating func takePair() -> EnginePair? {
         guard let old = takeText().flatMap(EngineName.init(rawValue:)), take(",\""),
             let new = takeText().flatMap(EngineName.init(rawValue:)), old != new
@@ -112,7 +111,7 @@ private struct Rest {
         return EnginePair(old: old, new: new)
     }
 
-    /// Goes past a number as it is written for an integer that is not negative.
+    /// Reads the digits of a non-negative integer.
     mutating func takeNumber() -> Int? {
         let end = end { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
         let digits = bytes[place..<end]
@@ -123,7 +122,7 @@ private struct Rest {
         return number
     }
 
-    /// Where the bytes from here on end of which `isPart` holds.
+    /// The end of the bytes from here on for which `isPart` holds.
     private func end(_ isPart: (UInt8) -> Bool) -> Int {
         var end = place
         while end < bytes.count, isPart(bytes[end]) { end += 1 }

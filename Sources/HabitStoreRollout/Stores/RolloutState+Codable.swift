@@ -1,21 +1,21 @@
 import HabitStore
 
 extension EnginePair {
-    /// The engines that there were when a state named the old one only.
+    /// The engines that existed when a state named only the old one.
     private static let first: [EngineName] = ["sqlite", "lmdb"]
 
-    /// The pair that a state means which names the old engine only; nil where that is none of the two that there were then.
+    /// The pair of a state that names only the old engine; nil if it is not one of the first two.
     init?(implying old: EngineName) {
         guard let new = Self.first.first(where: { $0 != old }), Self.first.contains(old) else { return nil }
         self.init(old: old, new: new)
     }
 
-    /// Whether naming the old engine is enough.
+    /// Whether it is enough to name the old engine.
     var isImplied: Bool { EnginePair(implying: old) == self }
 }
 
-/// A state of the first two engines is written as it always was, so that an app that is taken back to an earlier version reads
-/// it. One of other engines has no `old`, without which an earlier version refuses it.
+/// A state of the first two engines keeps its original form, so that an earlier version of the app can read it. A state of other engines has no
+/// `old`, so that an earlier version refuses it.
 extension RolloutState: Codable {
     private enum Key: String, CodingKey {
         case engines, evidence, fled, isKilled, machine, movingTo, old, owner, pairedBy, placedBy, stage, turns, vouched

@@ -1,56 +1,54 @@
 import Foundation
 import HabitStore
 
-/// What each of a user's stores keeps about the rollout, beside its role and epoch.
+/// The rollout state in each of a user's stores, next to its role and epoch.
 struct RolloutState: Sendable, Hashable {
-    /// The user's stage, as this store was told last.
+    /// The user's stage when this store was last updated.
     var stage: Stage
-    /// The engine that the user comes from, and the one that the user goes to.
+    /// The engine that the user comes from, and the one that the user moves to.
     var engines: EnginePair
-    /// Whether the kill switch took the user back and nobody has re-armed since.
+    /// Whether the kill switch took the user back, and the user was not re-armed since.
     var isKilled = false
-    /// The engine that a killed user fled from: whatever flags call it, nobody is taken there before the user is re-armed.
+    /// The engine that a killed user left: the user does not return to it before a re-arm, whatever the flags call it.
     var fled: EngineName?
-    /// The place that the user's evidence had come to at the last move, or later: it cannot be cut off before it unseen.
+    /// The head of the user's evidence at the last move, or later: cutting off the evidence before it is detectable.
     var evidence: EvidenceHead?
-    /// The lines up to that place of which the processes that wrote them told the store, as ``VouchedLines/text`` has them; nil
-    /// where an earlier version made the last move.
+    /// The lines up to that head that their writers reported to the store, in the form of ``VouchedLines/text``; nil if an earlier version made the
+    /// last move.
     var vouched: String?
-    /// In a sealed store, where the move was to go, or where it is where another machine has accepted the other store; in one on
-    /// standby, where a move goes that can only be finished from there.
+    /// In a sealed store, the target of the move, or the present stage if another machine has accepted the other store; in a store on standby, the
+    /// target of a move that can only be finished from there.
     var movingTo: Stage?
-    /// The machine that the user belongs to, as ``Machine/text`` has it; nil for one who belongs to none, and where both engines keep
-    /// files. Only in the text that a store keeps.
+    /// The machine that the user belongs to, in the form of ``Machine/text``; nil for a user who belongs to none, and where both engines use files.
+    /// Only in the text in a store.
     var machine: String?
-    /// How the flags decided which engine is the old one: nil for a rule, and where an earlier version wrote the state.
+    /// How the flags decided which engine is the old one: nil for a rule, and in a state of an earlier version.
     var pairedBy: Placement?
-    /// How the flags put the user at the stage, which matters beyond `off` only; nil where that was not written down, as by earlier versions.
+    /// How the flags placed the user at the stage, which matters only after `off`; nil if unknown, as in states of earlier versions.
     var placedBy: Placement?
-    /// Whose store it is, as ``UserDirectory/owner`` has it; only in the text that a store keeps.
+    /// The user whose store it is, in the form of ``UserDirectory/owner``; only in the text in a store.
     var owner: String?
-    /// The flag files that have put the user on another engine, by their identities with commas between them: each does so
-    /// once, so that files which disagree do not move the user to and fro.
+    /// The identities of the flag files that have put the user on another engine, separated by commas: each does so once, so that files that disagree
+    /// do not move the user back and forth.
     var turns: String?
 
-    /// The engine of a side.
     func engine(_ side: StoreSide) -> EngineName { side == .old ? engines.old : engines.new }
 
-    /// The side of an engine.
     func side(_ engine: EngineName) -> StoreSide { engine == engines.old ? .old : .new }
 
-    /// Whether a store on standby, being the old one and in this state, holds everything that was ever acknowledged or
-    /// shown: in these stages it is written before the new one.
+    /// Whether an old store on standby in this state has everything that was ever acknowledged or shown: at these stages it is written before the new
+    /// one.
     var claimsAll: Bool { stage.awaitsMirror }
 
-    /// The text that a store keeps.
+    /// The text in a store.
     func encoded() throws -> String {
         let encoder = JSONEncoder()
-        // Sorted, so that equal states are equal bytes.
+        // Sorted, so that equal states have equal bytes.
         encoder.outputFormatting = .sortedKeys
         return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 
-    /// Reads the text that a store keeps.
+    /// Reads the text in a store.
     ///
     /// - Throws: ``HabitStoreError/Code/corrupt`` for anything else.
     init(parsing text: String, path: String?) throws {
@@ -70,19 +68,19 @@ struct RolloutState: Sendable, Hashable {
         }
     }
 
-    /// How many flag files are remembered.
+    /// How many flag files to remember.
     private static let mostTurns = 16
 
-    /// Whether a flag file has put the user on another engine already.
+    /// Whether a flag file has already put the user on another engine.
     func hasTurned(by flags: String) -> Bool { turns?.split(separator: ",").contains { $0 == flags } ?? false }
 
-    /// A flag file puts the user on another engine, or was the first to say where the user is.
+    /// Notes that a flag file has put the user on another engine, or was the first to place the user.
     mutating func noteTurn(by flags: String) {
         let known = (turns ?? "").split(separator: ",").map(String.init).filter { $0 != flags } + [flags]
         turns = known.suffix(Self.mostTurns).joined(separator: ",")
     }
 
-    /// Remembers how far the evidence has come, and which lines count.
+    /// Sets the head of the evidence, and the lines that count.
     mutating func remember(_ trust: EvidenceTrust?) {
         guard let trust, let anchor = trust.anchor else { return }
         evidence = anchor

@@ -1,31 +1,31 @@
 import Foundation
 import HabitStore
 
-/// What one of a user's stores says of itself.
+/// The status of one of a user's stores, as the store itself has it.
 struct Standing: Sendable {
     let engine: EngineName
-    /// Where the store is.
+    /// The store's path or address.
     let path: String
     private(set) var information: StoreInformation
-    /// Nil in a store that no rollout has touched.
+    /// nil in a store that no rollout has touched.
     let state: RolloutState?
-    /// Whose store it says that it is, as ``UserDirectory/owner`` has it; nil in a store of an earlier version.
+    /// The user whose store it says it is, in the form of ``UserDirectory/owner``; nil in a store of an earlier version.
     var owner: String?
-    /// The machine that it says its user belongs to.
+    /// The machine that its user belongs to, if it names one.
     var machine: Machine?
-    /// Whether other machines reach the store, too.
+    /// Whether other machines can reach the store too.
     var isShared = false
-    /// Whether it was read past the engine's library, which cannot open the file: nothing can be written to it.
+    /// Whether it was read without the engine's library, which cannot open the file, so that it cannot be written to.
     var isRescued = false
 
     var role: StoreRole { information.role }
     var epoch: Int { information.epoch }
     var token: HistoryToken { information.token }
     var lineage: UUID { information.lineage }
-    /// What a transaction that is to change the store must find.
+    /// The role and epoch that a transaction must find before it changes the store.
     var place: StorePlace { StorePlace(role: role, epoch: epoch) }
 
-    /// The same at an earlier token.
+    /// The same status at an earlier token.
     func before(_ token: HistoryToken) -> Standing {
         var earlier = self
         earlier.information.token = token

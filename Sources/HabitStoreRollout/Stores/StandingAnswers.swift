@@ -1,14 +1,14 @@
 import HabitStore
 import Synchronization
 
-/// Collects what stores say of themselves on a thread that may hang in one of them.
+/// Collects the status of stores on a thread that may hang in one of them.
 final class StandingAnswers: Sendable {
     private let answers = Mutex(StandingsFound())
 
-    /// What was said so far.
+    /// The answers so far.
     var found: StandingsFound { answers.withLock { $0 } }
 
-    /// Asks a store; nil when it is not there or cannot be read.
+    /// Reads a store's status; nil if it does not exist or cannot be read.
     func ask(_ engine: EngineName, _ pair: StorePair) -> Standing? {
         let answer = Result { try pair.standing(engine) }
         answers.withLock { $0.note(engine, answer, pair) }

@@ -1,23 +1,23 @@
 import HabitStore
 
-/// What there is of a user.
+/// The status of all of a user's stores.
 struct StandingsFound: Sendable {
     private(set) var standings: [Standing] = []
-    /// What could not be read.
+    /// The stores that could not be read, and why.
     private(set) var failures: [EngineName: HabitStoreError] = [:]
-    /// Who was asked; a store that is not there answers too.
+    /// The engines whose stores were asked, including those without a store.
     private(set) var answered: Set<EngineName> = []
 
     func standing(_ engine: EngineName) -> Standing? { standings.first { $0.engine == engine } }
 
     var highestEpoch: Int { standings.map(\.epoch).max() ?? 0 }
-    /// What the caller can help comes first: a store of an earlier version is migrated, whatever is wrong with the other.
+    /// Errors that the caller can resolve come first: a store of an earlier version is migrated, whatever is wrong with the other.
     var failure: HabitStoreError? {
         let inOrder = failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
         return inOrder.first { $0.code == .migrationRequired } ?? inOrder.first
     }
 
-    /// Takes a store's answer, in place of what it said before.
+    /// Replaces the earlier answer of a store.
     mutating func note(_ engine: EngineName, _ answer: Result<Standing?, any Error>, _ pair: StorePair) {
         answered.insert(engine)
         standings.removeAll { $0.engine == engine }

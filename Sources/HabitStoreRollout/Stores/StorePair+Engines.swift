@@ -1,13 +1,13 @@
 @_spi(Engines) import HabitStore
 
 extension StorePair {
-    /// The two engines that a user's rollout is between.
+    /// The two engines of a user's rollout.
     ///
-    /// What the flags want is right as long as the user has stores of these two only. A user who is elsewhere, in the middle of
-    /// another rollout or at its end with both stores still there, stays between the engines that the stores themselves name.
+    /// The flags decide as long as the user has no stores of other engines. A user in the middle of another rollout, or at its end with both stores
+    /// still there, stays with the engines that the stores themselves name.
     ///
-    /// - Parameter wanted: what the flags want.
-    /// - Throws: why a store cannot be read, where no other one says which engines they are.
+    /// - Parameter wanted: the engines that the flags want.
+    /// - Throws: why a store cannot be read, if no other store names the engines.
     func engines(preferring wanted: EnginePair) throws -> EnginePair {
         if known.names.allSatisfy(wanted.contains) { return wanted }
         guard known.names.contains(where: { !wanted.contains($0) && mayExist($0) }) else { return wanted }
@@ -16,22 +16,22 @@ extension StorePair {
         return engines(found.standings, preferring: wanted)
     }
 
-    /// The same, of what the stores have said: the word of the one that leads.
+    /// The same, from the status of the stores: the leading store decides.
     func engines(_ standings: [Standing], preferring wanted: EnginePair) -> EnginePair {
         guard let leading = standings.leading else { return wanted }
         let engines = leading.state?.engines ?? EnginePair(old: leading.engine, new: wanted.other(than: leading.engine))
         let other = engines.other(than: leading.engine)
-        // One that cannot be read, or that this program has no engine for, is there all the same.
+        // A store that cannot be read, or whose engine this program lacks, still exists.
         let isAlone = known.contains(other) && !mayExist(other)
         return isAlone && wanted.contains(leading.engine) ? wanted : engines
     }
 
-    /// Whether there is a store, or that cannot be told.
+    /// Whether there is a store; true if unknown.
     func mayExist(_ engine: EngineName) -> Bool { (try? exists(engine)) ?? true }
 
-    /// What all of the user's stores say, each asked once.
+    /// The status of all of the user's stores, each read once.
     ///
-    /// - Parameter limitSeconds: how long each may take; nil for as long as it does. One that hangs leaves its thread behind.
+    /// - Parameter limitSeconds: the time limit for each; nil for none. A store that hangs keeps its thread.
     func look(limitSeconds: Double? = nil) -> StandingsFound {
         var found = StandingsFound()
         func ask(_ engine: EngineName) {
@@ -49,16 +49,16 @@ extension StorePair {
             found.note(engine, answer, self)
         }
         for engine in known.names { ask(engine) }
-        // They were not asked at one moment: a write may have come to both in between.
+        // They were not read at the same moment, and both may have got a write in between.
         if let ahead = found.standings.max(by: { $0.token < $1.token }), ahead.role == .standby {
             for engine in found.standings.map(\.engine) where engine != ahead.engine { ask(engine) }
         }
         return withoutMigrations(found, limitSeconds: limitSeconds)
     }
 
-    /// The same, with a store that does not serve and was migrated, which the other one was not yet, as it was before: what the hooks of
-    /// its migration have changed has no part in the one history. Taken for writes, it made the store that serves look as if it had been
-    /// put back, or the other one as if it held everything.
+    /// The same, but a store that does not serve and was migrated before the other one is shown as before its migration: what the migration's hooks
+    /// changed is not part of the common history. Mistaken for writes, it would make the serving store look restored from a copy, or the other one
+    /// look complete.
     func withoutMigrations(_ found: StandingsFound, limitSeconds: Double?) -> StandingsFound {
         guard let versions = unfinishedMigration(found)?.versions,
             let oldest = versions.map(\.version).min()
@@ -77,10 +77,10 @@ extension StorePair {
         return adjusted
     }
 
-    /// How many transactions at a history's end may be a migration's: two for each stage of a plan.
+    /// The most transactions of a migration at the end of a history: two per stage of a plan.
     private static let mostMigrations: Int64 = 256
 
-    /// The last token of a store that no migration at the end of its history has brought.
+    /// The last token of a store before a migration at the end of its history.
     private func tokenBeforeMigration(_ standing: Standing) throws -> HistoryToken {
         let (token, floor) = (standing.token.rawValue, standing.information.historyFloor.rawValue)
         let first = HistoryToken(rawValue: max(floor, token - Self.mostMigrations))

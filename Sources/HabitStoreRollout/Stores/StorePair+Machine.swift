@@ -1,9 +1,9 @@
 @_spi(Engines) import HabitStore
 
 extension Engines {
-    /// The same engines, for which users' stores are copies that this machine makes; other machines' copies lie elsewhere.
+    /// The same engines, with addresses for copies that this machine makes of users' stores, separate from those of other machines.
     ///
-    /// - Parameter directory: the user's own.
+    /// - Parameter directory: the user's folder.
     func copied(as name: String, by directory: UserDirectory) throws -> Engines {
         let isShared = names.contains(where: isShared)
         return copied(as: isShared ? "\(name)-\(try directory.machine.number)" : name)
@@ -11,24 +11,23 @@ extension Engines {
 }
 
 extension StorePair {
-    /// Whether the store that serves is reached from other machines, too, and no other one counts: all that is known of the user is
-    /// in the stores then, and a folder only keeps copies of it.
+    /// Whether other machines can reach the serving store, and no other store counts: then the stores contain everything about the user, and a folder
+    /// only has copies.
     func isWithoutMachine(_ state: RolloutState) -> Bool {
         let serving = state.engine(state.stage.authority)
         guard known.isShared(serving) else { return false }
         return known.isShared(state.engines.other(than: serving)) || state.stage == .off || state.stage == .complete
     }
 
-    /// The machine that a user in some state belongs to: this one; nil for none, and where only this one has the user's stores
-    /// anyway.
+    /// The machine that a user in some state belongs to: this one; nil for none, and if only this one can reach the user's stores anyway.
     ///
-    /// - Throws: why this machine cannot be told from others.
+    /// - Throws: why this machine cannot be identified.
     func machine(_ state: RolloutState) throws -> Machine? {
         guard state.engines.names.contains(where: known.isShared), !isWithoutMachine(state) else { return nil }
         return try directory.machine
     }
 
-    /// The text that a store keeps of a state: whose it is stands in it, too.
+    /// The text of a state for a store, including the user and machine that it belongs to.
     func text(of state: RolloutState) throws -> String {
         var owned = state
         owned.owner = directory.owner
@@ -36,10 +35,10 @@ extension StorePair {
         return try owned.encoded()
     }
 
-    /// Has a copy that other machines reach say which machine has the user's other store: who finds the copy is not to take it for all
-    /// that is left.
+    /// Records in a copy that other machines can reach which machine has the user's other store, so that they do not take the copy for the user's
+    /// only store.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` where it is another machine's.
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if it belongs to another machine.
     func claimCopy(_ engine: EngineName, _ state: RolloutState) throws {
         guard known.isShared(engine), let machine = try machine(state) else { return }
         let text = try text(of: state)

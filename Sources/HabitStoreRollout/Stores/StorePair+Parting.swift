@@ -1,8 +1,8 @@
 @_spi(Engines) import HabitStore
 
 extension StorePair {
-    /// Whether a store has gone another way than the one that serves: it was put back, is another user's, or a process that slept
-    /// wrote to it without being told that it counts. No mirror follows from there.
+    /// Whether a store has diverged from the serving one: it was restored from a copy, is another user's, or a process that was suspended wrote to it
+    /// without an acknowledgement. No mirror can follow from there.
     func hasParted(_ other: Standing, from serving: Standing) -> Bool {
         guard other.role != .backfilling, other.epoch < serving.epoch || other.role == .standby, other.token > .zero
         else { return false }

@@ -2,32 +2,30 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Synchronization
 
-/// How to treat stores of another schema version than the pair's.
 extension StorePair {
     enum Versions: Sendable {
-        /// They are refused, except for reading.
+        /// They are refused, but can be read.
         case current
-        /// Each is opened in its own shape: for whoever needs only what the stores say of themselves. The plan knows the shapes of files that
-        /// do not tell it.
+        /// Each is opened with its own schema, for callers that need only the stores' status. The plan knows the schemas of files that do not contain
+        /// theirs.
         case eachAsWritten((any SchemaMigrationPlan.Type)?)
     }
 
-    /// Whether the stores may be of different versions.
+    /// Whether the stores may have different versions.
     var mayDiffer: Bool {
         if case .eachAsWritten = versions { return true }
         return false
     }
 }
 
-/// The stores of a user, each opened when it is needed first. There are two, as long as a rollout lasts; whoever knows which
-/// says so.
+/// A user's stores, each opened when it is first needed. A rollout uses two of them, which callers name.
 final class StorePair: Sendable {
     let directory: UserDirectory
     let schema: Schema
     let known: Engines
     private let access: StoreAccess
     private let versions: Versions
-    /// The files that the open stores were opened from.
+    /// The identities of the files that the open stores were opened from.
     private let files = Mutex<[EngineName: StoreIdentity]>([:])
     private let slots: [EngineName: StoreSlot]
 
@@ -46,23 +44,23 @@ final class StorePair: Sendable {
         slots = Dictionary(uniqueKeysWithValues: engines.names.map { ($0, StoreSlot()) })
     }
 
-    /// Where the store of an engine is, or would be.
+    /// The address of an engine's store, whether or not it exists.
     func address(_ engine: EngineName) -> StoreAddress { known.address(engine, of: directory) }
 
     /// Whether there is a store.
     ///
-    /// - Throws: why that cannot be told.
+    /// - Throws: why this is unknown.
     func exists(_ engine: EngineName) throws -> Bool { try known.identity(of: address(engine)) != nil }
 
     /// The store of an engine.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no file, and what is wrong with it.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is no file, and errors of the file.
     func store(_ engine: EngineName) throws -> any UserStoreBackend {
         closeIfMoved(engine)
         return try slot(engine).get { try open(engine, access) }
     }
 
-    /// The store of an engine, made if there is none.
+    /// The store of an engine, created if there is none.
     func create(_ engine: EngineName) throws -> any UserStoreBackend {
         closeIfMoved(engine)
         return try slot(engine).get { try open(engine, .create) }
@@ -79,7 +77,7 @@ final class StorePair: Sendable {
             store.close()
             throw error
         }
-        // One that was exchanged meanwhile is found to have moved with the next look.
+        // If the file was replaced meanwhile, the next check notices.
         let twin = files.withLock { files in
             files[engine] = file
             return file == nil ? nil : files.first { $0.key != engine && $0.value == file }?.key
@@ -90,8 +88,8 @@ final class StorePair: Sendable {
         throw twins(twin, engine)
     }
 
-    /// Whoever only reads reads a store of another version in its own shape: a migration may have ended between a user's two stores, and
-    /// what they say of themselves is the same in each.
+    /// Opens a store; for reading, one of another version with its own schema. A migration may have stopped between a user's two stores, and their
+    /// status reads the same in every version.
     private func openFile(_ address: StoreAddress, _ access: StoreAccess) throws -> any UserStoreBackend {
         do {
             return try known.open(address, access, schema: schema)
@@ -106,10 +104,10 @@ final class StorePair: Sendable {
         }
     }
 
-    /// The errors of a store that is opened with another schema than its own.
+    /// The errors of opening a store with another schema than its own.
     private static let otherVersion: Set<HabitStoreError.Code> = [.migrationRequired, .newerVersion, .schemaMismatch]
 
-    /// The schema of a store's records. A file that only the app's opener reads does not tell: the plan does, by its version.
+    /// The schema of a store's records. If only the app's opener can read the file, the plan gives the schema, from the version.
     private func writtenSchema(of address: StoreAddress, _ plan: (any SchemaMigrationPlan.Type)?) throws -> Schema {
         do {
             let stored = try known.storedSchema(of: address, plan: plan)
@@ -122,9 +120,9 @@ final class StorePair: Sendable {
         }
     }
 
-    /// Makes sure that two stores are of one schema version: what one of them holds means something else in the other.
+    /// Makes sure that two stores have the same schema version, since records have other meanings in other versions.
     ///
-    /// - Throws: ``HabitStoreError/Code/migrationRequired`` where they are not.
+    /// - Throws: ``HabitStoreError/Code/migrationRequired`` if they do not.
     static func requireOneVersion(_ store: any UserStoreBackend, _ other: any UserStoreBackend) throws {
         guard store.schema.version != other.schema.version else { return }
         throw HabitStoreError(
@@ -135,10 +133,10 @@ final class StorePair: Sendable {
         )
     }
 
-    /// What is to be done where the user's stores are of different versions, as a migration leaves them whose process has died between the
-    /// two; nil where they are of one, or that cannot be told.
+    /// The migration to finish if the user's stores have different versions because a migrating process died between the two; nil if they have the
+    /// same, or that is unknown.
     ///
-    /// - Parameter found: what was seen of the stores: no other is opened, since one may hang.
+    /// - Parameter found: the status of the stores; no others are opened, since one may hang.
     func unfinishedMigration(_ found: StandingsFound) -> UnfinishedMigration? {
         let versions = found.standings.compactMap { standing in
             (try? store(standing.engine).schema.version).map { (engine: standing.engine, version: $0) }
@@ -147,8 +145,8 @@ final class StorePair: Sendable {
         return UnfinishedMigration(versions: versions)
     }
 
-    /// Why two engines cannot be moved between: a server may be written in two ways. Nil where they have places of their own, or that
-    /// cannot be told now.
+    /// Why a user cannot be moved between two engines: both may name the same server store in different ways. nil if they have separate places, or
+    /// that cannot be checked now.
     func objection(toTwins engine: EngineName, _ other: EngineName) -> HabitStoreError? {
         guard let file = try? known.identity(of: address(engine)), file == (try? known.identity(of: address(other)))
         else { return nil }
@@ -163,18 +161,18 @@ final class StorePair: Sendable {
         )
     }
 
-    /// Whether another file stands where an open store's was, or none. Readers cannot tell by themselves.
+    /// Whether the file of an open store was replaced or removed, which readers do not notice.
     func hasMoved(_ engine: EngineName) -> Bool {
         files.withLock { $0[engine] } != nil && !holds(engine)
     }
 
-    /// Whether a store is open, on the file that stands there.
+    /// Whether a store is open, on the file that is in place now.
     func holds(_ engine: EngineName) -> Bool {
         guard let file = files.withLock({ $0[engine] }) else { return false }
         return known.holds(file, at: address(engine))
     }
 
-    /// What a store says of itself; nil when there is no file.
+    /// The status of a store; nil if there is no file.
     func standing(_ engine: EngineName) throws -> Standing? {
         if !holds(engine), try !exists(engine) {
             close(engine)
@@ -188,14 +186,14 @@ final class StorePair: Sendable {
                 return standing
             }
         } catch let error as HabitStoreError where error.code == .notFound || error.code == .closed {
-            // The file was replaced under an open store: the one that is there now counts.
+            // The file was replaced while the store was open; the present one counts.
             close(engine)
             guard try exists(engine) else { return nil }
             return try store(engine).replicaRead { try self.standing(engine, $0) }
         }
     }
 
-    /// Reads a store, past its engine's library where that cannot open the file.
+    /// Reads a store, without its engine's library if that cannot open the file.
     func read<R>(_ engine: EngineName, _ body: (any UserStoreBackend, _ isRescued: Bool) throws -> R) throws -> R {
         let failure: HabitStoreError
         do {
@@ -213,10 +211,10 @@ final class StorePair: Sendable {
         return try body(rescued, true)
     }
 
-    /// A handle to a file that was replaced reads what nobody else does, and what is copied from it is of no one moment.
+    /// A handle to a replaced file reads outdated data, and a copy made through it would mix two moments.
     private func closeIfMoved(_ engine: EngineName) { if hasMoved(engine) { close(engine) } }
 
-    /// Closes a store whose file was moved away or replaced, so that what stands in the user's folder is opened next.
+    /// Closes a store whose file was moved or replaced, so that the file in the user's folder is opened next.
     ///
     /// - Returns: whether the error says so.
     func closeIfMoved(_ error: HabitStoreError) -> Bool {
@@ -225,10 +223,9 @@ final class StorePair: Sendable {
         return true
     }
 
-    /// Closes a store that was opened while its disk could only be read, and that could be written to now: the handle would
-    /// refuse writes for ever.
+    /// Closes a store that was opened while its disk was read-only, if the disk is writable now: the handle would refuse writes forever.
     ///
-    /// - Returns: whether the error says so.
+    /// - Returns: whether the store was closed.
     func closeIfWritable(_ error: HabitStoreError) -> Bool {
         guard error.code == .permissionDenied,
             let engine = known.names.first(where: { address($0).path == error.location.path }),
@@ -238,7 +235,7 @@ final class StorePair: Sendable {
         return true
     }
 
-    /// What a moment of a store says.
+    /// The status of a store in a snapshot.
     func standing(_ engine: EngineName, _ replica: any ReplicaSnapshot) throws -> Standing {
         var state = try replica.rolloutState().map {
             try RolloutState(parsing: $0, path: address(engine).path)
@@ -257,16 +254,16 @@ final class StorePair: Sendable {
         )
     }
 
-    /// Closes one store; it is opened again when it is asked for.
+    /// Closes one store; the next use opens it again.
     func close(_ engine: EngineName) {
         files.withLock { $0[engine] = nil }
         slots[engine]?.close()
     }
 
-    /// Closes both; each is opened again when it is asked for.
+    /// Closes all stores; the next use opens each again.
     func release() { for engine in known.names { close(engine) } }
 
-    /// Closes both for good: work in the background that was left to itself opens none again.
+    /// Closes all stores for good: abandoned background work cannot open them again.
     func close() { for slot in slots.values { slot.close(isLast: true) } }
 
     private func slot(_ engine: EngineName) throws -> StoreSlot {

@@ -1,14 +1,14 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A store that is opened when it is needed first, and by one thread.
+/// A store that is opened when it is first needed, by one thread.
 ///
-/// Opening may hang, on a disk that does: who asks for the store then waits, but closing the slot does not.
+/// Opening may hang with the disk: callers that need the store then wait, but closing the slot does not.
 final class StoreSlot: Sendable {
     private struct State {
         var store: (any UserStoreBackend)?
         var isOpening = false
-        /// Raised by each closing, so that a store that was being opened meanwhile is closed again.
+        /// Incremented by each closing, so that a store that was being opened meanwhile is closed again.
         var closings = 0
         var isEnded = false
     }
@@ -17,9 +17,9 @@ final class StoreSlot: Sendable {
     /// Guarded by ``changed``.
     private nonisolated(unsafe) var state = State()
 
-    /// The store, opened now if it is not.
+    /// The store, opened now if it is closed.
     ///
-    /// - Throws: what `open` throws; ``HabitStoreError/Code/closed`` when the slot was closed meanwhile.
+    /// - Throws: what `open` throws; ``HabitStoreError/Code/closed`` if the slot was closed meanwhile.
     func get(_ open: () throws -> any UserStoreBackend) throws -> any UserStoreBackend {
         changed.lock()
         while state.isOpening, !state.isEnded { changed.wait() }
@@ -55,7 +55,7 @@ final class StoreSlot: Sendable {
 
     /// Closes the store.
     ///
-    /// - Parameter isLast: whether it stays closed; else it is opened again when it is asked for.
+    /// - Parameter isLast: whether it stays closed; otherwise the next use opens it again.
     func close(isLast: Bool = false) {
         changed.lock()
         let closing = state.store

@@ -2,8 +2,8 @@
 import Foundation
 import Synchronization
 
-/// Named places at which a test kills the process: `HABITSTORE_CRASH_POINT=mirror.committed:3` kills it when it comes to
-/// `mirror.committed` for the third time. Only debug builds have them.
+/// Named places at which a test kills the process: `HABITSTORE_CRASH_POINT=mirror.committed:3` kills it when it reaches `mirror.committed` for the
+/// third time. Only in builds with `CRASH_POINTS`.
 package enum CrashPoint {
     private static let wanted: (name: String, count: Int)? = {
         guard let text = ProcessInfo.processInfo.environment["HABITSTORE_CRASH_POINT"] else { return nil }
@@ -12,7 +12,7 @@ package enum CrashPoint {
     }()
     private static let reached = Atomic<Int>(0)
 
-    /// All names, for tests that go through them.
+    /// All names that moves of users reach, for tests that iterate over them.
     package static let all = [
         "write.began", "write.beforeCommit", "write.committed", "mirror.began", "mirror.beforeCommit",
         "mirror.committed", "live.mirrored", "live.committed", "settle.replayed", "backfill.begun", "backfill.emptying",
@@ -24,7 +24,7 @@ package enum CrashPoint {
         "retire.told", "retire.disowned", "retire.removed",
     ]
 
-    /// Those of backups, restores, erasures and rebuilt stores, which no move of a user comes to.
+    /// Those of backups, restores, erasures and rebuilt stores, which moves of users do not reach.
     package static let keeping = [
         "backup.listed", "backup.copied", "backup.written", "backup.published", "restore.copied", "restore.sealed",
         "restore.decided", "restore.aside", "restore.placed", "restore.told", "restore.role", "restore.opened",
@@ -32,7 +32,7 @@ package enum CrashPoint {
         "erase.files", "erase.renamed", "resync.told", "resync.aside",
     ]
 
-    /// Those that only users come to whose stores other machines reach.
+    /// Those reached only for users whose stores other machines can reach.
     package static let shared = ["switch.decided"]
 
     static func reach(_ name: String) {
@@ -43,15 +43,15 @@ package enum CrashPoint {
     }
 }
 #else
-/// Named places at which tests kill the process; nothing in release builds.
+/// Named places at which tests kill the process; empty without `CRASH_POINTS`.
 package enum CrashPoint {
-    /// There are none.
+    /// Always empty.
     package static let all: [String] = []
 
-    /// There are none.
+    /// Always empty.
     package static let keeping: [String] = []
 
-    /// There are none.
+    /// Always empty.
     package static let shared: [String] = []
 
     @inline(__always) static func reach(_ name: StaticString) {}

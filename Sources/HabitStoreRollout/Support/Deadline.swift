@@ -3,26 +3,26 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// Work on a store that may hang for ever, bounded by time.
+/// Time limits for work on a store that may hang forever.
 enum Deadline {
     private final class Result<R: Sendable>: Sendable {
         let value = Mutex<Swift.Result<R, any Error>?>(nil)
     }
 
-    /// Counts what work of unknown length has done, as a sign that it goes on.
+    /// Counts the progress of work of unknown length.
     final class Progress: Sendable {
         private let count = Atomic<Int>(0)
 
-        /// So much is done, or anything at all.
+        /// Notes that there was some progress.
         func advance() { count.add(1, ordering: .relaxed) }
 
         fileprivate var steps: Int { count.load(ordering: .relaxed) }
     }
 
-    /// Runs `body` on a thread of its own and waits for it.
+    /// Runs `body` on a separate thread and waits for it.
     ///
-    /// - Throws: what `body` throws; ``HabitStoreError/Code/busy`` when it takes longer than `seconds`, counted from its last
-    ///   progress. Its thread is left to itself then, so `body` must be something that may still happen later.
+    /// - Throws: what `body` throws; ``HabitStoreError/Code/busy`` if it takes longer than `seconds`, counted from its last progress. The thread then
+    ///   keeps running, so `body` must tolerate finishing later.
     static func run<R: Sendable>(
         seconds: Double,
         path: String?,

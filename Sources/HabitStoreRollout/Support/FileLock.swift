@@ -2,14 +2,13 @@ import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// An advisory lock on a file of its own (`flock`), for one holder at a time across processes; the system releases it
-/// when its holder dies.
+/// An advisory lock on a separate file (`flock`), with one holder at a time across processes; the system releases it when its holder dies.
 struct FileLock: ~Copyable, Sendable {
     private let file: LockedFile
 
     /// Waits for the lock.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` when it is held for longer than `timeoutSeconds`.
+    /// - Throws: ``HabitStoreError/Code/busy`` if it is held for longer than `timeoutSeconds`.
     init(path: String, timeoutSeconds: Double) throws {
         do {
             file = try LockedFile(path, timeoutSeconds: timeoutSeconds)

@@ -2,18 +2,18 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// The machine that a user belongs to whose rollout is between a store that other machines reach and one in files, which they
-/// do not: the one that has the files.
+/// The machine that a user belongs to during a rollout between a server store, which other machines reach, and a store in files, which only this
+/// machine has.
 ///
-/// It is told by a number in the folder of all users' folders, which goes where the folder goes: a container that is started anew,
-/// or a disk in another machine, is the same one.
+/// It is identified by a number in the folder of all users' folders, and moves with that folder: a recreated container, or a disk in another
+/// computer, is the same machine.
 struct Machine: Sendable, Hashable {
     private static let fileName = "machine"
     private static let digits = 32
 
     /// The number, in hexadecimal digits.
     let number: String
-    /// The host and the folder, as they were when a store was told; for people.
+    /// The host and the folder when a store last recorded them; for people.
     let place: String
 
     /// `NUMBER@HOST:FOLDER`, in printable ASCII.
@@ -30,9 +30,9 @@ struct Machine: Sendable, Hashable {
         place = "\(ProcessInfo.processInfo.hostName):\(folder)"
     }
 
-    /// The machine that has a folder of users' folders; nil where it was never asked for.
+    /// The machine of a folder of users' folders; nil if it has no number yet.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` where its number cannot be read.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if its number cannot be read.
     init?(having folder: String) throws {
         let path = folder + "/" + Self.fileName
         do {
@@ -51,9 +51,9 @@ struct Machine: Sendable, Hashable {
         }
     }
 
-    /// The machine that has a folder of users' folders, which is given its number if it has none.
+    /// The machine of a folder of users' folders, which gets a number if it has none.
     ///
-    /// - Throws: what the system refuses.
+    /// - Throws: system errors.
     static func having(_ folder: String) throws -> Machine {
         if let known = try Machine(having: folder) { return known }
         let path = folder + "/" + fileName
@@ -76,7 +76,7 @@ struct Machine: Sendable, Hashable {
 
     private static let lockWaitSeconds = 5.0
 
-    /// Has a folder of copies belong to the machine that has the users' own; nothing is done where no user belongs to any.
+    /// Makes a folder of copies belong to the machine of the original; does nothing if the original has no number.
     static func copy(from folder: String, to copies: String) throws {
         guard let machine = try Machine(having: folder) else { return }
         let path = copies + "/" + fileName

@@ -4,11 +4,11 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// A page of cells that processes share, mapped from a file until the end of this object's life.
+/// A page of cells shared between processes, mapped from a file as long as this object lives.
 ///
-/// Other programs may cut the file off, remove or replace it meanwhile. What was cut off reads as zeros, and does not end the process.
+/// Other programs may truncate, remove or replace the file meanwhile. Truncated bytes read as zeros and do not crash the process.
 final class MappedPage: Sendable {
-    /// The page's size, and the file's.
+    /// The size of the page and of the file.
     static let sizeBytes = 4_096
 
     typealias Cell = UnsafeMutablePointer<Atomic<UInt64>>
@@ -17,8 +17,8 @@ final class MappedPage: Sendable {
 
     /// Maps the beginning of a file that has the size of a page.
     ///
-    /// - Parameter isPrivate: whether nothing that is changed here is to reach the file.
-    /// - Throws: a ``Failure`` with what the system says.
+    /// - Parameter isPrivate: whether changes stay in memory instead of reaching the file.
+    /// - Throws: a ``Failure`` with the system error.
     init(_ descriptor: Int32, isPrivate: Bool) throws(Failure) {
         let mapped = mmap(
             nil,
@@ -42,15 +42,14 @@ final class MappedPage: Sendable {
         munmap(cells, Self.sizeBytes)
     }
 
-    /// What the system refuses.
     struct Failure: Error {
         let what: String
         let number: Int32
     }
 
-    /// Gives a file the size of a page, whose room is taken now: on a full disk a hole in a mapped file would end the process.
+    /// Gives a file the size of a page, and reserves its disk space now: on a full disk, a hole in a mapped file would crash the process.
     ///
-    /// - Returns: 0, or the system's number for why not.
+    /// - Returns: 0, or the system's error number.
     static func allocate(_ descriptor: Int32) -> Int32 {
         #if canImport(Darwin)
         ftruncate(descriptor, off_t(sizeBytes)) == 0 ? 0 : errno

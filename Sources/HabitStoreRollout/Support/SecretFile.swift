@@ -2,13 +2,12 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// A file with a secret in it, which is for its owner alone.
+/// A file with a secret, readable by its owner only.
 package enum SecretFile {
-    /// The bytes of the file, one more than `limit` where there are more. A pipe is not waited for.
+    /// The bytes of the file, or `limit` and one more if it is longer. Does not block on a pipe.
     ///
-    /// - Parameter name: the file in words, for errors.
-    /// - Throws: ``HabitStoreError/Code/permissionDenied`` for a file that others may read or write, or that is another person's; what
-    ///   the system refuses.
+    /// - Parameter name: what errors call the file.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` for a file that others may read or write, or that another user owns; system errors.
     package static func bytes(_ path: String, _ name: String, limit: Int) throws -> Data {
         do {
             let file = try OpenFile(path, O_RDONLY | O_NONBLOCK)

@@ -2,12 +2,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Threads for work that may hang for ever. One that comes back is kept for the next work: making a thread costs more than
-/// most steps do.
+/// Threads for work that may hang forever. A finished thread is kept for the next work, since creating one costs more than most steps.
 final class StepThreads: Sendable {
     static let shared = StepThreads()
 
-    /// How many threads are kept that have nothing to do.
+    /// The most idle threads to keep.
     private static let mostIdle = 16
 
     private final class Worker: Sendable {
@@ -21,7 +20,7 @@ final class StepThreads: Sendable {
             given.signal()
         }
 
-        /// What the work holds is let go of before the next is waited for.
+        /// Releases what the work captured before waiting for the next.
         private func runWork() {
             let work = work.withLock { work in
                 defer { work = nil }
@@ -41,7 +40,7 @@ final class StepThreads: Sendable {
 
     private let idle = Mutex<[Worker]>([])
 
-    /// Runs `work` on a thread of its own.
+    /// Runs `work` on a separate thread.
     func run(_ work: @escaping @Sendable () -> Void) {
         if let worker = idle.withLock({ $0.popLast() }) { return worker.give(work) }
         let worker = Worker(work)

@@ -1,18 +1,18 @@
 import HabitStore
 
-/// The name of one of several stores of each user.
+/// The name of one of several stores that each user has.
 package struct StoreName: Sendable, Hashable {
     private static let mostBytes = 32
-    /// The flags of the stores without a name begin with it.
+    /// The prefix of the flags of stores without a name.
     private static let taken = "habit"
 
-    /// The name.
+    /// The name's text.
     package let text: String
 
-    /// Takes a name: 1 to 32 of `a` to `z`, `0` to `9` and `-`, with a letter first and no `-` last. It names a folder, flags and, on
-    /// servers, stores.
+    /// Checks a name: 1 to 32 of `a` to `z`, `0` to `9` and `-`, with a letter first and no `-` last. Folders, flags and, on servers, stores are
+    /// named after it.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for another one.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for any other name.
     package init(_ text: String) throws {
         let bytes = Array(text.utf8)
         let letters = UInt8(ascii: "a")...UInt8(ascii: "z")

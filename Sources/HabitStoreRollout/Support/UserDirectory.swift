@@ -3,15 +3,14 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Hashing
 
-/// The folder of a user's stores under the root. No user id can name a folder outside of it, or another user's.
+/// The folder of a user's stores under the root. No user id can name a folder outside the root, or another user's.
 ///
-/// A name is the id in lower-case hexadecimal digits of its UTF-8 bytes, `u-616c696365` for `alice`: nothing in it means
-/// anything to a file system, and names differ whenever ids do, on file systems that ignore case or Unicode form too.
-/// An id of more than 100 bytes is named by its first 64 bytes in this form and 128 bits of XXH64 over all of it, so
-/// that the name fits into the 255 bytes that file systems give; the file `user` in the folder holds the id itself, and
-/// a folder whose `user` is another one is refused.
+/// The name is `u-` and the id's UTF-8 bytes in lower-case hexadecimal digits, `u-616c696365` for `alice`: it has no special meaning to a file
+/// system, and names differ whenever ids do, even on file systems that ignore case or Unicode normalization. For an id of more than 100 bytes it is
+/// `h-`, the first 64 bytes in this form and 128 bits of XXH64 over the whole id, so that it fits into the usual 255 bytes. The file `user` in the
+/// folder contains the id, and a folder whose `user` contains another id is refused.
 public struct UserDirectory: Sendable, Hashable {
-    /// How long an id may be, in UTF-8 bytes.
+    /// The longest id, in UTF-8 bytes.
     public static let maximumBytes = 65_536
     private static let plainBytes = 100
     private static let plainPrefix = "u-"
@@ -21,15 +20,15 @@ public struct UserDirectory: Sendable, Hashable {
 
     /// The user's id.
     public let user: String
-    /// The folder.
+    /// The folder's path.
     public let path: String
-    /// Which one of the user's stores is there; nil for the one without a name.
+    /// The name of the user's store in it; nil for the one without a name.
     let store: StoreName?
     /// The folder of all users' folders, and the name of this one in it.
     private let folder: String
     let name: String
 
-    /// The folder of a user; it is not made yet.
+    /// The folder of a user; creates nothing.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for an empty id or one that is too long.
     public init(root: String, user: String) throws {
@@ -37,8 +36,8 @@ public struct UserDirectory: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - folder: what ``folder(root:)`` gives.
-    ///   - store: which one of the user's stores is there.
+    ///   - folder: the folder from ``folder(root:)``.
+    ///   - store: the name of the user's store in it.
     init(folder: String, user: String, store: StoreName? = nil) throws {
         guard !user.isEmpty else {
             throw HabitStoreError(.invalidValue, "the user id is empty; name a user with --user")
@@ -60,11 +59,10 @@ public struct UserDirectory: Sendable, Hashable {
         path = folder + "/" + name
     }
 
-    /// What the user's stores are marked with: 128 bits of XXH64 over the id, after the store's name and a zero where it has one, in
+    /// The text that marks the user's stores: 128 bits of XXH64 over the id, preceded by the store's name and a zero byte if it has a name, in
     /// hexadecimal digits.
     var owner: String { Self.digest((store.map { Array($0.text.utf8) + [0] } ?? []) + Array(user.utf8)).hexadecimal }
 
-    /// The root that the folder is under.
     var root: String { DurableFile.folder(of: folder) }
 
     /// The user's folder in a root of copies.
@@ -72,15 +70,14 @@ public struct UserDirectory: Sendable, Hashable {
         try UserDirectory(folder: Self.folder(root: root), user: user, store: store)
     }
 
-    /// The machine that has the folder.
     var machine: Machine {
         get throws { try Machine.having(folder) }
     }
 
-    /// Has the folder belong to the machine that another one belongs to, of which it has copies.
+    /// Makes this folder, which contains copies, belong to the machine of the original.
     func takeMachine(of original: UserDirectory) throws { try Machine.copy(from: original.folder, to: folder) }
 
-    /// Whether a machine is not the one that has the folder. Where that cannot be told it is another one.
+    /// Whether a machine is another one than the folder's; true if unknown.
     func isElsewhere(_ machine: Machine) -> Bool { (try? Machine(having: folder))?.number != machine.number }
 
     /// The folder of all users' folders.
@@ -88,7 +85,7 @@ public struct UserDirectory: Sendable, Hashable {
         URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(usersName).path
     }
 
-    /// Whether a path leads into a user's folder, by the names of the folders alone: there need not be anything yet.
+    /// Whether a path leads into a user's folder, judged by the names of the folders; nothing has to exist yet.
     package static func isParent(ofFileAt path: String) -> Bool {
         let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         let folder = file.deletingLastPathComponent().resolvingSymlinksInPath()
@@ -97,12 +94,11 @@ public struct UserDirectory: Sendable, Hashable {
             && (plainUser(name) != nil || name.hasPrefix(digestPrefix) && writtenUser(folder.path) != nil)
     }
 
-    /// Everybody who has a folder under a root.
+    /// All users who have a folder under a root.
     ///
-    /// A short id is read from the folder's name, so that a lost file `user` hides nobody. What is named as no user's folder
-    /// ever is, is passed over.
+    /// A short id is read from the folder's name, so that a user is found even if the file `user` is lost. Folders with other names are ignored.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` when the root cannot be read.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if the root cannot be read.
     static func all(root: String) throws -> UserListing {
         let folder = folder(root: root)
         guard FileManager.default.fileExists(atPath: folder) else { return UserListing(users: [], unknown: []) }
@@ -148,7 +144,7 @@ public struct UserDirectory: Sendable, Hashable {
         return UserListing(users: users.sorted(), unknown: unknown)
     }
 
-    /// The id that a folder's name spells out; nil when the name is too long for that, or spells none.
+    /// The id that a folder's name spells out; nil if there is none.
     private static func plainUser(_ name: String) -> String? {
         guard name.hasPrefix(plainPrefix) else { return nil }
         let digits = Array(name.utf8.dropFirst(plainPrefix.utf8.count))
@@ -163,7 +159,7 @@ public struct UserDirectory: Sendable, Hashable {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// The id that the file in a folder holds.
+    /// The id in the file `user` of a folder.
     private static func writtenUser(_ path: String) -> String? {
         guard let size = try? FileManager.default.attributesOfItem(atPath: path + "/user")[.size] as? Int,
             (1...maximumBytes).contains(size), let id = FileManager.default.contents(atPath: path + "/user")
@@ -171,9 +167,9 @@ public struct UserDirectory: Sendable, Hashable {
         return String(validating: id, as: UTF8.self)
     }
 
-    /// Makes the folder, for its owner only.
+    /// Creates the folder, accessible to its owner only.
     ///
-    /// - Throws: ``HabitStoreError/Code/permissionDenied`` when it cannot be made, and what ``requireOwn()`` throws.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` if it cannot be created, and what ``requireOwn()`` throws.
     func make() throws {
         var status = stat()
         if lstat(path, &status) != 0 {
@@ -186,17 +182,17 @@ public struct UserDirectory: Sendable, Hashable {
         try requireOwn()
     }
 
-    /// Makes sure that nobody else can put something into the user's folder, or another folder into its place.
+    /// Makes sure that no other account can put something into the user's folder, or replace the folder.
     ///
-    /// - Throws: ``HabitStoreError/Code/permissionDenied`` when the folder, or that of all users, is a link, belongs to
-    ///   somebody else, or may be written by others.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` if the folder, or the one of all users, is a link, belongs to another account, or may be
+    ///   written by others.
     func requireOwn() throws {
         let users = try PrivateFolder.open(folder)
         defer { close(users) }
         close(try PrivateFolder.open(path, in: (users, name)))
     }
 
-    /// Writes down whose folder it is, or makes sure of it.
+    /// Writes the user's id into the folder, or checks it.
     func claim() throws {
         switch label {
         case .own: return
@@ -231,25 +227,25 @@ public struct UserDirectory: Sendable, Hashable {
         }
     }
 
-    /// What a folder's file `user` says.
+    /// The contents of a folder's file `user`.
     enum Label: Equatable {
-        /// That the folder is this user's.
+        /// This user's id.
         case own
-        /// That it is somebody else's.
+        /// Another id.
         case another
-        /// There is none.
+        /// There is no file.
         case missing
-        /// Nothing.
+        /// The file is empty.
         case empty
-        /// It is not a file: a pipe, a device.
+        /// It is a pipe or a device.
         case special
         /// It is a folder.
         case folder
-        /// It cannot be read, by the system's number for the reason.
+        /// It cannot be read; the system's error number.
         case unreadable(Int32)
     }
 
-    /// What the folder says of whose it is. Nobody is waited for.
+    /// What the file `user` of the folder contains. Never blocks.
     var label: Label {
         let descriptor = open(path + "/user", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -257,7 +253,7 @@ public struct UserDirectory: Sendable, Hashable {
         }
         defer { close(descriptor) }
         let user = Array(user.utf8)
-        // One byte more, so that a longer name is another one.
+        // One more byte, to detect a longer id.
         return withUnsafeTemporaryAllocation(byteCount: user.count + 1, alignment: 1) { buffer in
             var count = 0
             var failure: Int32 = 0
@@ -269,7 +265,7 @@ public struct UserDirectory: Sendable, Hashable {
                     break
                 }
                 count += part
-                // A file gives less than was asked for at its end only.
+                // Only the end of a file gives less than requested.
                 if count < buffer.count { break }
             }
             if failure == 0, buffer[..<count].elementsEqual(user) { return .own }

@@ -1,13 +1,13 @@
 import HabitStore
 
-/// Who has a folder under a root.
+/// The users who have a folder under a root.
 public struct UserListing: Sendable {
-    /// The users' ids, in their order.
+    /// The users' ids, sorted.
     public let users: [String]
-    /// For each folder of which nobody can tell whose it is, why. Whoever acts on all users has not acted on these.
+    /// An error for each folder whose user is unknown. An operation on all users has left these out.
     public let unknown: [HabitStoreError]
 
-    /// Users who are named, whether they have folders or not.
+    /// A list of the given users, whether or not they have folders.
     public init(users: [String]) { self.init(users: users, unknown: []) }
 
     init(users: [String], unknown: [HabitStoreError]) {

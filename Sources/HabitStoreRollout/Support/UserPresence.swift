@@ -2,39 +2,39 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// That a process has a user open: it holds a lock on the user's control file beside others who have. The system gives the lock back
-/// when the process dies, and not while it is stopped.
+/// Shows that a process has a user open: a shared lock on the user's control file. The system releases it when the process dies, but not while it is
+/// stopped.
 struct UserPresence: ~Copyable, Sendable {
     private let file: OpenFile
 
-    // What is mapped of the file keeps the lock, too, when the file is closed.
+    // A mapping of the file also keeps the lock after the file is closed.
     deinit { AdvisoryLock.release(file.descriptor) }
 
-    /// Says that the user is open here, by the descriptor of the control file.
+    /// Marks the user as open in this process, with the descriptor of the control file.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` while somebody erases the user.
+    /// - Throws: ``HabitStoreError/Code/busy`` while the user is being erased.
     static func enter(_ descriptor: Int32, _ path: String) throws {
         guard try take(.shared, descriptor, path) else {
             throw HabitStoreError(.busy, "the user is being erased", at: .init(path: path))
         }
     }
 
-    /// Goes on saying so, by the control file that ``enter(_:_:)`` was given.
+    /// Keeps the lock of ``enter(_:_:)``, whose descriptor belongs to `file`.
     init(entered file: consuming OpenFile) { self.file = file }
 
-    /// Says that somebody is at work on the user's files, where there is a control file.
+    /// Marks the user's files as in use, if there is a control file.
     ///
-    /// - Returns: nil where there is none.
+    /// - Returns: nil if there is none.
     init?(besideOthersAt path: String) throws {
         guard let file = try Self.open(path) else { return nil }
         try Self.enter(file.descriptor, path)
         self.file = file
     }
 
-    /// Makes sure that nobody has the user open, and that nobody is to have meanwhile.
+    /// Makes sure that no process has the user open, or opens the user meanwhile.
     ///
-    /// - Returns: nil where somebody has.
-    /// - Throws: ``HabitStoreError/Code/notFound`` where there is no control file.
+    /// - Returns: nil if a process has the user open.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is no control file.
     init?(aloneAt path: String) throws {
         guard let file = try Self.open(path) else {
             throw HabitStoreError(.notFound, "there is no control file", at: .init(path: path))

@@ -1,19 +1,19 @@
 import HabitStore
 
-/// Where a user is in truth, as the stores have it.
+/// A user's actual stage, according to the stores.
 struct ActualStage: Sendable {
     /// The stage, and which engine is the old one.
     var state: RolloutState
     /// The epoch of the authoritative store.
     var epoch: Int
-    /// The authoritative store's token when it was looked at.
+    /// The authoritative store's token when it was read.
     var token: HistoryToken
-    /// Why the mirror cannot take what it has to take at this stage, so that no write can be acknowledged.
+    /// Why the mirror cannot take writes at a stage that needs it, so that none can be acknowledged.
     var obstacle: HabitStoreError?
-    /// What happened on the way here that an engineer should know.
+    /// What happened on the way here, for operators.
     var notes: [String] = []
 
-    /// What was found of the user's folder that shows that it, or a part of it, was put back from a copy.
+    /// What shows that the user's folder, or a part of it, was restored from a copy; nil if nothing does.
     var putBack: String?
 
     var stage: Stage { state.stage }
@@ -21,6 +21,5 @@ struct ActualStage: Sendable {
     /// The engine of the authoritative store.
     var engine: EngineName { state.engine(state.stage.authority) }
 
-    /// The other engine.
     var other: EngineName { state.engine(state.stage.authority.other) }
 }

@@ -4,12 +4,11 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Synchronization
 
-/// What all processes that have a user's stores open share without asking the disk: the user's stage and epoch, in 64
-/// bits of a mapped file. One atomic load per operation tells whether what a process knows is still so.
+/// What all processes that have a user's stores open share without disk access: the user's stage and epoch, in 64 bits of a mapped file. One atomic
+/// load per operation shows whether they have changed.
 ///
-/// It is also a witness beside the stores: what it remembers is held against a store that is opened, so that one which was
-/// put back from a backup, or is another user's, serves nobody in silence. And it has room, taken in advance, for what must
-/// not get lost where nothing else can be written.
+/// The file is also a witness next to the stores: it is compared with each store that is opened, so that a store that was restored from a backup, or
+/// is another user's, is not served silently. And it has space, reserved in advance, for what must not be lost when nothing else can be written.
 ///
 /// The file `control` has 4,096 bytes, in cells of 8, little endian; numbers are followed by their complement:
 ///
@@ -23,17 +22,17 @@ import Synchronization
 ///  25 the bell: odd while somebody waits for what is written   511 the magic's complement
 /// ```
 ///
-/// The stores hold the truth: the file may be deleted when no process has the stores open, and what it would have known is
-/// asked of both stores and of the evidence then. It is written under the lock of the user's switches, but for the mark.
+/// The stores are authoritative. The file may be deleted while no process has the stores open; what it recorded is then read from both stores and the
+/// evidence. It is written under the lock of the user's switches, except for the mark.
 ///
-/// Other programs may cut the file off, remove or replace it while it is mapped. What was cut off reads as zeros and does not end
-/// the process, and the magic or its complement is missing then (``isWhole``). Whoever relies on what others were told by the file
-/// makes sure that it stands in its place (``isInPlace``) after telling them; the next look for the user's way makes it anew.
+/// Other programs may truncate, remove or replace the mapped file. Truncated bytes read as zeros and do not crash the process; the magic or its
+/// complement is then missing (``isWhole``). Code that publishes something in the file checks afterwards that the file is in place (``isInPlace``);
+/// the next lookup of the user's route recreates it.
 final class ControlFile: Sendable {
-    /// The file's size, and its mapping's.
+    /// The size of the file and of its mapping.
     static let sizeBytes = MappedPage.sizeBytes
     static let magic: UInt64 = 0x314C_5254_4342_4148
-    /// The cells that mean something.
+    /// The number of cells in use.
     static let cellCount = 26
     /// The file's last cell.
     private static let endCell = sizeBytes / 8 - 1
@@ -59,27 +58,27 @@ final class ControlFile: Sendable {
     private let page: MappedPage
     private let path: String
     private let inode: UInt64
-    /// The inode with the generation that file systems keep of it: a number that became free is given again.
+    /// The inode number combined with the generation that file systems keep for it, since inode numbers are reused.
     private let number: UInt64
-    /// Whether the file, when it was mapped, knew nothing of any store.
+    /// Whether the file knew of no store when it was mapped.
     let wasNew: Bool
-    /// Says to who erases users that this process has the user open.
+    /// Shows erasures that this process has the user open.
     private let presence: Mutex<UserPresence?>
 
-    /// Maps the file, made if there is none. The caller holds the lock of the user's switches.
+    /// Maps the file, created if there is none. The caller holds the lock of the user's switches.
     ///
-    /// - Parameter isOpening: whether the user is open as long as this is not left (``leave()``), which keeps erasures away.
-    /// - Throws: what the system says, with the path.
+    /// - Parameter isOpening: whether the user counts as open until ``leave()``, which blocks erasures.
+    /// - Throws: system errors, with the path.
     convenience init(path: String, isOpening: Bool = true) throws {
         try self.init(path, isPrivate: false, isOpening: isOpening)
     }
 
-    /// Maps a copy of the file as it is now, for who only looks: nothing that is changed here reaches it.
+    /// Maps a copy of the present file, for callers that only read: changes do not reach the file.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` when there is none; what the system says.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is none; system errors.
     convenience init(copying path: String) throws { try self.init(path, isPrivate: true, isOpening: false) }
 
-    /// The same; nil where there is none.
+    /// The same; nil if there is none.
     static func copy(of path: String) throws -> ControlFile? {
         do {
             return try ControlFile(copying: path)
@@ -115,10 +114,10 @@ final class ControlFile: Sendable {
         }
         let cells = page.cells
         if !isFull || cells[0].load(ordering: .acquiring) != Self.magic {
-            // What is left of a file that was cut off says too little to be believed.
+            // The rest of a truncated file is too incomplete to trust.
             for cell in 0..<Self.cellCount { cells[cell].store(0, ordering: .releasing) }
         }
-        // Earlier versions wrote none.
+        // Earlier versions did not write it.
         cells[Self.endCell].store(~Self.magic, ordering: .releasing)
         cells[0].store(Self.magic, ordering: .releasing)
         self.page = page
@@ -130,68 +129,67 @@ final class ControlFile: Sendable {
         if known == 0 { store(number, at: Place.inode) }
     }
 
-    /// The user is not open here any more. What is mapped stays for who still looks at it.
+    /// Ends the user's presence here. The mapping stays for those that still read it.
     func leave() { presence.withLock { $0 = nil } }
 
-    /// Whether the file is a copy of the one that was written: the user's folder was put back, or copied.
+    /// Whether the file is a copy of the one that was written: the user's folder was copied or restored.
     var isCopy: Bool { number(Place.inode) != number }
 
-    /// That the file is a copy is in the evidence.
+    /// Notes that the evidence records the copy.
     func noteCopy() { store(number, at: Place.inode) }
 
-    /// Whether the file that is mapped is the one that stands in the user's folder, and nothing of it was cut off. Costs a call of
-    /// the system.
+    /// Whether the mapped file is still the one in the user's folder, and not truncated. Costs a system call.
     var isInPlace: Bool {
         var status = stat()
         return lstat(path, &status) == 0 && UInt64(truncatingIfNeeded: status.st_ino) == inode
             && status.st_size >= Self.sizeBytes && isWhole
     }
 
-    /// Whether nothing of what is mapped was cut off.
+    /// Whether the mapped file is not truncated.
     var isWhole: Bool { load(0) == Self.magic && load(Self.endCell) == ~Self.magic }
 
     // MARK: The word
 
-    /// The word in force; 0 before any was published.
+    /// The word in force; 0 before the first was published.
     var word: UInt64 { load(Place.word) }
 
-    /// The stage in force, as far as the file can tell.
+    /// The stage in force; nil if the file does not say.
     var stage: Stage? {
         let word = word
         guard word != 0, load(Place.word + 1) == ~word else { return nil }
         return Stage(position: Int(word & 0xFF))
     }
 
-    /// Tells all processes the stage and the epoch, which stores and moves have come to.
+    /// Publishes the stage and epoch of the stores to all processes.
     func publish(_ stage: Stage, epoch: Int) {
-        // Nobody but this process would see it, nor this process what others publish.
+        // Only this process would see it, and not what others publish.
         guard isWhole else { return invalidate() }
         let word = Self.word(stage, epoch: epoch)
         store(Place.word + 1, ~word)
         store(Place.word, word)
         raise(epoch)
-        // A kill that passed by whoever has the lock may be reading what it leaves: nobody is shown anything of it from then on.
+        // A kill that passed by the lock may be reading what its holder leaves: from then on, no process may show any of it.
         if passed > epoch { return invalidate() }
         guard confirmed != epoch else { return }
         store(epoch, at: Place.confirmed)
         synchronize()
     }
 
-    /// The epoch that a kill has claimed which passed by the lock of the switches; 0 where none has.
+    /// The epoch claimed by a kill that passed by the lock of the switches; 0 if there was none.
     private var passed: Int { epoch(Place.passed) ?? 0 }
 
-    /// Remembers that a kill passes by the lock of the switches, with an epoch that it has claimed.
+    /// Records that a kill passes by the lock of the switches, with the epoch that it has claimed.
     func notePassing(_ epoch: Int) {
         store(epoch, at: Place.passed)
         synchronize()
     }
 
-    /// Makes every process look again.
+    /// Makes every process check again.
     func invalidate() { store(Place.word, 0) }
 
-    /// Holds while this stage and epoch are in force. Whoever uses it keeps this object.
+    /// A condition that holds while this stage and epoch are in force. Its user has to keep this object alive.
     ///
-    /// - Parameter isShared: whether other machines reach the store that serves, and could move the user unseen by this file.
+    /// - Parameter isShared: whether other machines can reach the serving store, and could move the user without changing this file.
     func condition(_ stage: Stage, epoch: Int, isShared: Bool) -> ReadCondition {
         ReadCondition(
             cells.advanced(by: Place.word),
@@ -202,12 +200,12 @@ final class ControlFile: Sendable {
 
     // MARK: Epochs
 
-    /// The highest epoch that any store was ever meant to have, as far as the file can tell.
+    /// The highest epoch that any store was ever meant to have; 0 if the file does not say.
     var floor: Int { Int(floorCell) }
 
     private var floorCell: UInt64 { laterEpoch(Place.floor) }
 
-    /// Who dies between the two stores of a number leaves the halves of two epochs: the later one holds.
+    /// A process that dies between writing a number and its complement leaves halves of two epochs: the later one counts.
     private func laterEpoch(_ place: Int) -> UInt64 {
         let (value, other) = (load(place), ~load(place + 1))
         if value == other { return Self.isEpoch(value) ? value : 0 }
@@ -216,17 +214,17 @@ final class ControlFile: Sendable {
         return high - low < 1 << 16 && Self.isEpoch(high) ? high : 0
     }
 
-    /// Whether a number can be an epoch: a store has none beyond, so that a damaged cell must not have one claimed there.
+    /// Whether a number can be an epoch. Stores have none beyond the limit, and a damaged cell must not make one be claimed there.
     private static func isEpoch(_ number: UInt64) -> Bool { number < UInt64(HistoryToken.greatest.rawValue) }
 
-    /// The epoch of the last move that was finished; 0 where the file cannot tell.
+    /// The epoch of the last finished move; 0 if the file does not say.
     var confirmed: Int { epoch(Place.confirmed) ?? 0 }
 
-    /// Remembers an epoch that a store is about to be given, and brings that to the disk: whatever becomes of it, no other
-    /// store gets the same one. From then on no write of an earlier epoch is acknowledged without another look.
+    /// Records, durably, an epoch that a store is about to get: whatever happens then, no other store gets the same one. From then on, writes of
+    /// earlier epochs are checked again before they are acknowledged.
     func raise(_ epoch: Int) { _ = raiseFloor { $0 < UInt64(epoch) ? UInt64(epoch) : nil } }
 
-    /// Takes the next epoch, which nobody else gets.
+    /// Claims the next epoch, which no other process gets.
     func claim(above epoch: Int) -> Int { Int(raiseFloor { max($0, UInt64(epoch)) + 1 }) }
 
     private func raiseFloor(to next: (UInt64) -> UInt64?) -> UInt64 {
@@ -241,19 +239,19 @@ final class ControlFile: Sendable {
         }
     }
 
-    /// Whether at this epoch the store that does not serve was found as it should be, so that there is nothing to finish in it.
+    /// Whether the store that does not serve was found correct at this epoch, so that nothing has to be finished in it.
     func isSettled(_ epoch: Int) -> Bool { self.epoch(Place.settled) == epoch }
 
-    /// Remembers that there is nothing to finish at an epoch.
+    /// Records that nothing has to be finished at an epoch.
     func noteSettled(_ epoch: Int) { if !isSettled(epoch) { store(epoch, at: Place.settled) } }
 
     // MARK: The stores
 
-    /// The last token that was acknowledged, as far as the file can tell.
+    /// The last token that was acknowledged; 0 if the file does not say.
     var mark: HistoryToken { HistoryToken(rawValue: Int64(numbered(Place.mark))) }
 
-    /// Remembers a token that is about to be acknowledged. Costs one atomic operation and no call of the system: what a
-    /// power cut takes from it only makes it see less.
+    /// Records a token that is about to be acknowledged. Costs one atomic operation and no system call; losing it in a power cut only makes the file
+    /// know less.
     func noteAcknowledged(_ token: HistoryToken) {
         let number = UInt64(token.rawValue)
         var cell = load(Place.mark)
@@ -264,10 +262,10 @@ final class ControlFile: Sendable {
         }
     }
 
-    /// Wakes those who wait for what is written, in whatever process. Where nobody does, this is one look at a word.
+    /// Wakes all processes that wait for writes. If there are none, it costs one load.
     ///
-    /// The bell's lowest bit says whether anybody waits; the 31 above it count how often it was rung, so that nobody waits for a
-    /// ring that has been.
+    /// The bell's lowest bit says whether there is a waiter; the 31 bits above it count the rings, so that no process waits for a ring that has
+    /// already happened.
     func ring() {
         var bell = load(Place.bell)
         while bell & 1 != 0 {
@@ -277,12 +275,12 @@ final class ControlFile: Sendable {
         }
     }
 
-    /// The half of the bell that is waited on.
+    /// The half of the bell to wait on.
     static func bell(of cells: Cell) -> UnsafePointer<UInt32> {
         UnsafeRawPointer(cells.advanced(by: Place.bell)).assumingMemoryBound(to: UInt32.self)
     }
 
-    /// The lineage of the user's stores, as far as the file can tell.
+    /// The lineage of the user's stores; nil if the file does not say.
     var lineage: UUID? {
         let halves = (load(Place.lineage), load(Place.lineage + 1))
         guard halves != (0, 0), load(Place.lineage + 2) == ~halves.0, load(Place.lineage + 3) == ~halves.1 else {
@@ -291,7 +289,7 @@ final class ControlFile: Sendable {
         return withUnsafeBytes(of: halves) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
-    /// Remembers the lineage of the user's stores.
+    /// Records the lineage of the user's stores.
     func note(lineage: UUID) {
         guard self.lineage != lineage else { return }
         let halves = withUnsafeBytes(of: lineage.uuid) { $0.loadUnaligned(as: (UInt64, UInt64).self) }
@@ -302,51 +300,51 @@ final class ControlFile: Sendable {
         synchronize()
     }
 
-    /// Forgets what it says of stores that are not this user's.
+    /// Removes what it says about stores that are not this user's.
     func disown() {
         for cell in [Place.logged, Place.logged + 1, Place.logSize, Place.settled, Place.settled + 1] { store(cell, 0) }
         for cell in [Place.confirmed, Place.killed, Place.passed] { store(0, at: cell) }
         store(Place.difference, 0)
     }
 
-    /// Begins anew with what was accepted.
+    /// Replaces lineage and mark by those of an accepted store.
     func adopt(lineage: UUID, mark: HistoryToken) {
         store(Place.mark, Self.numbered(UInt64(mark.rawValue)))
         note(lineage: lineage)
         synchronize()
     }
 
-    // MARK: What must not get lost
+    // MARK: Kills and owed differences
 
-    /// Whether the user was killed, and nobody has re-armed: also where that cannot be written into a store.
+    /// Whether the user was killed and not re-armed, even if no store could record it.
     var isKilled: Bool { killedEpoch > 0 }
 
-    /// The epoch in which the user was killed; 0 where nobody was, or the user was re-armed here. Two processes may record a kill at
-    /// once, one of them past the lock: what they leave is still a kill.
+    /// The epoch in which the user was killed; 0 if the user was not, or was re-armed here. Two processes may record a kill at the same time, one of
+    /// them past the lock: the result is still a kill.
     var killedEpoch: Int { Int(laterEpoch(Place.killed)) }
 
-    /// Remembers that the user was killed in an epoch, which a store is on the disk with.
+    /// Records a kill in an epoch that a store has durably.
     func noteKilled(_ epoch: Int) { if killedEpoch < epoch { store(epoch, at: Place.killed) } }
 
     /// Records a kill that no store has recorded yet.
     ///
-    /// - Returns: whether the disk has it too.
+    /// - Returns: whether the record is durable.
     func rememberKill(_ epoch: Int) -> Bool {
         noteKilled(epoch)
         return synchronize()
     }
 
-    /// The user was re-armed.
+    /// Removes the record of a kill after a re-arm.
     func forgetKill() {
         guard isKilled else { return }
         store(0, at: Place.killed)
         synchronize()
     }
 
-    /// How many differences were found that are not known to be in the evidence.
+    /// The number of differences that may not be in the evidence yet.
     var owedDifferences: UInt64 { numbered(Place.difference) }
 
-    /// Remembers a difference until it is in the evidence.
+    /// Records a difference until it is in the evidence.
     func oweDifference() {
         var cell = load(Place.difference)
         while true {
@@ -358,7 +356,7 @@ final class ControlFile: Sendable {
         synchronize()
     }
 
-    /// So many differences are in the evidence; where another one has come since, none is forgotten.
+    /// Clears differences that are in the evidence, unless another one was added meanwhile.
     func payDifferences(_ count: UInt64) {
         guard count > 0, exchange(Place.difference, Self.numbered(count), 0).exchanged else { return }
         synchronize()
@@ -366,23 +364,22 @@ final class ControlFile: Sendable {
 
     // MARK: The evidence
 
-    /// Whether the move to an epoch is known to be in the evidence, so that the log need not be read for it. A file that an
-    /// earlier version has made says nothing of it, and a log that has become shorter since may have lost it.
+    /// Whether the move to an epoch is known to be in the evidence, so that the log need not be read. Unknown in a file of an earlier version, and
+    /// for a log that has become shorter.
     func hasLogged(_ epoch: Int, in log: EvidenceLog) -> Bool {
         self.epoch(Place.logged) == epoch && log.sizeBytes >= load(Place.logSize)
     }
 
-    /// Whether the log holds nothing that was written past this file: one that was put back from a backup has not seen its
-    /// end.
+    /// Whether the log is no longer than when this file last saw it: a file restored from a backup has not seen the log's end.
     func hasSeen(_ log: EvidenceLog) -> Bool { log.sizeBytes <= load(Place.logSize) }
 
-    /// Remembers that the move to an epoch is in the evidence, and on the disk there. Where this gets lost, the log is read.
+    /// Records that the move to an epoch is durably in the evidence. If this is lost, the log is read.
     func noteLogged(_ epoch: Int, in log: EvidenceLog) {
         noteSeen(log)
         store(epoch, at: Place.logged)
     }
 
-    /// Remembers how long the log is.
+    /// Records the length of the log.
     func noteSeen(_ log: EvidenceLog) { store(Place.logSize, log.sizeBytes) }
 
     static func word(_ stage: Stage, epoch: Int) -> UInt64 { UInt64(epoch) << 8 | UInt64(stage.position) }
@@ -393,7 +390,7 @@ final class ControlFile: Sendable {
 
     private func store(_ cell: Int, _ value: UInt64) { cells[cell].store(value, ordering: .sequentiallyConsistent) }
 
-    /// A number and its complement; nil when they do not agree.
+    /// A number that agrees with its complement; nil if it does not.
     private static func number(_ cells: Cell, _ cell: Int) -> UInt64? {
         let number = cells[cell].load(ordering: .sequentiallyConsistent)
         return cells[cell + 1].load(ordering: .sequentiallyConsistent) == ~number ? number : nil
@@ -414,24 +411,24 @@ final class ControlFile: Sendable {
         cells[cell].compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent)
     }
 
-    /// A number of 48 bits in one cell, with 16 bits of Fibonacci hashing as its check: a torn or foreign cell counts as 0.
+    /// A 48-bit number in one cell, with 16 bits of Fibonacci hashing as a check: a torn or foreign cell counts as 0.
     private static func numbered(_ number: UInt64) -> UInt64 {
         number << 16 | ((number &+ 1) &* 0x9E37_79B9_7F4A_7C15) >> 48
     }
 
-    /// The number that a cell holds with its check.
+    /// The number in a cell with a check.
     static func numbered(cell: UInt64) -> UInt64 { numbered(cell >> 16) == cell ? cell >> 16 : 0 }
 
     private func numbered(_ place: Int) -> UInt64 { Self.numbered(cell: load(place)) }
 
-    /// Brings the file to the disk. All processes see what was stored in any case; where the disk fails, a power cut takes it, and
-    /// makes the witness know less. Only who has told nobody else has to ask.
+    /// Writes the file to disk. All processes see its contents anyway; if the disk fails, a power cut loses them, so that the file knows less. Only a
+    /// caller that has recorded the fact nowhere else has to check the result.
     ///
-    /// - Returns: whether the disk has it.
+    /// - Returns: whether the file is durable.
     @discardableResult
     private func synchronize() -> Bool { msync(cells, Self.sizeBytes, MS_SYNC) == 0 }
 
-    /// The inode, and the generation (`FS_IOC_GETVERSION`) or the time of birth where there is one.
+    /// The inode number, with the generation (`FS_IOC_GETVERSION`) or the time of birth if there is one.
     private static func number(of descriptor: Int32, _ status: stat) -> UInt64 {
         let inode = UInt64(truncatingIfNeeded: status.st_ino)
         #if canImport(Darwin)
@@ -440,7 +437,7 @@ final class ControlFile: Sendable {
             ^ UInt64(truncatingIfNeeded: status.st_birthtimespec.tv_sec) << 30
         #else
         var born: UInt64 = 0
-        // Not all file systems have one; the inode alone has to do then.
+        // Not all file systems have one; then the inode number has to do.
         if ioctl(descriptor, UInt(0x8008_7601), &born) != 0 { born = 0 }
         #endif
         return inode ^ born << 32

@@ -1,6 +1,6 @@
 import HabitStore
 
-/// Whether the engines change their parts, or another rollout begins: what the flags want of a user whom only one engine serves.
+/// Whether the engines swap roles, or another rollout begins: what the flags want for a user served by only one engine.
 struct EngineTurn {
     private let actual: ActualStage
     private let wanted: WantedStage
@@ -10,21 +10,21 @@ struct EngineTurn {
     private var state: RolloutState { actual.state }
     private var isAtAnEnd: Bool { actual.stage == .off || actual.stage == .complete }
 
-    /// Whether a percentage names other engines for a user to whom a percentage gave these.
+    /// Whether a percentage names other engines for a user whose engines a percentage chose.
     var isRebucketed: Bool { wanted.pairedBy == .percentage && state.pairedBy == .percentage }
 
-    /// Whether the flags name other engines, or other parts of them, of a user for whom that can matter now.
+    /// Whether the flags name other engines, or other roles for them, for a user for whom that can matter now.
     var isProposed: Bool {
         wanted.isAnswered && state.engines != wanted.engines
             && (isAtAnEnd || state.engines.isOther(than: wanted.engines))
     }
 
-    /// Whether it is to be done. The engines that are wanted are those of the rollout, or lead on from where the user is, whose
-    /// other store is gone; that of an engine which this program has not got may be there.
+    /// Whether to do it. The wanted engines must be those of the rollout, or continue from the user's engine after its other store is gone; a store
+    /// of an engine that this program lacks may still exist.
     ///
     /// - Parameters:
-    ///   - known: the engines that there are.
-    ///   - identity: that of the flag files.
+    ///   - known: the engines of this program.
+    ///   - identity: the identity of the flag files.
     ///   - exists: whether the user has a store of an engine.
     func isDue(_ known: Engines, identity: String, _ exists: (EngineName) -> Bool) -> Bool {
         guard isProposed, isAtAnEnd, !isRebucketed, !state.isKilled, !state.hasTurned(by: identity) else {

@@ -2,17 +2,16 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension StageSwitch {
-    /// Moves the user to another stage. Whether that is allowed has been decided before.
+    /// Moves the user to another stage, which the caller has already decided to allow.
     ///
     /// - Parameters:
-    ///   - actual: where the user is, as ``settle(_:isKilled:)`` found it.
-    ///   - isKilled: whether the user is kept from going forward from now on.
-    ///   - evidence: what is to be remembered of the user's evidence; nil for what the stores remember.
-    ///   - flags: the flag file that puts the user there directly; it is remembered with the move, and not by a move that comes
-    ///     to nothing.
-    ///   - placement: how the flags put the user there; nil for a move by other means.
-    ///   - check: runs while nobody can write and both stores are at one token, when the role changes hands.
-    /// - Throws: why the user stays; nothing was handed over then.
+    ///   - actual: where the user is, from ``settle(_:isKilled:)``.
+    ///   - isKilled: whether to keep the user from moving forward afterwards.
+    ///   - evidence: the evidence state to record in the stores; nil to keep theirs.
+    ///   - flags: the flag file that puts the user there directly; recorded with the move, and not if the move fails.
+    ///   - placement: how the flags placed the user; nil for a move by other means.
+    ///   - check: runs when the role changes hands, while no process can write and both stores are at one token.
+    /// - Throws: why the user stays; then the role was not handed over.
     func move(
         _ actual: ActualStage,
         to stage: Stage,
@@ -30,9 +29,9 @@ extension StageSwitch {
         if let placement { target.state.placedBy = placement }
         guard target.state != actual.state else { return actual }
         target.state.remember(evidence)
-        // What stands in the way of the move is found before anything is claimed for it.
+        // Obstacles to the move are found before it claims anything.
         if actual.stage == .off {
-            // A store that does not answer keeps nobody from a stage at which it only follows.
+            // A store that does not answer does not block a stage at which it only follows.
             let twins = try? step(actual.other) { [pair] in pair.objection(toTwins: actual.engine, actual.other) }
             if let twins { throw twins }
         }
@@ -63,7 +62,7 @@ extension StageSwitch {
         do {
             try handOver(from: actual, to: &target, check)
         } catch {
-            // What can be undone is undone now, and the rest when somebody looks next.
+            // What can be undone is undone now, and the rest by the next settling.
             control.invalidate()
             _ = try? settle(actual.state.engines)
             throw error
@@ -71,9 +70,9 @@ extension StageSwitch {
         return target
     }
 
-    /// Takes the next epoch for a move. Whoever claims a later one has overtaken this move.
+    /// Claims the next epoch for a move. A process that claims a later one overtakes the move.
     ///
-    /// - Throws: ``HabitStoreError/Code/fileMoved`` where nobody was told of it, since the control file is not in its place.
+    /// - Throws: ``HabitStoreError/Code/fileMoved`` if other processes cannot see the claim, since the control file is not in place.
     func claimEpoch(above epoch: Int) throws -> Int {
         let next = control.claim(above: epoch)
         guard control.isInPlace else {
@@ -100,7 +99,7 @@ extension StageSwitch {
             try open(new, state, target.epoch, expecting: try place(new))
             try finish(old, state, &target, expecting: left)
         case (.new, .old):
-            // Where the old store is written first it may hold one write more, which nobody was told of.
+            // If the old store is written first, it may have one more write, which was never acknowledged.
             if try standing(old)?.token ?? .zero < (try standing(new)?.token ?? .zero) { try drain(new, into: old) }
             try check()
             let left = try decide(new, state, target.epoch, expecting: sealed)
@@ -109,21 +108,20 @@ extension StageSwitch {
         case (.new, .new):
             let (there, here) = (try standing(old)?.token ?? .zero, try standing(new)?.token ?? .zero)
             if there > here {
-                // A write that its process did not live to commit here: nobody was told of it, and no other one may take its
-                // number.
+                // The process of this write died before committing it here. It was never acknowledged, but no other write may get its number.
                 try drain(old, into: new)
                 target.token = there
             } else if state.stage.awaitsMirror, there < here {
                 try drain(new, into: old)
             }
-            // The claim of the old store comes and goes before the new one takes writes again.
+            // The old store's claim is in place before the new one takes writes again.
             try set(old, .standby, epoch: target.epoch, state, expecting: try place(old))
             CrashPoint.reach("switch.claimed")
             try open(new, state, target.epoch, expecting: sealed)
         }
     }
 
-    /// What a store that is to be changed is now; it must not be serving.
+    /// The role and epoch of a store that is to be changed; it must not be serving.
     private func place(_ engine: EngineName) throws -> StorePlace {
         guard let standing = try standing(engine) else {
             throw HabitStoreError(
@@ -147,7 +145,7 @@ extension StageSwitch {
         }
     }
 
-    /// What a mover fails with that finds a store which is not current, and which no history brings there.
+    /// The error of a move to a store that is not current and that no history can bring up to date.
     private func cannotFollow(_ engine: EngineName, _ what: String) -> HabitStoreError {
         HabitStoreError(
             .staleStore,
@@ -157,11 +155,10 @@ extension StageSwitch {
         )
     }
 
-    /// Decides the move in the store that is left, where other machines reach that: they could give a sealed store its role again
-    /// at the moment at which the other one is given it, and no epoch that was claimed here keeps them from it. From here on the
-    /// move can only be finished, by whoever looks next.
+    /// Decides the move in the store that the user leaves, if other machines can reach it: they could give a sealed store its role back while the
+    /// other store is given it, and no epoch claimed here prevents that. From here on, the move can only be finished, by the next settling.
     ///
-    /// - Returns: what the store that is left is then.
+    /// - Returns: the role and epoch of that store afterwards.
     private func decide(
         _ engine: EngineName,
         _ state: RolloutState,
@@ -177,7 +174,7 @@ extension StageSwitch {
         return StorePlace(role: .standby, epoch: epoch)
     }
 
-    /// Another process may have taken the user elsewhere while this one slept.
+    /// Another process may have moved the user while this one was suspended.
     private func requireUnclaimed(_ epoch: Int) throws {
         guard control.floor == epoch else { throw Self.overtaken(pair.directory) }
     }
@@ -188,8 +185,8 @@ extension StageSwitch {
         CrashPoint.reach("switch.opened")
     }
 
-    /// The store that was left. From here on the other one is current, whatever happens to this: sealed it takes no writes,
-    /// and whoever looks next puts it on standby.
+    /// Puts the former store on standby. The other one is current from now on, whatever happens here: a sealed store takes no writes, and the next
+    /// settling puts it on standby.
     private func finish(
         _ engine: EngineName,
         _ state: RolloutState,
@@ -205,13 +202,13 @@ extension StageSwitch {
         }
     }
 
-    /// Has the engines change their parts, for a user whom only one of them serves: who has completed the way there stands
-    /// at the beginning of the way back.
+    /// Swaps the roles of the engines, for a user served by only one of them: a user at the end of one rollout is at the beginning of the reverse
+    /// one.
     ///
     /// - Parameters:
-    ///   - engines: what the engines are from now on; the one that serves is among them.
+    ///   - engines: the new pair of engines; the serving one is among them.
     ///   - flags: the identity of the flag file that wants it.
-    ///   - placement: how that decided it.
+    ///   - placement: how the flags decided it.
     func turn(
         _ actual: ActualStage,
         to engines: EnginePair,
@@ -226,7 +223,7 @@ extension StageSwitch {
         }
     }
 
-    /// Has the store that serves remember how the flags put the user there. It moves no user, and no other process has to look again.
+    /// Records in the serving store how the flags placed the user. Moves no user, so other processes need not check again.
     func note(_ placement: (stage: Placement?, engines: Placement?), of actual: ActualStage) throws -> ActualStage {
         let engine = actual.engine
         try change(engine, expecting: StorePlace(role: .authoritative, epoch: actual.epoch)) { [pair] replica, _ in
@@ -242,14 +239,14 @@ extension StageSwitch {
         return noted
     }
 
-    /// Makes a store that does not serve one that holds nothing, to whoever finds it: a copy that is to begin. No move gives it a role.
+    /// Marks a store that does not serve as containing nothing: as a copy that has yet to begin. No move gives it a role.
     func disown(_ engine: EngineName) throws {
         do {
             guard let found = try standing(engine), found.role != .backfilling else { return }
         } catch let error as HabitStoreError
             where Whereabouts.lastingDamage.contains(error.code) && !pair.known.isShared(engine)
         {
-            // Nobody is given a role in a file that cannot be read, and no other machine reaches it.
+            // An unreadable file never gets a role, and no other machine reaches it.
             return
         }
         try change(engine, expecting: try place(engine)) { replica, information in
@@ -258,7 +255,7 @@ extension StageSwitch {
         }
     }
 
-    /// Gives the store that serves, and goes on serving, another state, in the next epoch, so that all processes look again.
+    /// Changes the state of the serving store, which keeps serving, in the next epoch, so that all processes check again.
     func restate(_ actual: ActualStage, _ change: (inout RolloutState) -> Void) throws -> ActualStage {
         var target = actual
         change(&target.state)
@@ -269,16 +266,15 @@ extension StageSwitch {
         return target
     }
 
-    /// Takes the user back to the old store at once.
+    /// Takes the user back to the old store immediately.
     ///
-    /// Where the new store cannot be sealed, because it is damaged, full or hung, its library is gone, or a process sleeps
-    /// inside of a write to it, the old one takes over without it: if it claims to hold everything, or can be brought up by
-    /// reading. A write that the new store is still busy with is not acknowledged then: it has to be in the old one first and
-    /// is refused there, or its writer sees the epoch passed. Where the user is on the old store already, and that takes no
-    /// writes now, the control file remembers the kill.
+    /// If the new store cannot be sealed, because it is damaged, full or hung, its library is gone, or a process was suspended during a write to it,
+    /// the old one takes over without it, if it claims to have everything, or can be brought up to date by reading. A write in progress in the new
+    /// store is then not acknowledged: it must first be committed in the old one, which refuses it, or its writer notices the passed epoch. If the
+    /// user is already on the old store, and that takes no writes now, the control file records the kill.
     ///
-    /// - Parameter isKilled: whether the user is kept there.
-    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the old store is not current and cannot be made so.
+    /// - Parameter isKilled: whether to keep the user there.
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if the old store is not current and cannot be made current.
     func kill(_ actual: ActualStage, isKilled: Bool = true, evidence: EvidenceTrust? = nil) throws -> ActualStage {
         let failure: HabitStoreError
         do {
@@ -297,8 +293,8 @@ extension StageSwitch {
             StoreWitness(pair.directory, control).objection(toOwnerOf: standing) == nil
         else { throw cannotGoBack(actual, failure) }
         let isCurrent = isAllThatWasAcknowledged(standing) || hasTakenOver(standing, from: actual)
-        // An attempt that cannot succeed claims nothing: the copy that is to bring the old store up would be passed by it.
-        // No epoch that is claimed here keeps the writers of other machines from a store that was not sealed.
+        // An attempt that cannot succeed claims nothing, since that would overtake the copy that is to bring the old store up to date. An epoch
+        // claimed here does not stop writers on other machines, whose store was not sealed.
         guard isCurrent || canFollow(standing, new) && !pair.isWithoutMachine(actual.state) else {
             throw cannotGoBack(actual, failure)
         }
@@ -311,8 +307,7 @@ extension StageSwitch {
         target.obstacle = nil
         target.token = standing.token
         if !isCurrent {
-            // From here on nobody is shown what the new store holds, and its writers see that the epoch was passed before
-            // they acknowledge anything.
+            // From here on no process shows what the new store has, and its writers notice the passed epoch before they acknowledge anything.
             control.invalidate()
             CrashPoint.reach("kill.fenced")
             do { try drain(new, into: old) } catch { throw cannotGoBack(actual, failure) }
@@ -325,8 +320,8 @@ extension StageSwitch {
         return target
     }
 
-    /// Whether a store holds what another one does, by its history, where the two are of different versions, so that nothing can be
-    /// carried over and their tokens cannot be compared; true where they are of one.
+    /// Whether one store has everything that another has, judged by history, if their versions differ, so that nothing can be carried over and tokens
+    /// cannot be compared; true if they have the same version.
     private func isContained(_ here: Standing, in there: Standing) throws -> Bool {
         guard pair.mayDiffer else { return true }
         var found = StandingsFound()
@@ -343,15 +338,14 @@ extension StageSwitch {
         }
     }
 
-    /// Whether a store claims to hold everything, and nothing that is known speaks against it: one that was put back claims it
-    /// as well.
+    /// Whether a store claims to have everything, and nothing contradicts it: a store restored from a copy claims it too.
     private func isAllThatWasAcknowledged(_ standing: Standing) -> Bool {
         standing.claimsAll && standing.epoch >= control.confirmed && standing.token >= control.mark
     }
 
-    /// Whether a store can be brought to the other one's token by its history.
+    /// Whether the history can bring a store to the other one's token.
     private func canFollow(_ standing: Standing, _ other: EngineName) -> Bool {
-        // One that cannot be asked brings nothing up.
+        // An unreadable store cannot bring the other up to date.
         guard standing.role != .backfilling, let source = try? self.standing(other) else { return false }
         guard (try? isContained(source, in: standing)) == true else { return false }
         return standing.lineage == source.lineage && standing.token >= source.information.historyFloor
@@ -366,8 +360,7 @@ extension StageSwitch {
         )
     }
 
-    /// The user is where a kill leads to, and the store takes no writes now: the control file remembers the kill until the
-    /// store can.
+    /// The user is where a kill leads, but the store takes no writes now: records the kill in the control file until the store can.
     private func remember(_ actual: ActualStage, _ failure: HabitStoreError) throws -> ActualStage {
         guard control.rememberKill(actual.epoch), control.isInPlace else { throw failure }
         var target = actual
@@ -378,8 +371,7 @@ extension StageSwitch {
         return target
     }
 
-    /// Whether a store was given the role behind a user's last stage. One that was only just made calls itself authoritative
-    /// too, in the epoch 0.
+    /// Whether a store was given the role after a user's last stage. A new store is also authoritative, but in epoch 0.
     private func hasTakenOver(_ standing: Standing, from actual: ActualStage) -> Bool {
         standing.role == .authoritative && standing.epoch > actual.epoch
     }

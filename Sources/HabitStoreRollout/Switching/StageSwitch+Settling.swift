@@ -2,22 +2,21 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension StageSwitch {
-    /// Finds out where the user is, and finishes or undoes a move that was interrupted.
+    /// Finds out where the user is, and finishes or undoes an interrupted move.
     ///
     /// - Parameters:
-    ///   - engines: those that users come from and go to, for stores that no rollout has touched.
-    ///   - isKilled: whether the kill switch is pulled for the user: a new store that does not answer is left then.
+    ///   - engines: the engines that users come from and move to, for stores that no rollout has touched.
+    ///   - isKilled: whether the kill switch is pulled for the user: then a new store that does not answer is left.
     /// - Returns: nil for a user without stores.
-    /// - Throws: what is wrong with the user's current store. Another one is served in its place only where that is sure to
-    ///   hold everything that was ever acknowledged.
+    /// - Throws: errors of the user's current store. Another one is served instead only if it is known to have everything that was ever acknowledged.
     func settle(_ engines: EnginePair, isKilled: Bool = false) throws -> ActualStage? {
         let engines = try pair.engines(preferring: engines)
-        // A step of a move that was given up may still have happened between the look and what followed from it.
+        // An abandoned step of a move may still have happened after the stores were read.
         for _ in 1..<Self.mostLooks {
             do {
                 return try settleOnce(engines, isKilled)
             } catch let error as HabitStoreError where error.underlying is Overtaken || error.code == .outcomeUnknown {
-                // What has become of a step that nobody knows of is seen by looking again.
+                // Reading the stores again shows what became of the step.
                 continue
             }
         }
@@ -59,7 +58,7 @@ extension StageSwitch {
         case .nobody: return nil
         case .serves(let standing):
             let actual = try settle(on: standing, found, engines, isKilled)
-            // What the other store was to bring, it could not.
+            // The other store could not supply what was missing.
             if let objection = witness.objection(to: standing, at: actual.token) { throw objection }
             return actual
         case .acceptedElsewhere(let standing, let left):
@@ -76,15 +75,15 @@ extension StageSwitch {
         }
     }
 
-    /// What shows that the user's folder was put back. That of a user who belongs to no machine is a copy anyway.
+    /// What shows that the user's folder was restored from a copy. For a user who belongs to no machine, it is a copy anyway.
     private func whatWasPutBack(_ standing: Standing, _ witness: StoreWitness) -> String? {
         if let state = standing.state, pair.isWithoutMachine(state) { return nil }
         return witness.whatWasPutBack(standing.epoch)
     }
 
-    /// Makes the store of a user who has none, or finishes making it.
+    /// Creates the store of a user who has none, or finishes creating it.
     ///
-    /// - Throws: what is wrong with a file that is there and no store; nothing is put beside it.
+    /// - Throws: errors of an existing file that is not a store; no other is put next to it.
     func createFirst(_ state: RolloutState) throws -> ActualStage {
         let engine = state.engine(state.stage.authority)
         _ = try standing(state.engines.other(than: engine))
@@ -94,10 +93,10 @@ extension StageSwitch {
         return ActualStage(state: state, epoch: epoch, token: .zero)
     }
 
-    /// What the new store says of a user who has completed the way there, where the other one was seen to before: it has not
-    /// followed since, and cannot be current as long as the new one says this.
+    /// The new store's status, for a user at `complete` whose other store was checked before: the other has not followed since, and cannot be current
+    /// as long as the new one says this.
     ///
-    /// - Returns: nil where that is not so, or the store does not answer.
+    /// - Returns: nil otherwise, or if the store does not answer.
     private func soleStanding(_ engines: EnginePair, _ witness: StoreWitness) -> Standing? {
         guard !looksAtBoth, control.stage == .complete, let standing = try? standing(engines.new),
             standing.role == .authoritative,
@@ -108,11 +107,10 @@ extension StageSwitch {
         return standing
     }
 
-    /// What the stores say: the old one and, unless that is all there is to know, the new one.
+    /// Reads the status of the old store and, if that does not decide, of the new one.
     ///
-    /// Where the old store seems to serve it is asked on this thread: nothing could be served if it hung, and a change of threads
-    /// takes longer than all the rest on a busy machine. Else both are asked in one step, where each has the time of one for
-    /// itself; a store that does not answer is told from the other, which is asked all the same.
+    /// If the old store seems to serve, this thread reads it: nothing could be served if it hung, and changing threads takes longer than everything
+    /// else on a busy machine. Otherwise one step reads both, each with a step's time limit. If one does not answer, the other is read all the same.
     private func look(_ engines: EnginePair, _ witness: StoreWitness) throws -> StandingsFound {
         let (old, new) = (engines.old, engines.new)
         let answers = StandingAnswers()
@@ -137,11 +135,11 @@ extension StageSwitch {
             found.note(hasOld ? new : old, .failure(error), pair)
             if !hasOld { found.note(new, Result { try standing(new) }, pair) }
         }
-        // What stood in its way may have been there for a moment; who has waited for it already does not wait again.
+        // The obstacle may have been temporary; after a timeout there is no second wait.
         if let failure = found.failures[old], failure.code != .busy {
             found.note(old, Result { try standing(old) }, pair)
         }
-        // Both were not asked at one moment: a write may have come to both in between.
+        // They were not read at the same moment, and both may have got a write in between.
         if let ahead = found.standings.max(by: { $0.token < $1.token }), ahead.role == .standby {
             let behind = engines.other(than: ahead.engine)
             found.note(behind, Result { try standing(behind) }, pair)
@@ -149,8 +147,7 @@ extension StageSwitch {
         return pair.mayDiffer ? pair.withoutMigrations(found, limitSeconds: stepLimitSeconds) : found
     }
 
-    /// Whether the old store is authoritative, and as current as the user: what the new one says cannot matter then, and it
-    /// may not answer.
+    /// Whether the old store is authoritative, and as current as the user: then the new one cannot matter, and may not answer.
     private func isAllThereIsToKnow(_ old: Standing, _ witness: StoreWitness) -> Bool {
         guard !looksAtBoth, old.role == .authoritative, old.epoch >= Self.firstEpoch, let state = old.state else {
             return false
@@ -160,10 +157,9 @@ extension StageSwitch {
 
     // MARK: A store that another machine has accepted
 
-    /// Takes its role from the store that serves where the copy of it was accepted as the current one elsewhere: a machine that other
-    /// people took for lost.
+    /// Takes the role from the serving store if another machine has accepted its copy as the current store, because this machine was believed lost.
     ///
-    /// - Returns: whether that is so; nobody is served here before both stores were looked at.
+    /// - Returns: whether it did; then the user is not served here until both stores were checked.
     func yield(_ engine: EngineName, to other: EngineName) throws -> Bool {
         guard pair.known.isShared(other), let here = try standing(engine), here.role == .authoritative,
             let there = try standing(other), there.hasServed, there.role == .authoritative,
@@ -219,8 +215,8 @@ extension StageSwitch {
         return actual
     }
 
-    /// Gives the store that serves the epoch that a move has claimed which came to nothing. It can wait: until then each of
-    /// its writes takes another look before it is acknowledged.
+    /// Gives the serving store the epoch that a failed move has claimed. This can be delayed: until then each of its writes is checked again before
+    /// it is acknowledged.
     private func raise(_ current: Standing, _ actual: inout ActualStage) throws {
         let epoch = try claimEpoch(above: current.epoch)
         do {
@@ -235,7 +231,7 @@ extension StageSwitch {
         }
     }
 
-    /// The last steps of a move that was interrupted.
+    /// Takes the last steps of an interrupted move.
     private func finish(
         _ engine: EngineName,
         _ other: Standing?,
@@ -254,22 +250,22 @@ extension StageSwitch {
             )
         }
         guard other.lineage == current.lineage else {
-            // Another user's, or a new one that nothing was copied into: it is given no role.
+            // Another user's store, or a new one that nothing was copied into, gets no role.
             guard !state.stage.awaitsMirror else { throw Self.parted(pair.address(other.engine)) }
             return
         }
         if state.stage.awaitsMirror {
-            // An unfinished copy is given no role, whatever token it has.
+            // An unfinished copy gets no role, whatever its token.
             guard other.role != .backfilling else { throw Self.parted(pair.address(other.engine)) }
             try equalize(current, other, &actual)
-            // A kill gives the store another state at once: one transaction less to wait for.
+            // A kill changes the store's state right after this: this saves one transaction.
             guard other.role != .standby || other.epoch != actual.epoch || other.state != state && !isKilled else {
                 return
             }
         } else {
             guard other.role == .sealed || other.role == .authoritative else { return }
-            // What it is ahead by was in flight when it was left, and nobody was told of it. On standby it would be taken for
-            // proof that the store which serves is older.
+            // Its additional writes were in progress when it was left, and were never acknowledged. On standby they would seem to prove that the
+            // serving store is older.
             guard other.token <= current.token else {
                 return try keepSealed(other, &actual)
             }
@@ -277,7 +273,7 @@ extension StageSwitch {
         try set(other.engine, .standby, epoch: actual.epoch, state, expecting: other.place)
     }
 
-    /// Leaves a store where it is that was left in the middle of a write, and that nobody is to follow.
+    /// Seals a store that was left in the middle of a write, so that nothing follows from it.
     private func keepSealed(_ other: Standing, _ actual: inout ActualStage) throws {
         actual.notes.append(
             "the \(other.engine.rawValue) store holds a write that nobody was told of, and is to be mended"
@@ -288,7 +284,7 @@ extension StageSwitch {
         try set(other.engine, .sealed, epoch: other.epoch, sealed, expecting: other.place)
     }
 
-    /// Makes both stores equal where writes go to both: what reached only the one that is written first is carried over.
+    /// Makes both stores equal at stages that write both: carries over what reached only the store that is written first.
     private func equalize(_ current: Standing, _ other: Standing, _ actual: inout ActualStage) throws {
         guard current.token != other.token else { return }
         if other.token > current.token {
@@ -302,7 +298,7 @@ extension StageSwitch {
 
     // MARK: Without an authoritative store
 
-    /// Finishes a move that was decided in the store that was left.
+    /// Finishes a move that was decided in the former store.
     private func finish(_ left: Standing, _ target: Standing) throws {
         guard var state = left.state else { return }
         state.movingTo = nil
@@ -311,7 +307,7 @@ extension StageSwitch {
         try set(left.engine, .standby, epoch: left.epoch, state, expecting: left.place)
     }
 
-    /// A move got no further than sealing: the sealed store takes its role again.
+    /// Gives a sealed store its role back, since the move got no further than sealing.
     private func reopen(_ sealed: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> ActualStage {
         var state = sealed.state ?? RolloutState(unknown: sealed.engine, engines)
         state.movingTo = nil
@@ -324,7 +320,7 @@ extension StageSwitch {
                     try set(other.engine, .standby, epoch: epoch, state, expecting: other.place)
                 }
             } catch let error as HabitStoreError where error.code == .historyExpired && other.token < sealed.token {
-                // It only lacks what the sealed store holds, and no history brings it there: a copy has to.
+                // It only lacks writes of the sealed store that no history reaches; it needs a copy.
                 actual.obstacle = error
                 actual.notes.append("the \(other.engine.rawValue) store is seen to later: \(error.description)")
             }
@@ -333,11 +329,11 @@ extension StageSwitch {
         return actual
     }
 
-    /// The new store is gone or cannot be read, and the old one holds everything: it takes over.
+    /// Gives the role to the old store, which has everything, if the new one is gone or cannot be read.
     ///
     /// - Parameters:
     ///   - objection: what is wrong with a new store that could be read.
-    ///   - doubt: what shows that the folder was put back, so that nobody can tell what was acknowledged after the copy was made.
+    ///   - doubt: what shows that the folder was restored from a copy, so that writes acknowledged after the copy are unknown.
     private func land(
         on claiming: Standing,
         _ engines: EnginePair,

@@ -1,44 +1,43 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Finds out where a user is, and moves the user to another stage. The caller holds the lock of the user's switches, unless
-/// it takes a user back whom a process that holds the lock and does not go on would keep.
+/// Finds out where a user is, and moves the user to another stage. The caller holds the lock of the user's switches, or carries out a kill past a
+/// process that holds the lock and does not continue.
 ///
-/// The lock saves work; what keeps two movers apart are the epochs. A mover claims the next one in the control file before it
-/// changes anything, and changes each store only where that is still what the mover has seen. One that slept finds its epoch
-/// passed, and no write is acknowledged in an epoch that was passed without a look at what serves by then.
+/// The lock saves work; epochs keep two moves apart. A move claims the next epoch in the control file before it changes anything, and changes a store
+/// only if its role and epoch are still those that the move has seen. A process that was suspended finds its epoch passed, and a write in a passed
+/// epoch is acknowledged only after checking the store that serves by then.
 ///
-/// The store that is authoritative says so itself, with the stage and an epoch that each move raises. A move that changes
-/// who is authoritative seals the store that is, so that no process writes to it any more, brings the other one to its
-/// token, and gives that the role with the next epoch: this is the moment of the move. Killed before it, the sealed store
-/// takes its role again; killed behind it, the rest is made up for. Both is done by ``settle(_:isKilled:)``.
+/// The authoritative store itself records its role, with the stage and an epoch that each move raises. A move that changes the authoritative store
+/// seals it, so that no process writes to it any more, brings the other one to its token, and gives that the role with the next epoch: at this moment
+/// the move happens. After a kill before it, the sealed store gets its role back; after a kill later, the rest is made up for.
+/// ``settle(_:isKilled:)`` does both.
 ///
-/// While both stores are kept equal, the old one is always written first: it holds everything that was ever acknowledged
-/// or shown, and is the way back even when the new one cannot be read any more. That it does, it *claims*: by being
-/// sealed, or by standing by with a stage that awaits the mirror. Whoever lets the new store run ahead (`complete`) takes
-/// the claim away first.
+/// While both stores are kept equal, the old one is always written first: it has everything that was ever acknowledged or shown, and is the way back
+/// even if the new one becomes unreadable. It *claims* to have everything: by being sealed, or by being on standby at a stage that awaits the mirror.
+/// A move that lets the new store run ahead (`complete`) removes the claim first.
 struct StageSwitch {
     let pair: StorePair
     let control: ControlFile
-    /// How long a store may take for one step.
+    /// The time limit for one step of a store.
     let stepLimitSeconds: Double
     /// Whether the lock of the switches was passed by.
     var isPassing = false
-    /// Whether both stores are asked and put right also where one of them is all there is to know.
+    /// Whether to read and correct both stores even if one of them decides.
     var looksAtBoth = false
 
     static let firstEpoch = 1
 
     // MARK: Steps
 
-    /// What a store says of itself, within the limit.
+    /// The status of a store, within the time limit.
     func standing(_ engine: EngineName) throws -> Standing? {
         try step(engine) { [pair] in try pair.standing(engine) }
     }
 
-    /// Gives a store a role, in its own transaction, in which another process's move would be seen.
+    /// Gives a store a role, in a transaction that notices another process's move.
     ///
-    /// - Parameter place: what the store must be, or nothing is done.
+    /// - Parameter place: the role and epoch that the store must have; otherwise nothing is changed.
     func set(
         _ engine: EngineName,
         _ role: StoreRole,
@@ -54,14 +53,13 @@ struct StageSwitch {
                 try replica.setRolloutState(text)
             }
         } catch let error as HabitStoreError where error.code == .outcomeUnknown {
-            // A commit that failed may have happened: a new transaction settles it, and tells.
+            // The failed commit may have happened: a new transaction finds out.
             let settled = try step(engine) { [pair] in
                 try pair.store(engine).replicate { try pair.standing(engine, $0) }
             }
             guard settled.role == role, settled.epoch == epoch, settled.state == state else { throw error }
         } catch let error as HabitStoreError where error.code == .busy {
-            // A commit that nobody hears the end of may have happened as well, and a store that hangs then may answer reads: one look
-            // tells, and does not wait as long again.
+            // The timed-out commit may also have happened, and the hung store may answer reads: one short read finds out.
             let seconds = min(stepLimitSeconds, Self.lookSeconds)
             let now = try? Deadline.run(seconds: seconds, path: pair.address(engine).path) { [pair] _ in
                 try pair.standing(engine)
@@ -72,9 +70,9 @@ struct StageSwitch {
 
     private static let lookSeconds = 0.5
 
-    /// Changes a store in its own transaction, where another process's move is seen.
+    /// Changes a store in a transaction that notices another process's move.
     ///
-    /// - Parameter place: what the store must be, or nothing is done.
+    /// - Parameter place: the role and epoch that the store must have; otherwise nothing is changed.
     func change(
         _ engine: EngineName,
         expecting place: StorePlace,
@@ -91,7 +89,7 @@ struct StageSwitch {
         }
     }
 
-    /// What a mover fails with that finds the user moved by another process.
+    /// The error of a move that finds the user moved by another process.
     static func overtaken(_ directory: UserDirectory) -> HabitStoreError {
         HabitStoreError(
             .notAuthoritative,
@@ -101,19 +99,19 @@ struct StageSwitch {
         )
     }
 
-    /// Marks the error of a mover that found the user moved by another one: who only looks may look again.
+    /// Marks the error of a move that another one overtook: a caller that only reads may try again.
     struct Overtaken: Error {}
 
-    /// Brings a store to another one's token. Nobody may write to the source meanwhile, but who writes both.
+    /// Brings a store to another one's token. Meanwhile no process may write to the source, except one that writes both.
     ///
-    /// - Parameter spansWrites: whether writes go to both in transactions of the source that span those of the target.
-    /// - Throws: when the source's history does not reach back far enough, or the stores have parted.
-    ///   Also when one of them does not go on for the time of a step.
+    /// - Parameter spansWrites: whether writes go to both stores, in transactions of the source that contain those of the target.
+    /// - Throws: an error if the source's history does not reach back far enough, the stores have diverged, or one makes no progress for the time of
+    ///   a step.
     func drain(_ source: EngineName, into target: EngineName, spansWrites: Bool = false) throws {
         try step(target) { [pair] progress in
             let to = try pair.store(target)
-            // Who writes to both is kept out before the source is looked at: a write that is in flight may end in between
-            // and another one follow it, or it may have reached the target and not yet the source.
+            // Writers of both are kept out before the source is read. Otherwise a running write could end in between and another one follow it, or it
+            // could have reached the target and not yet the source.
             if spansWrites {
                 let from = try pair.store(source)
                 try StorePair.requireOneVersion(from, to)
@@ -159,7 +157,7 @@ struct StageSwitch {
         try step(engine) { _ in try body() }
     }
 
-    /// A step of unknown length, which may take as long as it makes progress.
+    /// A step of unknown length, which may continue as long as it makes progress.
     func step<R: Sendable>(
         _ engine: EngineName,
         _ body: @escaping @Sendable (Deadline.Progress) throws -> R

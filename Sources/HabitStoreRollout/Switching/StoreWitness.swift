@@ -1,22 +1,21 @@
 import Foundation
 import HabitStore
 
-/// What is known of a user's stores beside what they say themselves: it is held against a store before that serves anybody.
+/// Facts about a user's stores from other sources than their own status; each store is checked against them before it serves.
 ///
-/// A store that was put back from a backup, swapped or moved is sound in itself, and older than what was acknowledged. The
-/// control file remembers how far the user had come, the evidence says it where the control file cannot, and the other store
-/// knows its part. One of them that is right is enough.
+/// A store that was restored from a backup, swapped or moved is itself intact, but older than what was acknowledged. The control file records how far
+/// the user had come, the evidence does if the control file cannot, and the other store knows its part. One of them that is right is enough.
 struct StoreWitness: Sendable {
     private let directory: UserDirectory
     private let control: ControlFile?
-    /// The last token that was acknowledged before any store was asked.
+    /// The last token that was acknowledged before the stores were read.
     private let mark: HistoryToken
     private let lineage: UUID?
     private let log: EvidenceLog
 
-    /// To be made before the stores are asked: what is acknowledged meanwhile is no reason to doubt them.
+    /// Make it before the stores are read, so that writes acknowledged meanwhile do not count against them.
     ///
-    /// - Parameter control: nil where there is none, and only the stores and the evidence are known.
+    /// - Parameter control: nil if there is none, so that only the stores and the evidence are known.
     init(_ directory: UserDirectory, _ control: ControlFile?) {
         self.directory = directory
         self.control = control
@@ -25,7 +24,7 @@ struct StoreWitness: Sendable {
         log = EvidenceLog(directory)
     }
 
-    /// Whether the control file knows enough of a store to say that it is current, so that nothing else need be asked.
+    /// Whether the control file alone shows that a store is current.
     func vouches(for standing: Standing) -> Bool {
         guard let control, control.confirmed > 0, standing.epoch >= control.floor else { return false }
         return standing.token >= mark && standing.lineage == lineage && objection(toOwnerOf: standing) == nil
@@ -33,12 +32,12 @@ struct StoreWitness: Sendable {
             && control.hasSeen(log)
     }
 
-    /// Whether the control file is that of other stores than the user's, so that what it says of them counts for nothing.
+    /// Whether the control file belongs to other stores than the user's, so that it says nothing about them.
     func isControlForeign(_ lineage: UUID) -> Bool { self.lineage.map { $0 != lineage } ?? false }
 
-    /// What shows that the user's folder, or the control file, was put back from a copy; nil when nothing does.
+    /// What shows that the user's folder, or the control file, was restored from a copy; nil if nothing does.
     ///
-    /// - Parameter epoch: that of the store that serves, before anything was changed.
+    /// - Parameter epoch: the epoch of the serving store, before any change.
     func whatWasPutBack(_ epoch: Int) -> String? {
         guard let control else { return nil }
         if control.isCopy { return "the user's folder was put back from a copy, or copied" }
@@ -46,7 +45,7 @@ struct StoreWitness: Sendable {
             ? "the control file was missing" : nil
     }
 
-    /// Why a store cannot be this user's.
+    /// Why a store cannot be this user's; nil if it can.
     func objection(toOwnerOf standing: Standing) -> HabitStoreError? {
         if let owner = standing.owner {
             return owner == directory.owner ? nil : stale(standing, "is another user's")
@@ -67,7 +66,7 @@ struct StoreWitness: Sendable {
         )
     }
 
-    /// Why nobody can tell, by what the stores say alone, which of them is current.
+    /// The error if the stores' status alone does not show which of them is current.
     static func objection(toLeaving left: Standing, for standing: Standing) -> HabitStoreError {
         HabitStoreError(
             .notAuthoritative,
@@ -78,7 +77,7 @@ struct StoreWitness: Sendable {
         )
     }
 
-    /// Why nobody follows to a store that other machines reach.
+    /// The error of a server store that conflicts with the user's store on this machine.
     func objection(toOriginOf standing: Standing, beside other: Standing) -> HabitStoreError {
         HabitStoreError(
             .staleStore,
@@ -88,7 +87,7 @@ struct StoreWitness: Sendable {
         )
     }
 
-    /// Why a store that is to serve is not what the user has come to.
+    /// Why a store must not serve, since it is older than what the user has reached; nil if it may.
     func objection(to standing: Standing, beside found: StandingsFound) -> HabitStoreError? {
         let other = found.standings.first { $0.engine != standing.engine && $0.lineage == standing.lineage }
         let isOurs = !isControlForeign(standing.lineage)
@@ -111,7 +110,7 @@ struct StoreWitness: Sendable {
                 "is at epoch \(standing.epoch), and the \(other.engine.rawValue) store beside it at \(other.epoch)"
             )
         }
-        // Where the other store is written first, what is missing here is carried over from it.
+        // If the other store is written first, missing writes are carried over from it.
         let isCaughtUp = standing.state?.stage.awaitsMirror == true && standing.engine == standing.state?.engine(.new)
         let ahead = other.flatMap { $0.role == .standby && $0.token > standing.token ? $0 : nil }
         if let ahead, !isCaughtUp {
@@ -126,14 +125,14 @@ struct StoreWitness: Sendable {
         return nil
     }
 
-    /// The highest epoch that was claimed for the user, as far as that is known.
+    /// The highest epoch that was claimed for the user; 0 if unknown.
     var floor: Int { control?.floor ?? 0 }
     private var confirmed: Int { control?.confirmed ?? 0 }
 
-    /// Whether nothing is known of the user, as of one who never had a store.
+    /// Whether nothing is known of the user, who then never had a store.
     var knowsOfNobody: Bool { confirmed == 0 && log.sizeBytes == 0 }
 
-    /// The user had stores, and there are none.
+    /// The error if the user had stores, and there are none.
     func nothingIsLeft() -> HabitStoreError {
         HabitStoreError(
             .staleStore,
@@ -142,7 +141,7 @@ struct StoreWitness: Sendable {
         )
     }
 
-    /// The user's current store is gone, and this one does not hold everything.
+    /// The error if the user's current store is gone, and this one does not have everything.
     func onlyCopyIsLeft(_ copy: Standing) -> HabitStoreError {
         HabitStoreError(
             .notAuthoritative,
@@ -153,13 +152,13 @@ struct StoreWitness: Sendable {
         )
     }
 
-    /// Why a store cannot serve at the token that it was brought to.
+    /// Why a store cannot serve at the token that it was brought to; nil if it can.
     func objection(to standing: Standing, at token: HistoryToken) -> HabitStoreError? {
         guard !isControlForeign(standing.lineage), token < mark else { return nil }
         return stale(standing, "is at token \(token), and token \(mark) was acknowledged")
     }
 
-    /// The epoch of the last move that the evidence tells of, where it is surely the evidence of this store.
+    /// The epoch of the last move in the evidence, if that is certainly the evidence of this store.
     private func loggedEpoch(_ standing: Standing) -> Int? {
         if let control, control.confirmed > 0, control.hasSeen(log) { return nil }
         guard let anchor = standing.state?.evidence, let trace = try? log.trace(anchor: anchor), trace.containsAnchor

@@ -1,22 +1,22 @@
 import HabitStore
 
-/// The lock of a user's switches: who has it finds out where the user is, and moves the user.
+/// The lock of a user's switches, held to find out where the user is, and to move the user.
 ///
-/// A kill passes by a holder that does not let go. Nothing gets lost by that: movers are kept apart by epochs, see
-/// ``StageSwitch``.
+/// A kill passes by a holder that does not release it. This is safe, since epochs keep moves apart, see ``StageSwitch``.
 final class SwitchLock: Sendable {
-    /// Nil where the holder was passed by.
+    /// nil if the holder was passed by.
     private let lock: FileLock?
-    /// What the holder was passed by for.
+    /// The kill for which the holder was passed by.
     let passedFor: PulledKill?
 
     /// Waits for the lock.
+    /// Waits for the lock.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` when it is held for longer than ``RolloutOptions/lockWaitSeconds``;
-    ///   ``HabitStoreError/Code/notFound`` when the user's folder is gone.
+    /// - Throws: ``HabitStoreError/Code/busy`` if it is held for longer than ``RolloutOptions/lockWaitSeconds``; ``HabitStoreError/Code/notFound`` if
+    ///   the user's folder is gone.
     ///
-    /// - Parameter lookForKill: what pulls the kill switch now; asked only where somebody else has the lock, and again before the
-    ///   holder is passed by: a re-arm may have come meanwhile.
+    /// - Parameter lookForKill: checks for a pulled kill switch; called only if the lock is held, and again before the holder is passed by, in case
+    ///   of a re-arm meanwhile.
     init(_ directory: UserDirectory, _ options: RolloutOptions, lookForKill: () -> PulledKill? = { nil }) throws {
         let path = directory.path + "/switch.lock"
         if let free = try? FileLock(path: path, timeoutSeconds: 0) {

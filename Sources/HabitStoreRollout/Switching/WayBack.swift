@@ -9,7 +9,7 @@ struct WayBack {
 
     private var state: RolloutState { actual.state }
 
-    /// Whether the flags are about the rollout that the user is in.
+    /// Whether the flags concern the rollout that the user is in.
     private var isThisRollout: Bool { wanted.stage != nil && wanted.engines == state.engines }
 
     private var isWantedBack: Bool {
@@ -17,12 +17,12 @@ struct WayBack {
         return stage < actual.stage
     }
 
-    /// Whether the next operation takes the user to the wanted stage: the old store follows there, and is current.
+    /// Whether the next operation takes the user to the wanted stage, at which the old store follows and is current.
     var isFollowed: Bool {
         isWantedBack && actual.stage != .complete && (!wanted.isBucketed || state.placedBy == .rule)
     }
 
-    /// Whether the next opening brings the old store up and takes the user to it.
+    /// Whether the next opening brings the old store up to date and takes the user to it.
     var isDirect: Bool {
         isWantedBack && wanted.isDirect && actual.stage.authority == .new
             && (!wanted.isBucketed && !wanted.isBackendBucketed || state.placedBy == .rule)
@@ -40,7 +40,7 @@ struct WayBack {
 
     /// Why the user is at a later stage than the flags want; nil otherwise.
     ///
-    /// - Parameter flags: what the user's state remembers of these flags, where they have put the user on another engine directly.
+    /// - Parameter flags: identifies these flags in the user's state, if they have put the user directly on another engine.
     func delay(_ flags: String) -> GateReason? {
         guard isWantedBack, let stage = wanted.stage else { return nil }
         if let stays { return stays }
@@ -48,7 +48,7 @@ struct WayBack {
         return .notTakenBack(wanted: stage, because: isRefused ? .disagreement : .pending)
     }
 
-    /// The placement for the stores to remember, if the flags want the user at this stage or a later one; nil if they already do.
+    /// The placement for the stores to record, if the flags want the user at this stage or a later one; nil if they already have it.
     var placement: (stage: Placement?, engines: Placement?)? {
         guard isThisRollout, let stage = wanted.stage else { return nil }
         let isConfirmed = actual.stage > .off && stage >= actual.stage

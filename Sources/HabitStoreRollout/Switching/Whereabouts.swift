@@ -1,34 +1,34 @@
 import HabitStore
 
-/// Where a user is, by what the stores say and what is known beside them: the one rule, which whoever opens, moves, inspects or
-/// copies a user's stores goes by. Nothing is asked or changed by it.
+/// Decides which store is authoritative, from the stores' status and what else is known. Opening, moving, inspecting and copying a user all follow
+/// this rule. Opens no store and changes nothing.
 struct Whereabouts {
     enum Answer {
-        /// Nobody: no store was ever given a role.
+        /// None: no store was ever given a role.
         case nobody
         /// This store serves.
         case serves(Standing)
-        /// This store serves, wherever it is reached from: it was accepted on another machine while this one went on with the store
-        /// that is left, which follows where it holds nothing more.
+        /// This store serves on every machine: it was accepted on another one while this machine continued with its own, which follows if it has
+        /// nothing more.
         case acceptedElsewhere(Standing, left: Standing)
-        /// A move got no further than sealing: this store takes its role again.
+        /// A move got no further than sealing: this store gets its role back.
         case reopens(Standing)
-        /// A move was decided in the store that was left, and only it can be finished: the other store takes the role.
+        /// A move was decided in the former store and can only be finished: the other store takes the role.
         case finishes(left: Standing, target: Standing)
-        /// The old store holds everything that was acknowledged, and takes over from a new one that is gone, cannot be read,
-        /// or is not what the user has come to, which is said then.
+        /// The old store has everything that was acknowledged, and takes over from a new one that is gone, unreadable, or outdated; the error is what
+        /// is wrong with an outdated one.
         case takesOver(Standing, HabitStoreError?)
-        /// No store is sure to be current.
+        /// No store is known to be current.
         case refused(HabitStoreError)
     }
 
     let answer: Answer
-    /// Where both stores are written, what the old one holds beyond the one that serves: the next opening carries it over.
+    /// The old store, if both stores are written and it has more than the serving one: the next opening carries that over.
     let ahead: Standing?
 
     /// - Parameters:
-    ///   - engines: those that the user's rollout is between.
-    ///   - isKilled: whether the user is to be taken back: a new store that does not answer is left then.
+    ///   - engines: the two engines of the user's rollout.
+    ///   - isKilled: whether to take the user back: then a new store that does not answer is left.
     init(_ found: StandingsFound, _ engines: EnginePair, _ witness: StoreWitness, isKilled: Bool) {
         ahead = Self.ahead(found)
         do throws(HabitStoreError) {
@@ -47,10 +47,9 @@ struct Whereabouts {
         }
     }
 
-    /// The store that holds the user's current data, for whoever only reads it; nil for nobody.
+    /// The store with the user's current data, for callers that only read; nil if the user has none.
     ///
-    /// - Throws: why no store is sure to be current. A store on standby is never taken in its place, unless it is sure to hold
-    ///   everything.
+    /// - Throws: why no store is known to be current. A store on standby never replaces it, unless it is known to have everything.
     var current: Standing? {
         get throws(HabitStoreError) {
             switch answer {
@@ -81,23 +80,22 @@ struct Whereabouts {
         } else if let decided = try decided(own, found, witness) {
             return decided
         } else if let sealed = own.lazy.filter({ $0.role == .sealed }).leading {
-            // The other one may have been left sealed in an earlier epoch, with a write that nobody was told of.
+            // The other one may have been sealed in an earlier epoch, with a write that was never acknowledged.
             if let objection = witness.objection(to: sealed, beside: found) { throw objection }
-            // The store that cannot be read may be the one that was given the role; unless the sealed one has to be written
-            // first for anything to be acknowledged.
+            // The unreadable store may have been given the role, unless the sealed one has to be written first for anything to be acknowledged.
             if let failure = found.failure, !sealed.claimsAll { throw failure }
             return .reopens(sealed)
         }
-        // The highest epoch wins: what is beside it was put back, is gone, or cannot be read.
+        // The highest epoch wins: the other store was restored from a copy, is gone, or is unreadable.
         if let claiming = own.first(where: \.claimsAll), authoritative.map({ $0.epoch < claiming.epoch }) ?? true {
             if let objection = witness.objection(to: claiming, beside: found) { throw objection }
-            // The file may be sound, or readable in a moment: whoever can read it has to decide.
+            // The file may be intact, or readable in a moment, so a process that can read it has to decide.
             if !isKilled, let failure = found.failure, !lastingFailures.contains(failure.code) { throw failure }
             return .takesOver(claiming, objection)
         }
         if let objection { throw objection }
         if let rescued = own.first(where: { $0.isRescued && $0.role == .authoritative }) {
-            // Nothing else is current. It is only read, to bring the other one up.
+            // No other store is current. It is only read, to bring the other one up to date.
             if let objection = witness.objection(to: rescued, beside: found) { throw objection }
             return .serves(rescued)
         }
@@ -110,7 +108,7 @@ struct Whereabouts {
         _ engines: EnginePair,
         _ witness: StoreWitness
     ) throws(HabitStoreError) -> Answer {
-        // Nobody here has claimed its epoch, and the store in this machine's files was not left.
+        // No process here has claimed its epoch, and the store in this machine's files was not left.
         guard serving.isShared, serving.epoch > witness.floor,
             let left = found.standing(engines.other(than: serving.engine)), !left.isShared, left.role == .authoritative,
             left.hasServed || left.token > .zero
@@ -119,8 +117,8 @@ struct Whereabouts {
         return .acceptedElsewhere(serving, left: left)
     }
 
-    /// What becomes of a move that was decided in the store that was left: it says so, on standby in the new epoch, and holds
-    /// nothing that the other one has not.
+    /// The answer for a move that was decided in the former store: that store says so, on standby in the new epoch, and has nothing that the other
+    /// one lacks.
     private static func decided(
         _ own: [Standing],
         _ found: StandingsFound,
@@ -130,7 +128,7 @@ struct Whereabouts {
         guard let left, let state = left.state, state.movingTo == state.stage else { return nil }
         let engine = state.engine(state.stage.authority)
         if let failure = found.failures[engine] {
-            // One that holds everything takes over from a store that is damaged, and waits for one that is away.
+            // A former store that has everything takes over from a damaged store, and waits for an unreachable one.
             if left.claimsAll { return nil }
             throw failure
         }
@@ -143,13 +141,13 @@ struct Whereabouts {
         return .finishes(left: left, target: target)
     }
 
-    /// No store has a role that counts.
+    /// The answer if no store has a role that counts.
     private static func judgeWithoutRole(
         _ found: StandingsFound,
         _ witness: StoreWitness
     ) throws(HabitStoreError) -> Answer {
         if let failure = found.failure {
-            // No store was ever given a role here: a process was killed while it made the user's first one.
+            // No store was ever given a role: a process was killed while it created the user's first one.
             let isUnmade = found.failures.values.allSatisfy { $0.code == .notAStore }
             if found.standings.isEmpty, witness.floor == 0, isUnmade { return .nobody }
             throw failure
@@ -162,18 +160,17 @@ struct Whereabouts {
         throw witness.onlyCopyIsLeft(standby)
     }
 
-    /// Whether a store that calls itself authoritative can be believed beside one that cannot be read: one that never
-    /// served anybody (epoch 0) decides nothing. The old store is sealed before the new one is given the role, but the old
-    /// one may have been given it without that, by the kill switch.
+    /// Whether an authoritative store can be trusted while the other one is unreadable. A store that never served (epoch 0) decides nothing. The old
+    /// store is sealed before the new one is given the role, but the kill switch may have given the old one the role without sealing the new one.
     private static func isCurrent(_ standing: Standing, _ engines: EnginePair, _ witness: StoreWitness) -> Bool {
         let isOld = standing.engine == (standing.state?.engines ?? engines).old
         return standing.epoch >= max(StageSwitch.firstEpoch, isOld ? 0 : witness.floor)
     }
 
-    /// What a file that cannot be read says about itself, and not about the moment: memory, descriptors, room and a disk that
-    /// fails for a while take nobody back.
+    /// Errors that concern the file and not the moment: a temporary lack of memory, descriptors or space, or a disk that fails for a while, takes no
+    /// user back.
     private static let lastingFailures = lastingDamage.union([.engineUnavailable])
 
-    /// What can only be said of the file itself, wherever it is read.
+    /// Errors that concern only the file itself, wherever it is read.
     static let lastingDamage: Set<HabitStoreError.Code> = [.corrupt, .notAStore]
 }

@@ -3,16 +3,16 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// How long users' writes take until they are acknowledged, counted by all processes of a root in one page that they share: for whoever
-/// watches users whose apps are other processes.
+/// How long users' writes take until they are acknowledged, counted by all processes of a root in one shared page, for processes that monitor the
+/// users of other processes.
 ///
-/// The file `write-times` under the root has 4,096 bytes, in cells of 8, little endian: ``magic``, the version 1, and for each stage, in
-/// their order, ``WriteTimeCounts/bucketCount`` counts of writes by how long they took. Counts only rise. Processes count where the file is,
-/// look for it every ``lookSeconds``, and need nothing of it: it may be removed at any time.
+/// The file `write-times` under the root has 4,096 bytes, in cells of 8, little endian: ``magic``, the version 1, and for each stage, in order,
+/// ``WriteTimeCounts/bucketCount`` counts of writes by duration. Counts only rise. Processes count while the file exists, check for it every
+/// ``lookSeconds``, and do not depend on it: it may be removed at any time.
 final class WriteTimes: Sendable {
     static let magic: UInt64 = 0x3145_4D49_5442_4148
     static let version: UInt64 = 1
-    /// How many cells stand before the counts.
+    /// The number of cells before the counts.
     static let headCells = 2
     static let lookSeconds = 5.0
 
@@ -31,9 +31,9 @@ final class WriteTimes: Sendable {
         URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("write-times").path
     }
 
-    /// Makes the file, where there is none, from when on processes count.
+    /// Creates the file if there is none, so that processes begin to count.
     ///
-    /// - Throws: what the system refuses.
+    /// - Throws: system errors.
     static func begin(root: String) throws {
         let path = path(root: root)
         do {
@@ -61,7 +61,6 @@ final class WriteTimes: Sendable {
         )
     }
 
-    /// Counts a write of a user at a stage.
     func count(_ stage: Stage, since start: ContinuousClock.Instant) {
         let now = ContinuousClock.now
         state.withLock { state in
@@ -76,7 +75,7 @@ final class WriteTimes: Sendable {
         }
     }
 
-    /// Maps the file that stands there now. Nothing depends on it: where it cannot be mapped, nothing is counted.
+    /// Maps the present file. If it cannot be mapped, nothing is counted.
     private func look(_ state: inout State) {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_size >= MappedPage.sizeBytes, status.st_mode & S_IFMT == S_IFREG
@@ -97,21 +96,21 @@ final class WriteTimes: Sendable {
     }
 }
 
-/// How many writes took how long, by the stages of their users.
+/// Counts of writes by duration, for each stage of their users.
 package struct WriteTimeCounts: Sendable, Hashable {
-    /// How many lengths are told apart; five to the doubling, from 16 µs on.
+    /// The number of durations that are distinguished: five per doubling, from 16 µs on.
     package static let bucketCount = 85
     private static let shortest = 16e-6
     private static let eachDoubling = 5.0
 
     private var counts: [[UInt64]]
 
-    /// No writes.
+    /// Counts of no writes.
     package init() {
         counts = Array(repeating: Array(repeating: 0, count: Self.bucketCount), count: Stage.allCases.count)
     }
 
-    /// What processes have counted under a root; nil where nothing is counted.
+    /// The counts of all processes under a root; nil if nothing is counted.
     package init?(root: String) {
         guard let file = try? OpenFile(WriteTimes.path(root: root), O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
             return nil
@@ -127,29 +126,28 @@ package struct WriteTimeCounts: Sendable, Hashable {
         }
     }
 
-    /// Has processes count from now on, where they do not already.
+    /// Makes processes count from now on, unless they already do.
     ///
-    /// - Throws: what keeps the file from being made.
+    /// - Throws: why the file cannot be created.
     package static func begin(root: String) throws { try WriteTimes.begin(root: root) }
 
-    /// The bucket of a write that took so long.
     static func bucket(_ seconds: Double) -> Int {
         guard seconds > shortest else { return 0 }
         return min(bucketCount - 1, Int(log2(seconds / shortest) * eachDoubling))
     }
 
-    /// The longest time of a bucket's writes, in seconds; that of the last one is where it begins.
+    /// The longest duration in a bucket, in seconds; for the last one, its shortest.
     package static func seconds(ofBucket bucket: Int) -> Double {
         shortest * exp2(Double(min(bucket + 1, bucketCount - 1)) / eachDoubling)
     }
 
-    /// How many writes of users at a stage took how long.
+    /// The counts of writes at a stage, by bucket.
     package subscript(_ stage: Stage) -> [UInt64] {
         get { counts[stage.position] }
         set { counts[stage.position] = newValue }
     }
 
-    /// What has come since other counts. Counts that went down begin anew: the file was removed meanwhile.
+    /// The increase since earlier counts. If a count went down, the file was recreated meanwhile, and all counts are new.
     package func since(_ earlier: WriteTimeCounts) -> WriteTimeCounts {
         let hasRisen = zip(counts.joined(), earlier.counts.joined()).allSatisfy { $0 >= $1 }
         guard hasRisen else { return self }
@@ -160,14 +158,14 @@ package struct WriteTimeCounts: Sendable, Hashable {
         return difference
     }
 
-    /// The bucket that the write lies in which so many of a hundred took no longer than; nil where there are none.
+    /// The bucket of a percentile; nil if there are no counts.
     package static func bucket(ofPercent percent: Double, _ counts: [UInt64]) -> Int? {
         let all = counts.reduce(0, +)
         guard all > 0 else { return nil }
         return bucket(ofRank: UInt64((Double(all) * percent / 100).rounded(.up)), counts)
     }
 
-    /// The bucket of the write that so many took no longer than, itself among them; nil where there are not so many.
+    /// The bucket of the write with this rank, from the shortest; nil if there are fewer writes.
     package static func bucket(ofRank rank: UInt64, _ counts: [UInt64]) -> Int? {
         var sum: UInt64 = 0
         for (bucket, count) in counts.enumerated() {

@@ -5,7 +5,7 @@ import Synchronization
 /// that the user leaves delays none that come later.
 final class OperationLanes: Sendable {
     private struct Lane {
-        /// Nil until it is known, where the first of its operations opens the user.
+        /// nil until it is known, if the first of its operations opens the user.
         var word: UInt64?
         let revision: Int
         let dispatcher: StoreDispatcher
@@ -31,6 +31,6 @@ final class OperationLanes: Sendable {
         }
     }
 
-    /// Lets go of the threads; what runs on them is finished.
+    /// Releases the threads; running operations finish.
     func release() { current.withLock { $0 = nil } }
 }

@@ -2,7 +2,7 @@
 struct RestingUser {
     var wanted: WantedStage?
     var notes: [String] = []
-    /// How far the mirror was.
+    /// The mirror's last status.
     var mirror = MirrorStatus.none
 
     init() {}

@@ -7,7 +7,7 @@ struct Toggle {
 
     private var context: UserContext { open.context }
 
-    /// - Parameter progress: gets the current step.
+    /// - Parameter progress: receives the current step.
     func run(_ progress: (String, Int, Int) -> Void) throws {
         if context.mayBegin.load(ordering: .relaxed) { try open.directory.make() }
         removeLeftovers()
@@ -23,7 +23,7 @@ struct Toggle {
         else { return }
         do {
             try requireToggle(actual, to: stage)
-            // The long work is done while the current store still takes writes, and anybody may be moved.
+            // The long work comes first, while the current store still takes writes and other processes may move the user.
             open.state.withLock { state in
                 state.mirror?.stop()
                 state.mirror = nil
@@ -41,9 +41,9 @@ struct Toggle {
         return wanted.isDirect && wanted.stage == proposal.stage && wanted.engines == proposal.engines
     }
 
-    /// A killed process leaves copies of a person's records, which must not stay around until the next copy is made.
+    /// Removes copies with a user's records that a killed process left and that would otherwise stay until the next copy.
     private func removeLeftovers() {
-        // Whoever opens a user waits for no server because of them: the doctor names them, and what makes new ones removes them.
+        // Opening a user must not wait for a server because of them: the doctor reports them, and making new ones removes them.
         guard !context.engines.names.contains(where: context.engines.isShared) else { return }
         do {
             try Leftovers.removeUnused(in: open.directory, context.engines, onlyKnown: true)

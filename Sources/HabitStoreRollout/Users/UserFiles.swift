@@ -111,9 +111,9 @@ final class UserFiles: Sendable {
 
     var isClosed: Bool { ended.load(ordering: .acquiring) }
 
-    /// Closes the files for good, after what the mirror is doing.
+    /// Closes the files for good, after the mirror's current work.
     func close() {
-        // After an opening that is under way.
+        // After a running opening.
         let isFirst = opening.withLock { _ in !ended.exchange(true, ordering: .acquiringAndReleasing) }
         guard isFirst else { return }
         leases.openUser?.end()

@@ -1,4 +1,4 @@
-/// A user's id as what it is by its bytes: Swift takes texts for equal that differ in their Unicode form only, which are two users.
+/// A user's id, compared by its bytes: Swift considers strings equal that differ only in Unicode normalization, but those are two users.
 package struct UserKey: Hashable, Sendable {
     private let bytes: [UInt8]
 

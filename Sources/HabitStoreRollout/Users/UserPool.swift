@@ -24,11 +24,11 @@ final class UserPool: Sendable {
         var places: [Place] = []
         var indexes: [ObjectIdentifier: Int] = [:]
         var hand = 0
-        /// How many were closed to make room.
+        /// The number of users closed to make room.
         var closings = 0
     }
 
-    /// How many users may be open.
+    /// The most users that may be open.
     let limit: Int
     private let waitSeconds: Double
     private let metrics: RolloutMetrics
@@ -43,7 +43,7 @@ final class UserPool: Sendable {
         self.metrics = metrics
     }
 
-    /// How many users are open, and how many were closed to make room so far.
+    /// The number of open users, and of users closed to make room so far.
     var figures: (open: Int, closings: Int) { state.withLock { ($0.places.count, $0.closings) } }
 
     /// Takes a place for a user whose stores are about to be opened.
@@ -95,9 +95,9 @@ final class UserPool: Sendable {
     ///
     /// - Returns: false if there is none.
     private func makeRoom(isPatient: Bool) -> Bool {
-        // The first round takes marks away, the second finds who was not used since.
+        // The first round clears marks, the second finds users without use since.
         for _ in 0..<2 * limit {
-            // Held until after the lock: where this is the last reference, letting go of it comes back here.
+            // Held until after the lock: releasing the last reference calls back into this object.
             guard let candidate = state.withLock({ next(&$0) }) else { continue }
             guard candidate.closeForAnother(isPatient: isPatient) else { continue }
             state.withLock { $0.closings += 1 }

@@ -4,16 +4,15 @@ import ShadowVerifier
 extension UserStore {
     // MARK: Forward
 
-    /// Brings the user as far towards the wanted stage as the gate lets, and provides on the way what can be provided:
-    /// verifications, and the rehearsal of the way back.
+    /// Brings the user as close to the wanted stage as the gate allows. On the way it makes missing verifications, and rehearses the way back.
     ///
     /// - Parameters:
-    ///   - stage: the stage to go to; nil for what the flags want.
+    ///   - stage: the stage to go to; nil for the stage that the flags want.
     ///   - waitSeconds: how long the mirror may take to be filled and to catch up; nil for
     ///     ``RolloutOptions/stepLimitSeconds``.
     ///   - progress: called with the current step and its progress.
-    /// - Returns: the last decision of the gate; nil where there was nothing to decide. For a user who stays further along than the flags
-    ///   want it is closed by ``GateReason/notTakenBack(wanted:because:)``.
+    /// - Returns: the last decision of the gate; nil if there was nothing to decide. For a user who stays at a later stage than the flags want, it is
+    ///   closed by ``GateReason/notTakenBack(wanted:because:)``.
     /// - Throws: why a step failed; the user stays where the last one led.
     @discardableResult
     public func advance(
@@ -36,9 +35,9 @@ extension UserStore {
 
     /// Moves the user one stage forward, if the gate is open.
     ///
-    /// - Parameter stage: the stage to go to; nil for the one that is next.
-    /// - Returns: what the gate decided, with all its reasons; open where the user was moved.
-    /// - Throws: why the move failed; the user stays then.
+    /// - Parameter stage: the stage to go to; nil for the next one.
+    /// - Returns: the gate's decision, with all its reasons; open if the user was moved.
+    /// - Throws: why the move failed; the user then stays.
     @discardableResult
     public func promote(to stage: Stage? = nil) throws -> GateDecision {
         let lease = try files.lease()
@@ -53,10 +52,10 @@ extension UserStore {
         return try Promotion(open: lease.user).decision(for: stage)
     }
 
-    /// Compares the user's two stores as wholes, and records the outcome as evidence. If the gate to the next stage requires it, each store is first
-    /// compared with itself.
+    /// Compares the complete contents of the user's two stores, and records the outcome as evidence. If the gate to the next stage requires it, each
+    /// store is first compared with itself.
     ///
-    /// - Parameter progress: gets the level and its progress.
+    /// - Parameter progress: receives the level and its progress.
     /// - Throws: why a store cannot be read.
     @discardableResult
     public func verify(progress: (String, Int, Int) -> Void = { _, _, _ in }) throws -> VerificationReport {
@@ -64,10 +63,10 @@ extension UserStore {
         return try Proof(open: lease.user).verify(progress)
     }
 
-    /// Executes the way back on copies of both stores: to `live`, a write there, and back to the old store by the kill
-    /// switch, and verifies that nothing is missing. The outcome is written down as evidence.
+    /// Rehearses the way back on copies of both stores: to `live`, a write there, back to the old store by the kill switch, and a verification that
+    /// nothing is missing. The outcome is recorded as evidence.
     ///
-    /// - Returns: what went wrong; nil when nothing did.
+    /// - Returns: what went wrong; nil if nothing did.
     /// - Throws: why the copies cannot be made.
     @discardableResult
     public func rehearse() throws -> HabitStoreError? {
@@ -78,15 +77,15 @@ extension UserStore {
     /// Rebuilds the following store from the serving one and verifies both: the repair for stores that differ while the serving one is right. The
     /// replaced store is set aside next to the new one.
     ///
-    /// The serving store has to be sound. At `live` and `rampdown` no write is acknowledged before the copy is finished, and a kill
-    /// waits for that as well.
+    /// The serving store has to be intact. At `live` and `rampdown` no write is acknowledged before the copy is finished, and a kill waits for it
+    /// too.
     ///
     /// - Parameters:
     ///   - person: the operator's name, for the evidence.
     ///   - reason: why, for the evidence.
     ///   - progress: called with the current step and its progress.
-    /// - Throws: ``HabitStoreError/Code/notFound`` where no store follows, ``HabitStoreError/Code/corrupt`` where the one that serves is
-    ///   not sound; why a step failed. Another try, or the next move, completes a copy that was begun.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if no store follows, ``HabitStoreError/Code/corrupt`` if the serving store is damaged; why a step
+    ///   failed. Another try, or the next move, completes an unfinished copy.
     @discardableResult
     public func resync(
         by person: String,
@@ -99,12 +98,12 @@ extension UserStore {
 
     // MARK: Back
 
-    /// Takes the user to an earlier stage. The store that serves then is first brought to everything that was acknowledged.
+    /// Takes the user to an earlier stage. The store that serves there is first brought to everything that was acknowledged.
     ///
     /// - Parameters:
-    ///   - stage: the stage to go to; nil for the one before.
+    ///   - stage: the stage to go to; nil for the previous one.
     ///   - reason: why, for the evidence.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` when the stage is not an earlier one; why the move failed.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` if the stage is not an earlier one; why the move failed.
     public func demote(to stage: Stage? = nil, because reason: String? = nil) throws {
         let lease = try files.lease()
         try lease.user.moveBack(to: stage, reason: .demoted, because: reason)
@@ -113,17 +112,17 @@ extension UserStore {
     /// Takes the user back now, if the kill switch is pulled for the user and that was not done yet.
     ///
     /// - Returns: whether the user is killed.
-    /// - Throws: why the user could not be taken back; reads are served all the same, and writes refused with this error.
+    /// - Throws: why the user could not be taken back; reads still work then, and writes fail with this error.
     public func land() throws -> Bool {
         let lease = try files.lease()
         return try lease.user.land()
     }
 
-    /// Lets a killed user go forward again.
+    /// Lets a killed user move forward again.
     ///
-    /// - Parameter person: who re-arms, for the evidence.
+    /// - Parameter person: the operator's name, for the evidence.
     /// - Returns: whether the user was killed.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` while something still pulls the kill switch.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` while the kill switch is still pulled.
     @discardableResult
     public func rearm(by person: String) throws -> Bool {
         try files.context.flags.requireNoKill(for: files.context.subject)
@@ -137,7 +136,7 @@ extension UserStore {
     /// of copies, made now, finds it equal to the serving store once the history has brought it there.
     ///
     /// - Parameters:
-    ///   - backup: a backup of the left store, made then or while both stores were kept, to verify instead if that store cannot be read.
+    ///   - backup: a backup of that store, made then or while both stores were kept, to verify instead if the store cannot be read.
     ///   - person: the operator's name, for the evidence.
     ///   - isDry: whether to ask only the gate; nothing is verified or removed.
     ///   - progress: called with the current step and its progress.
@@ -163,8 +162,8 @@ extension UserStore {
     ///   - reason: why, for the evidence.
     ///   - person: the operator's name, for the evidence.
     ///   - isForced: whether to start over even if the evidence is intact.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` if the evidence is intact; why the user cannot be taken to `off`; errors of the
-    ///   system. A repeated call continues where this one ended.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` if the evidence is intact; why the user cannot be taken to `off`; system errors. A repeated
+    ///   call continues where this one ended.
     @discardableResult
     public func resetEvidence(
         because reason: String,

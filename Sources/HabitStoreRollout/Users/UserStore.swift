@@ -7,13 +7,13 @@ import Foundation
 /// This is a handle, which an app may keep as long as it likes. Its files are closed when other users need the room
 /// (``RolloutOptions/maximumOpenUsers``), never during an operation, and reopened by the next one, which finds out where the user is now.
 public final class UserStore: HabitStore {
-    /// Whose store it is.
+    /// The user's id.
     public let user: String
     /// The schema that the user's stores are opened with.
     public let schema: Schema
-    /// Where the async forms run.
+    /// Runs the async forms.
     public var dispatcher: StoreDispatcher {
-        // It opens nothing.
+        // Does not open the user.
         let word = files.leases.isShut ? nil : files.leases.openUser?.control?.word
         return files.lanes.dispatcher(word: word, revision: files.context.flags.revision)
     }
@@ -31,7 +31,7 @@ public final class UserStore: HabitStore {
 
     // MARK: Status
 
-    /// Where the user is, as this process knows.
+    /// The user's stage, as this process knows it.
     ///
     /// - Throws: why the user's stores cannot be served.
     public func stage() throws -> Stage {
@@ -41,50 +41,50 @@ public final class UserStore: HabitStore {
 
     /// The engine that reads come from.
     ///
-    /// - Throws: as ``stage()`` does.
+    /// - Throws: the errors of ``stage()``.
     public func engine() throws -> EngineName {
         let lease = try files.lease()
         return try lease.user.confirmedRoute().actual.engine
     }
 
-    /// The stage that the flags want; nil when they say nothing.
+    /// The stage that the flags want; nil if they name none.
     public var wantedStage: Stage? { files.known.wanted?.stage }
 
-    /// Why the flags' wishes are unknown, in one line; nil if they are known, or there are no flags.
+    /// Why the flags could not be read, in one line; nil if they could, or there are no flags.
     package var flagFailure: String? {
         let wanted = files.known.wanted
         guard wanted?.stage == nil else { return nil }
         return wanted?.notes.first ?? files.context.flags.notes.first
     }
 
-    /// The engine that would serve at the wanted stage; nil when the flags say nothing.
+    /// The engine that would serve at the wanted stage; nil if the flags name no stage.
     public var wantedEngine: EngineName? { files.known.wanted?.engine }
 
-    /// Notes for an engineer: a switch that was made, or why one was not.
+    /// Notes for operators: a switch of engines that was made, or why it was not.
     public var notes: [String] { files.known.notes }
 
-    /// How far the mirror is.
+    /// The state of the mirror.
     public var mirrorStatus: MirrorStatus { files.mirrorStatus }
 
-    /// How many shadow reads came out how in this process, since the store was opened.
+    /// The outcomes of shadow reads in this process since the store was opened.
     public var shadowReads: [ShadowVerdict: Int] { files.context.shadowTotals.all }
 
     /// Whether something still has to be written to the evidence.
     public var owesEvidence: Bool { files.context.evidence.owes(files.leases.openUser?.control) }
 
-    /// Waits until what was read before is compared, `seconds` at most.
+    /// Waits until all earlier reads are compared, at most `seconds`.
     package func drainShadowReads(seconds: Double) { files.leases.present?.shadow?.drain(seconds: seconds) }
 
-    /// Has the mirror try again what it could not do, and waits until it has everything.
+    /// Has the mirror retry after a failure, and waits until it has everything.
     ///
-    /// - Returns: whether it has, within `waitSeconds`; true where nothing is mirrored.
+    /// - Returns: whether it has, within `waitSeconds`; true if there is no mirror.
     package func settleMirror(waitSeconds: Double) -> Bool {
         guard let mirror = files.leases.present?.mirror else { return true }
         mirror.retry()
         return mirror.settle(waitSeconds: waitSeconds)
     }
 
-    /// Reads the flag file and looks for the sentinel file now, also where neither is watched.
+    /// Reads the flag file and checks the sentinel files now, even if they are not watched.
     package func reloadFlags() { files.context.flags.reload() }
 
     // MARK: Operations
@@ -95,7 +95,7 @@ public final class UserStore: HabitStore {
         return try lease.user.read(body)
     }
 
-    /// Runs `body` in a write transaction of the authoritative store, and carries it over as the user's stage says.
+    /// Runs `body` in a write transaction of the authoritative store, and replicates the write as the user's stage requires.
     @discardableResult
     public func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
         defer { follower.queries.signal() }
@@ -104,12 +104,12 @@ public final class UserStore: HabitStore {
         return try lease.user.write(author) { try body(RecordingWriteTransaction($0, recorder)) }
     }
 
-    /// Runs `body` over one moment, on a thread of the store's own.
+    /// Runs `body` over one moment, on a thread of the user's.
     public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
         try await dispatcher.read { try self.read(body) }
     }
 
-    /// Runs `body` in a write transaction, on a thread of the store's own.
+    /// Runs `body` in a write transaction, on a thread of the user's.
     @discardableResult
     public func write<R: Sendable>(
         author: String?,
@@ -120,7 +120,7 @@ public final class UserStore: HabitStore {
 
     // MARK: Closing
 
-    /// Closes the store, after what the mirror is doing. Later operations throw ``HabitStoreError/Code/closed``.
+    /// Closes the store, after the mirror's current work. Later operations throw ``HabitStoreError/Code/closed``.
     public func close() {
         files.close()
         follower.queries.signal()

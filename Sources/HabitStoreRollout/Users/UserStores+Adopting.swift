@@ -16,9 +16,9 @@ extension UserStores {
     ///     serve the user once it has seen this.
     ///   - isDry: whether to report only what would be done and given up.
     /// - Returns: what is given up and what was done, one line each.
-    /// - Throws: ``HabitStoreError/Code/notFound`` if there is no such store; ``HabitStoreError/Code/notAuthoritative`` if the user belongs to another
-    ///   machine that may still run, or another store serves and holds more; ``HabitStoreError/Code/migrationRequired`` if the other store serves
-    ///   and a migration of the plan ended between the two; ``HabitStoreError/Code/schemaMismatch`` if a store has a schema version that this
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is no such store; ``HabitStoreError/Code/notAuthoritative`` if the user belongs to
+    ///   another machine that may still run, or another store serves and holds more; ``HabitStoreError/Code/migrationRequired`` if the other store
+    ///   serves and a migration of the plan ended between the two; ``HabitStoreError/Code/schemaMismatch`` if a store has a schema version that this
     ///   program lacks; what is wrong with the store.
     public func adopt(
         _ engine: EngineName,
@@ -80,7 +80,7 @@ extension UserStores {
         /// The other store.
         let beside: Result<Standing?, any Error>
         let pair: StorePair
-        /// Whether the other store holds nothing that this one has not.
+        /// Whether the accepted store has everything in the other one.
         let isContained: Bool
         /// The losses, one line each.
         let losses: [String]
@@ -126,7 +126,7 @@ extension UserStores {
             lines.append("the \(otherEngine.rawValue) store is \(aside) now")
         }
         let isKilled = known.isKilled || control.isKilled
-        // For a killed user the accepted store is where the kill has led to.
+        // A killed user is at `off`, where the kill leads, so the accepted store is the old one.
         let accepted = isKilled ? EnginePair(old: engine, new: otherEngine) : known.engines
         let stage: Stage = accepted.old == engine ? .off : .complete
         var state = RolloutState(stage: stage, engines: accepted, isKilled: isKilled)
@@ -147,8 +147,8 @@ extension UserStores {
         return lines
     }
 
-    /// A program that cannot open a store must not decide about it, since the contents would be given up unseen. A file that is damaged for good can
-    /// be opened by no program.
+    /// A program that cannot open a store must not decide about it, since it would give up the contents unseen. But no program can open a permanently
+    /// damaged file.
     ///
     /// - Throws: ``HabitStoreError/Code/schemaMismatch`` for a version that this program lacks; why a store cannot be opened now.
     private func requireOpenable(_ directory: UserDirectory) throws {
@@ -173,7 +173,7 @@ extension UserStores {
         }
     }
 
-    /// A store is accepted only where nothing newer serves, or would with the next opening: also where only a migration's end is missing.
+    /// Makes sure that no newer store serves, or would after the next opening, even if only the end of a migration is missing.
     ///
     /// - Parameter isOtherMachineLost: whether what another machine serves may be given up.
     private func requireNothingNewer(
@@ -233,7 +233,7 @@ extension UserStores {
         )
     }
 
-    /// Whether a store that follows holds nothing that another one has not.
+    /// Whether a following store has nothing that another one lacks.
     private static func isContained(
         _ other: Result<Standing?, any Error>,
         in standing: Standing,
@@ -243,7 +243,7 @@ extension UserStores {
         return holds(standing, allOf: other, pair)
     }
 
-    /// Whether a store has the other one's history.
+    /// Whether a store has the complete history of another one.
     private static func holds(_ standing: Standing, allOf other: Standing, _ pair: StorePair) -> Bool {
         guard other.lineage == standing.lineage, other.token <= standing.token else { return false }
         let agree = try? pair.store(standing.engine).replicaRead { a in

@@ -2,14 +2,14 @@ import FeatureFlags
 @_spi(Engines) import HabitStore
 
 extension UserStores {
-    /// The async form of the method that blocks. An opening may migrate a store or copy it to another engine; it runs on a thread of the
-    /// user's own, never on the cooperative pool, and holds up no other user.
+    /// The async form of the blocking method. An opening may migrate a store or copy it to another engine; it runs on a separate thread, never on the
+    /// cooperative pool, and does not delay other users.
     ///
     /// - Parameters:
-    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for what was given before.
+    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for those given before.
     ///   - progress: called on that thread with the progress of a switch of engines.
-    /// - Throws: what is wrong with the user's current store; `CancellationError` when the task was cancelled before the opening began.
-    ///   An opening that has begun is finished.
+    /// - Throws: what is wrong with the user's current store; `CancellationError` if the task was cancelled before the opening began. An opening that
+    ///   has begun is finished.
     public func store(
         for user: String,
         attributes: [String: FlagValue]? = nil,
@@ -18,12 +18,12 @@ extension UserStores {
         try await opening(user) { try self.store(for: user, attributes: attributes, progress: progress) }
     }
 
-    /// The async form of the method for a user who exists; for any other id it throws and creates nothing.
+    /// The async form of the method for an existing user; for any other id it throws and creates nothing.
     ///
     /// - Parameters:
-    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for what was given before.
+    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for those given before.
     ///   - progress: called on that thread with the progress of a switch of engines.
-    /// - Throws: as the method that blocks; `CancellationError` when the task was cancelled before the opening began.
+    /// - Throws: the errors of the blocking method; `CancellationError` if the task was cancelled before the opening began.
     public func existingStore(
         for user: String,
         attributes: [String: FlagValue]? = nil,

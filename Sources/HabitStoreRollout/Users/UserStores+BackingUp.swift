@@ -7,9 +7,9 @@ extension UserStores {
     ///
     /// - Parameters:
     ///   - path: the new folder. It is private to its owner, and gets its name when it is complete.
-    ///   - progress: gets the current step.
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; ``HabitStoreError/Code/unsupported`` if the path exists, or a store is not
-    ///   in a file; what is wrong with the serving store.
+    ///   - progress: receives the current step.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; ``HabitStoreError/Code/unsupported`` if the path exists, or a store is
+    ///   not in a file; what is wrong with the serving store.
     @discardableResult
     public func backUp(
         _ user: String,
@@ -36,10 +36,10 @@ extension UserStores {
     ///   - replaces: whether to give up what the user has and the backup lacks.
     ///   - person: the operator's name, for the evidence.
     ///   - reason: why, for the evidence.
-    ///   - progress: gets the current step and its progress.
-    /// - Throws: ``HabitStoreError/Code/staleStore`` if something would be given up and `replaces` is false;
-    ///   ``HabitStoreError/Code/corrupt`` for an incomplete backup, ``HabitStoreError/Code/newerVersion`` for one of a newer
-    ///   program, ``HabitStoreError/Code/invalidValue`` for another user's; and errors of the system.
+    ///   - progress: receives the current step and its progress.
+    /// - Throws: ``HabitStoreError/Code/staleStore`` if something would be given up and `replaces` is false; ``HabitStoreError/Code/corrupt`` for an
+    ///   incomplete backup, ``HabitStoreError/Code/newerVersion`` for one of a newer program, ``HabitStoreError/Code/invalidValue`` for another
+    ///   user's; and system errors.
     public func restore(
         _ backup: UserBackup,
         of user: String? = nil,
@@ -82,8 +82,8 @@ extension UserStores {
         store.map { "the store \($0)" } ?? "the store without a name"
     }
 
-    /// Closes the files of a user who is open in this process; the next operation opens the current ones. An engine may open a file that replaced another
-    /// one only after its process has closed that one.
+    /// Closes the files of a user who is open in this process; the next operation opens the current ones. An engine may open a file that replaced
+    /// another one only after its process has closed that one.
     private func rest(_ user: String) throws {
         guard let files = handles.withLock({ $0[user]?.files }), !files.isClosed else { return }
         let end = ContinuousClock.now + .seconds(options.lockWaitSeconds)

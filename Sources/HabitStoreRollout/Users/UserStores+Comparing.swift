@@ -2,11 +2,10 @@
 import ShadowVerifier
 
 extension UserStores {
-    /// Compares a user's two stores by their kept digests, from two read snapshots: records are read only where the digests differ, and
-    /// nothing is written.
+    /// Compares a user's two stores by their kept digests, from two read snapshots. Reads records only where digests differ, and writes nothing.
     ///
-    /// - Returns: nil where no store follows the one that serves.
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; why a store cannot be read, or none is sure to be current.
+    /// - Returns: nil if no store follows the serving one.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; why a store cannot be read, or none is known to be current.
     package func quickComparison(of user: String) throws -> VerificationReport? {
         let pair = StorePair(directory: try known(user), schema: schema, access: .readOnly, engines: engines)
         defer { pair.close() }

@@ -2,8 +2,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension UserStores {
-    /// Removes everything kept about a user in all stores under the root: the stores, also on servers, files next to them and files set aside, copies left
-    /// by killed processes, the evidence and its archives, the control file, and the backups that this program made, if they are still where it
+    /// Removes everything kept about a user in all stores under the root: the stores, also on servers, files next to them and files set aside, copies
+    /// left by killed processes, the evidence and its archives, the control file, and the backups that this program made, if they are still where it
     /// made them.
     ///
     /// - Parameters:
@@ -11,8 +11,8 @@ extension UserStores {
     ///   - isForced: whether to fence out a process that has the user open: its next operation fails, and does not create the user again.
     ///   - elsewhere: removes what layers above the rollout keep, for any of the stores.
     /// - Returns: what was removed, and what is out of reach.
-    /// - Throws: ``HabitStoreError/Code/notFound`` if nothing is kept; ``HabitStoreError/Code/busy`` while a process has the user open; what could not be
-    ///   removed. A store whose removal has begun serves no one, and a repeated call continues where this one ended.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if nothing is kept; ``HabitStoreError/Code/busy`` while a process has the user open; what could
+    ///   not be removed. A store whose removal has begun serves no one, and a repeated call continues where this one ended.
     @discardableResult
     public func erase(
         _ user: String,
@@ -74,7 +74,7 @@ extension UserStores {
 }
 
 extension [String] {
-    /// Each path once, in their order.
+    /// The paths without duplicates, in order.
     fileprivate func uniqued() -> [String] {
         var seen: Set<String> = []
         return filter { seen.insert(URL(fileURLWithPath: $0).standardizedFileURL.path).inserted }

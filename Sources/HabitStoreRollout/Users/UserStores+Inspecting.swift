@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension UserStores {
-    /// Where a user is. Nothing is written, switched or finished, and what cannot be read is part of the answer.
+    /// A user's status. Writes, switches and finishes nothing; what cannot be read is part of the result.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func status(of user: String) throws -> UserStatus {
@@ -25,7 +25,7 @@ extension UserStores {
     }
 
     private func inspection(_ directory: UserDirectory, _ schema: Schema) -> UserInspection {
-        // Whoever has the user open has said something about the user.
+        // If the user is open in this process, the app's attributes are known.
         let subject = handles.withLock { $0[directory.user]?.files.context.subject }
         return UserInspection(
             directory: directory,
@@ -39,17 +39,17 @@ extension UserStores {
 
     /// A user's evidence.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, ``HabitStoreError/Code/notAuthoritative`` for one who
-    ///   belongs to another machine, which has the evidence.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, ``HabitStoreError/Code/notAuthoritative`` for one who belongs to
+    ///   another machine, which has the evidence.
     public func evidence(of user: String) throws -> EvidenceLog {
-        // What other machines have added is taken over by looking.
+        // Reading the anchor also takes over lines that other machines have added.
         _ = try inspection(of: user).anchor()
         return EvidenceLog(try known(user), keys: options.evidenceKeys)
     }
 
     /// All lines of a user's evidence, file after file, including archives and evidence that was started over.
     ///
-    /// - Parameter body: gets the file's name, and the line without its end; nil for a line longer than evidence can be.
+    /// - Parameter body: receives the file's name, and the line without its newline; nil for a line longer than evidence can be.
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and errors of the system.
     package func enumerateEvidence(of user: String, _ body: (_ file: String, _ line: Data?) throws -> Void) throws {
         let log = try evidence(of: user)
@@ -67,7 +67,7 @@ extension UserStores {
         }
     }
 
-    /// Where the backups of a user were made that this program knows of.
+    /// The paths at which this program made backups of a user.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func backups(of user: String) throws -> [String] {
@@ -83,9 +83,9 @@ extension UserStores {
         try evidence(of: user).uncounted(try inspection(of: user).trust())
     }
 
-    /// Checks all of a user's evidence, archives included. Nothing is written.
+    /// Checks all of a user's evidence, archives included. Writes nothing.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and what the system refuses.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and system errors.
     public func verifyEvidence(of user: String) throws -> EvidenceVerification {
         try evidence(of: user).verify(anchor: try evidenceAnchor(of: user))
     }
@@ -95,9 +95,9 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func check(_ user: String) throws { _ = try known(user) }
 
-    /// How many bytes the files of a user's stores have, logs included; nothing is opened, and what is on a server does not count.
+    /// The size of a user's store files in bytes, logs included. Opens nothing, and does not count stores on servers.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an invalid user id.
     package func storeBytes(of user: String) throws -> Int {
         let directory = try directory(of: user)
         return engines.names.filter { !engines.isShared($0) }.reduce(0) { sum, engine in
@@ -109,20 +109,20 @@ extension UserStores {
         }
     }
 
-    /// Whether the user has a store that other machines reach, too.
+    /// Whether the user has a store that other machines can reach too.
     private func hasSharedStore(_ directory: UserDirectory) throws -> Bool {
         try engines.names.contains { engine in
             try engines.isShared(engine) && engines.identity(of: engines.address(engine, of: directory)) != nil
         }
     }
 
-    /// - Parameter mayBeErased: whether also one is meant whose erasure was begun.
+    /// - Parameter mayBeErased: whether to accept a user whose erasure was begun.
     func known(_ user: String, mayBeErased: Bool = false) throws -> UserDirectory {
         let directory = try directory(of: user)
         if !mayBeErased { try ErasureMark(directory).requireNone() }
         var status = stat()
         if lstat(directory.path, &status) != 0 {
-            // A user who belongs to no machine need not have been here before.
+            // A user who belongs to no machine may be new here.
             guard try hasSharedStore(directory) else { throw missing(user) }
             try directory.make()
         }

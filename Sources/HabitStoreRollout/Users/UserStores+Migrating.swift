@@ -2,20 +2,20 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension UserStores {
-    /// What became of one of a user's stores in a migration.
+    /// The result of a migration for one of a user's stores.
     package struct MigratedStore: Sendable {
         package let engine: EngineName
-        /// The version that it is of now; nil where it does not say.
+        /// Its version now; nil if unknown.
         package let version: Schema.Version?
-        /// What keeps it from being of the current version; nil where it is.
+        /// Why it does not have the current version; nil if it does.
         package let failure: HabitStoreError?
     }
 
-    /// Brings all stores of a user to the current version of the schema: the one that serves, as an opening does, and the one that
-    /// follows or was left, which no opening waits for.
+    /// Migrates all stores of a user to the current version of the schema: the serving one, as an opening does, and the following or left one, for
+    /// which no opening waits.
     ///
     /// - Returns: notes, the serving store's token, and each store's state afterwards.
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; what is wrong with the store that serves.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; what is wrong with the serving store.
     package func migrate(
         _ user: String
     ) throws -> (notes: [String], token: HistoryToken, stores: [MigratedStore]) {
@@ -35,7 +35,7 @@ extension UserStores {
         return (store.notes, try store.currentToken(), stores)
     }
 
-    /// - Returns: nil where there is no such store.
+    /// - Returns: nil if there is no such store.
     private func migrated(
         _ engine: EngineName,
         of directory: UserDirectory,

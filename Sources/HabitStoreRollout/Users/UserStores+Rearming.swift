@@ -2,13 +2,12 @@ import FeatureFlags
 import HabitStore
 
 extension UserStores {
-    /// Forgets that the kill switch was pulled for everybody. The users are re-armed one by one, with
-    /// ``UserStore/rearm(by:)``.
+    /// Removes the record that the kill switch was pulled for all users. The users are re-armed one by one, with ``UserStore/rearm(by:)``.
     ///
-    /// Of stores with a name that is their own kill switch. The root's is re-armed by the stores without one, and holds for all.
+    /// For named stores, this concerns their own kill switch. The root's kill switch applies to all stores, and is re-armed through the unnamed ones.
     ///
     /// - Returns: whether it had been pulled.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` while a sentinel file is there, or the root is not re-armed; what the system says.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` while a sentinel file exists, or the root is not re-armed; system errors.
     @discardableResult
     public func rearmRoot() throws -> Bool {
         try requireNoSentinel(root: place.path)
@@ -19,7 +18,7 @@ extension UserStores {
         return wasSet
     }
 
-    /// Checks that the root's kill switch, which named stores obey besides their own, is re-armed.
+    /// Checks that the root's kill switch, which named stores also obey, is re-armed.
     ///
     /// - Throws: the errors of ``rearmRoot()``.
     package func requireRootRearmed() throws {

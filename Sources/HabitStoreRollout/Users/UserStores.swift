@@ -16,7 +16,7 @@ import Synchronization
 /// file moves no user.
 public final class UserStores: Sendable {
     let place: StoreRoot
-    /// The folder that the stores have to themselves: the root, or one in it for stores with a name.
+    /// The root of these stores: the root itself, or a folder in it for named stores.
     let root: String
     /// The folder of all users' folders.
     let folder: String
@@ -24,7 +24,7 @@ public final class UserStores: Sendable {
     let engines: Engines
     let options: RolloutOptions
     let flags: FlagWatch
-    /// The flag file; nil where the flags are elsewhere, or there are none.
+    /// The flag file's path; nil if the flags come from elsewhere, or there are none.
     let flagFile: String?
     private let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
@@ -37,8 +37,8 @@ public final class UserStores: Sendable {
     /// - Parameters:
     ///   - store: the name of one of several stores of each user under the root, see <doc:SeveralStores>; nil for the unnamed one.
     ///   - flags: the source of the flags.
-    ///   - engines: the engines that users may be on. ``RolloutFlags/old`` and ``RolloutFlags/new`` name two of them; without these flags, the first two
-    ///     are used.
+    ///   - engines: the engines that users may be on. ``RolloutFlags/old`` and ``RolloutFlags/new`` name two of them; without these flags, the first
+    ///     two are used.
     ///   - queries: the queries that a verification compares, besides counts, relationships and contents.
     /// - Throws: ``HabitStoreError/Code/limitExceeded`` if too few files can be opened; ``HabitStoreError/Code/invalidValue`` for an invalid store
     ///   name; an error if no file can have the root's path.
@@ -125,7 +125,7 @@ public final class UserStores: Sendable {
         )
     }
 
-    /// A plan that ends elsewhere would bring users to a version that these stores do not open.
+    /// A plan that ends with another version would migrate users to a version that these stores do not open.
     private static func requireEnd(of plan: any SchemaMigrationPlan.Type, _ schema: Schema) throws {
         let end = try plan.current().version
         guard end != schema.version else { return }
@@ -135,20 +135,20 @@ public final class UserStores: Sendable {
         )
     }
 
-    /// A user's store; the same one for everybody in this process who asks while it is in use.
+    /// A user's store; all callers in this process get the same one while it is in use.
     ///
-    /// As many may be kept as there are users: the files behind them are open for the users who were at work last, at most
-    /// ``RolloutOptions/maximumOpenUsers``, and opened again by the next operation of any other.
+    /// An app may keep stores of all its users: files are open only for the most recent ones, at most ``RolloutOptions/maximumOpenUsers``, and the
+    /// next operation of any other user opens them again.
     ///
-    /// Where ``RolloutFlags/backend`` wants the user on another engine, the user is put there first: the other store is
-    /// brought to the current one's token, verified against it while nobody writes, and only then served. Where that does
-    /// not come out clean the user stays, and the reason is in ``UserStore/notes``.
+    /// If ``RolloutFlags/backend`` wants the user on another engine, the user is switched first: the other store is brought to the current one's
+    /// token, verified against it while writes wait, and only then served. If the verification is not clean, the user stays, and ``UserStore/notes``
+    /// has the reason.
     ///
     /// - Parameters:
-    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for what was given before. For a user who
-    ///     is open they take the place of the earlier ones, and the next operation asks the flags with them.
-    ///   - progress: is told how far such a switch has come.
-    /// - Throws: what is wrong with the user's current store; nothing older is ever served instead.
+    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for those given before. For an open user they replace
+    ///     the earlier ones, and the next operation evaluates the flags with them.
+    ///   - progress: called with the progress of a switch of engines.
+    /// - Throws: what is wrong with the user's current store; an older one is never served instead.
     public func store(
         for user: String,
         attributes: [String: FlagValue]? = nil,
@@ -157,17 +157,16 @@ public final class UserStores: Sendable {
         try store(for: user, attributes, finishesMigration: false, mayBegin: true, progress)
     }
 
-    /// The store of a user who has one: ``store(for:attributes:progress:)`` makes a store for any other id, and brings back a user who
-    /// was erased.
+    /// The store of an existing user: ``store(for:attributes:progress:)`` makes a store for any other id, and recreates a user who was erased.
     ///
-    /// For whatever only looks, and for ids that a person typed. What else opening does is the same: the user is moved where the flags
+    /// Use it for tools that only read, and for ids that a person typed. Otherwise it opens the user in the same way: the user is moved if the flags
     /// say so.
     ///
     /// - Parameters:
-    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for what was given before.
+    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for those given before.
     ///   - progress: called with the progress of a switch of engines.
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, for whom nothing is made; what is wrong with the user's
-    ///   current store.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, for whom nothing is created; what is wrong with the user's current
+    ///   store.
     public func existingStore(
         for user: String,
         attributes: [String: FlagValue]? = nil,
@@ -180,15 +179,14 @@ public final class UserStores: Sendable {
     private func requireStores(of user: String) throws {
         let directory = try known(user)
         let hasStores = engines.names.contains { engine in
-            // A store that cannot be asked for now is there, as far as anybody knows.
+            // A store that cannot be checked now counts as existing.
             do { return try engines.identity(of: engines.address(engine, of: directory)) != nil } catch { return true }
         }
         guard hasStores || Restoration.isBegun(directory) else { throw missing(user) }
     }
 
     /// - Parameters:
-    ///   - finishesMigration: whether one that has ended between the two stores is brought to its end also where the user could be
-    ///     served without.
+    ///   - finishesMigration: whether to finish a migration that stopped between the two stores even if the user could be served without.
     ///   - mayBegin: whether to create the store of a new user.
     func store(
         for user: String,
@@ -214,7 +212,7 @@ public final class UserStores: Sendable {
             return store
         } catch {
             guard let shape = otherShape(of: directory, after: error) else { throw error }
-            // Whoever else has found the same is given the same store.
+            // Other callers that found the same get the same store.
             let other = handles.withLock { handles in
                 if let other = handles[user], other !== store, !other.files.isClosed { return other }
                 let other = makeStore(directory, shape, store.files.context.subject.context.attributes)
@@ -228,11 +226,11 @@ public final class UserStores: Sendable {
         }
     }
 
-    /// Takes a user back now, if the kill switch is pulled for the user and that was not done yet: for whoever takes many back. Stores of
-    /// any version are taken as they are.
+    /// Takes a user back now, if the kill switch is pulled for the user and that was not done yet; for code that takes back many users. Stores of any
+    /// version are accepted unchanged.
     ///
-    /// - Returns: whether the user is killed, and whether something is to be written into the evidence that could not be written yet.
-    /// - Throws: as ``UserStore/land()`` does; ``HabitStoreError/Code/notFound`` for a user without stores.
+    /// - Returns: whether the user is killed, and whether there is evidence that could not be written yet.
+    /// - Throws: the errors of ``UserStore/land()``; ``HabitStoreError/Code/notFound`` for a user without stores.
     package func land(_ user: String) throws -> (isKilled: Bool, owesEvidence: Bool) {
         let directory = try known(user)
         var failure: any Error
@@ -251,8 +249,8 @@ public final class UserStores: Sendable {
         throw RecordedKill.described(failure, of: directory)
     }
 
-    /// In what shapes a user may be taken back who could not be in the current one. What the stores say of themselves is the same in each:
-    /// only where one has to be brought up from the other must both be of one version.
+    /// The other shapes in which to try a kill that failed in the current one. The stores' status reads the same in each; both stores need the same
+    /// version only if one has to be brought up to date from the other.
     private func shapesToLandIn(_ directory: UserDirectory, after error: any Error) -> [StoreShape] {
         let error = error as? HabitStoreError
         guard options.otherVersions != .migrated, error?.code != .busy else { return [] }
@@ -276,21 +274,21 @@ public final class UserStores: Sendable {
         return (try store.land(), store.owesEvidence)
     }
 
-    /// In what shape a user's stores are opened.
+    /// The schemas with which to open a user's stores.
     private enum StoreShape {
         case current
         case asWritten(Schema)
-        /// Each in its own, with the schema of the later one: enough for a kill.
+        /// Each store with its own schema, and the user with the later one: enough for a kill.
         case eachAsWritten(Schema)
-        /// The current one, to which a migration that has ended between the two stores is brought to its end first.
+        /// The current schema, after finishing a migration that stopped between the two stores.
         case migrating
     }
 
-    /// In what shape a user's stores may be opened that are not of the current version, where they are not to be migrated; nil for none.
-    /// Where they are of different versions, only the end of the migration brings them together: one that the app has begun, to the version
-    /// that is the current one here. It is looked at only where the current version does not open them, since most are of it.
+    /// The shape in which to open stores of another version that must not be migrated; nil for none. If their versions differ, only finishing the
+    /// migration reconciles them: one that the app began, to the version that is current here. Checked only if the current version does not open the
+    /// stores, since most have it.
     private func otherShape(of directory: UserDirectory, after error: any Error) -> StoreShape? {
-        // A store that hangs is not asked again.
+        // A store that hangs is not read again.
         guard options.otherVersions != .migrated, (error as? HabitStoreError)?.code != .busy else { return nil }
         return otherShape(of: directory, storedSchemas(of: directory))
     }
@@ -305,7 +303,7 @@ public final class UserStores: Sendable {
         return .asWritten(Schema(shapes: latest.entities, version: latest.version))
     }
 
-    /// What the user's stores were written with, as far as that can be told: a store that hangs is not waited for.
+    /// The schemas that the user's stores were written with, as far as known. Does not wait for a store that hangs.
     private func storedSchemas(of directory: UserDirectory) -> [StoredSchema] {
         let (engines, plan) = (engines, options.migrationPlan)
         return engines.names.compactMap { engine in
@@ -316,7 +314,7 @@ public final class UserStores: Sendable {
         }
     }
 
-    /// Whether this program has the schema that a store was written with, as its own or as one of its plan's.
+    /// Whether this program has the schema that a store was written with, as its own or in its plan.
     func knows(_ stored: StoredSchema) -> Bool {
         stored.differences(from: StoredSchema(schema)).isEmpty && stored.version == schema.version || isOfPlan(stored)
     }
@@ -357,10 +355,10 @@ public final class UserStores: Sendable {
         return UserStore(UserFiles(context, pool))
     }
 
-    /// The schema to open a user's stores with: what they were written with, where that is asked for.
+    /// The schema to open a user's stores with; the one that they were written with, if the options say so.
     func schema(of directory: UserDirectory) -> Schema {
         guard options.otherVersions == .asWrittenByAnyApp else { return schema }
-        // Where they are of different versions, the older one is the one that has to follow.
+        // If their versions differ, the older one has to follow.
         guard let latest = storedSchemas(of: directory).max(by: { $0.version < $1.version }),
             latest != StoredSchema(schema)
         else {
@@ -369,23 +367,23 @@ public final class UserStores: Sendable {
         return Schema(shapes: latest.entities, version: latest.version)
     }
 
-    /// How many users' files are open, ``RolloutOptions/maximumOpenUsers`` at most.
+    /// The number of users whose files are open, at most ``RolloutOptions/maximumOpenUsers``.
     public var openUserCount: Int { pool.figures.open }
 
     /// How often a user's files were closed to make room for another user.
     public var madeRoomCount: Int { pool.figures.closings }
 
-    /// Reads the flag file and looks for the sentinel file now, also where neither is watched.
+    /// Reads the flag file and checks the sentinel files now, even if they are not watched.
     package func reloadFlags() { flags.reload() }
 
-    /// Everybody who has a folder under the root, and the folders of which nobody can tell whose they are.
+    /// All users who have a folder under the root, and errors for folders whose user is unknown.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` when the root cannot be read.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if the root cannot be read.
     public func users() throws -> UserListing { try UserDirectory.all(root: root) }
 
-    /// The two stores of a user as they are, for comparing; nothing is switched or written. The first is the current one.
+    /// The addresses of a user's two stores, for comparing; the current one first. Switches and writes nothing.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` when the user has no stores, or only one.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if the user has no stores, or only one.
     public func addresses(of user: String) throws -> (current: StoreAddress, other: StoreAddress) {
         let (directory, standing) = try current(of: user)
         let current = engines.address(standing.engine, of: directory)
@@ -401,9 +399,9 @@ public final class UserStores: Sendable {
         return (current, other)
     }
 
-    /// The stores of a user that there are, of whatever version; nothing is switched or written.
+    /// The addresses of a user's existing stores, of any version. Switches and writes nothing.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` when the user has none.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if the user has none.
     public func existingAddresses(of user: String) throws -> [StoreAddress] {
         let directory = try directory(of: user)
         try ErasureMark(directory).requireNone()
@@ -415,7 +413,7 @@ public final class UserStores: Sendable {
 
     /// A user's folder.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an invalid user id.
     func directory(of user: String) throws -> UserDirectory {
         try UserDirectory(folder: folder, user: user, store: place.name)
     }
@@ -424,9 +422,9 @@ public final class UserStores: Sendable {
         NoSuchUser(user: user, root: root).error
     }
 
-    /// The store that holds a user's current data; nothing is switched or written.
+    /// The address of the store with a user's current data. Switches and writes nothing.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` when the user has no stores.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if the user has no stores.
     public func currentAddress(of user: String) throws -> StoreAddress {
         let (directory, standing) = try current(of: user)
         return engines.address(standing.engine, of: directory)
@@ -441,9 +439,9 @@ public final class UserStores: Sendable {
         return (directory, try current(pair))
     }
 
-    /// What the store says that holds a user's current data.
+    /// The status of the store with a user's current data.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` when the user has no stores; why none is sure to be current.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if the user has no stores; why none is known to be current.
     func current(_ pair: StorePair) throws -> Standing {
         let directory = pair.directory
         let witness = StoreWitness(directory, try ControlFile.copy(of: directory.path + "/control"))
