@@ -1,9 +1,8 @@
 import FeatureFlags
 
-/// A flag file as it is written: its bytes, and where everything stands in them. The linter, the editor and
-/// explanations work on it.
+/// A flag file with its bytes and the position of everything in them. The linter, the editor and explanations work on it.
 struct FlagDocument: Sendable {
-    /// A step on the way to a place in the file.
+    /// A step of a path into the file.
     enum Step: Sendable, Equatable {
         case member(String)
         case element(Int)
@@ -14,22 +13,22 @@ struct FlagDocument: Sendable {
         let key: String
         let keyRange: Range<Int>
         let node: JSONNode
-        /// Where it stands below the root.
+        /// The path from the root.
         let path: [Step]
     }
 
     let source: SourceText
     let format: FlagFormat
     let root: JSONNode
-    /// What the parser had to say, such as duplicate keys.
+    /// The parser's warnings, such as duplicate keys.
     let warnings: [FlagWarning]
-    /// All flags in the order of the file, also those that a later one of the same key hides.
+    /// All flags in the file's order, including those that a later one with the same key hides.
     let flags: [Flag]
-    /// The places of the flags that count, by key, in ``flags``.
+    /// The indices in ``flags`` of the flags that are not hidden, by key.
     private let places: [String: Int]
-    /// The rules that flags share, by name.
+    /// The shared rules, by name.
     let evaluators: [String: JSONNode]
-    /// How many values each of them has that refers to no other one. Only these can be used.
+    /// The number of values in each evaluator that refers to no other one. Only these can be used.
     let evaluatorSizes: [String: Int]
 
     init(bytes: [UInt8], format: FlagFormat, name: String) throws(FlagError) {
@@ -54,7 +53,7 @@ struct FlagDocument: Sendable {
         evaluatorSizes = evaluators.filter { !Self.hasReference($0.value) }.mapValues(\.valueCount)
     }
 
-    /// The flag that counts: the last one of this key.
+    /// The effective flag: the last one with this key.
     func flag(_ key: String) -> Flag? { places[key].map { flags[$0] } }
 
     private static func hasReference(_ node: JSONNode) -> Bool {
@@ -66,7 +65,7 @@ struct FlagDocument: Sendable {
         }
     }
 
-    /// The flags of a file, in its order.
+    /// The flags of a file, in order.
     static func flags(of root: JSONNode) -> [Flag] {
         switch root.member("flags")?.value.value {
         case .object(let members)?:
@@ -90,10 +89,10 @@ struct FlagDocument: Sendable {
 }
 
 extension FlagDocument {
-    /// The bytes of a node as a text.
+    /// The bytes of a node as text.
     func text(of node: JSONNode) -> String { String(decoding: source.bytes[node.range], as: UTF8.self) }
 
-    /// The node at a place; nil where there is none.
+    /// The node at a path; nil if there is none.
     func node(at path: [Step]) -> JSONNode? {
         var node: JSONNode? = root
         for step in path {

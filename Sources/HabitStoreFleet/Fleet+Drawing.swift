@@ -3,25 +3,25 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// Drawing waves is one step: a first drawing is made ready in a folder of its own, which then gets its name; a later one counts from its
-/// line of the ledger on. Whatever a process that died has left is replaced, or finished, by who comes next.
+/// Drawing waves is one step: a first drawing is prepared in a separate folder, which is then renamed; a later one counts once its ledger line is
+/// written. The next process replaces or finishes what a killed process has left.
 extension Fleet {
-    /// Where a drawing is; tests end it at each of them.
+    /// The steps of a drawing; tests interrupt it at each of them.
     enum DrawingStep: CaseIterable {
-        /// Of a first drawing.
+        /// The steps of a first drawing.
         case folder, members, plan, index, named
-        /// Of a later one.
+        /// The steps of a later one.
         case drafts, told, renamed
     }
 
-    /// Who would be in which wave.
+    /// Assigns users to waves without writing anything.
     ///
-    /// Waves that were drawn once stay: users who have come since are added to the last one, and a plan with other waves is refused.
+    /// Waves are drawn once: users who have joined since are added to the last one, and a plan with other waves is refused.
     ///
     /// - Parameters:
-    ///   - users: everybody, with the size of their stores in bytes.
-    ///   - salt: decides who comes when, in hexadecimal digits; nil for a random one.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for a plan with other waves than were drawn.
+    ///   - users: all users, with the size of their stores in bytes.
+    ///   - salt: the hexadecimal digits that decide the order of users; nil for random ones.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` if the plan's waves differ from those that were drawn.
     public func drawing(
         _ plan: FleetPlan,
         _ users: [(user: String, bytes: Int)],
@@ -34,7 +34,7 @@ extension Fleet {
         return drawn.adding(users, plan)
     }
 
-    /// Thirty-two random hexadecimal digits.
+    /// Returns 32 random hexadecimal digits.
     public static func randomSalt() -> String {
         (0..<4).map { _ in
             let digits = String(UInt32.random(in: .min ... .max), radix: 16)
@@ -49,7 +49,7 @@ extension Fleet {
 
     /// Whether waves were drawn.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` where part of what was drawn is missing.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if part of the drawing is missing.
     private func isDrawn() throws -> Bool {
         let isTold = try ledger.read().entries.contains { if case .drawn = $0.event { true } else { false } }
         guard isTold else {
@@ -75,7 +75,7 @@ extension Fleet {
         return true
     }
 
-    /// Makes sure that a plan is for the waves that were drawn.
+    /// Checks that a plan has the waves that were drawn.
     func requireWaves(_ plan: FleetPlan, _ drawn: FleetMembers) throws {
         guard drawn.waves == plan.waves.map(\.name) else {
             throw HabitStoreError(
@@ -87,15 +87,15 @@ extension Fleet {
         }
     }
 
-    /// Draws the waves, and keeps the plan.
+    /// Draws the waves and stores the plan.
     ///
     /// - Parameters:
-    ///   - text: the plan as it is written, which is kept.
-    ///   - isYAML: whether that is YAML.
-    ///   - person: who does it, for the ledger.
-    ///   - salt: decides who comes when, in hexadecimal digits; nil for a random one. Waves that were drawn stay.
-    ///   - note: is told what an earlier drawing that was killed has left.
-    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work; what keeps the files from being written.
+    ///   - text: the plan's source, which is stored.
+    ///   - isYAML: whether the source is YAML.
+    ///   - person: the author, for the ledger.
+    ///   - salt: the hexadecimal digits that decide the order of users; nil for random ones. Waves that were drawn stay.
+    ///   - note: receives a message if an earlier drawing was killed.
+    /// - Throws: ``HabitStoreError/Code/busy`` during a run; an error if the files cannot be written.
     @discardableResult
     public func draw(
         _ plan: FleetPlan,
@@ -120,7 +120,7 @@ extension Fleet {
         note: (String) -> Void,
         reached: (DrawingStep) throws -> Void
     ) throws -> FleetMembers {
-        // Without users, or with a hook that cannot run, nothing is created.
+        // Creates nothing if there are no users or a hook cannot run.
         try requireUsers(users.isEmpty)
         for hook in plan.hooks { try HookProgram(hook).check() }
         let plan = KeptPlan(plan: plan, text: text, isYAML: isYAML)
@@ -149,7 +149,7 @@ extension Fleet {
         let draft = folder.draft
         let isLeft = FileManager.default.fileExists(atPath: draft.path)
         try draft.make()
-        // The lock goes with the folder, and is that of a run then.
+        // The lock moves with the folder, and then is the lock of runs.
         let lease = try takeLease(draft)
         defer { withExtendedLifetime(lease) {} }
         guard try !isDrawn(), FileManager.default.fileExists(atPath: draft.lease) else { throw drawnMeanwhile() }
@@ -188,7 +188,7 @@ extension Fleet {
         )
     }
 
-    /// Removes what a drawing that was killed has left, but for the lock that is held.
+    /// Removes the files of a killed drawing, except the lock.
     func clear(_ draft: FleetFolder) throws {
         do {
             for name in try FileManager.default.contentsOfDirectory(atPath: draft.path)
@@ -227,11 +227,10 @@ extension Fleet {
         return members
     }
 
-    /// What stands at the end of the names of files that take others' places once the ledger tells of them.
+    /// The suffix of files that replace others once the ledger records them.
     static let next = ".next"
 
-    /// Puts what the ledger tells of in its place, where a drawing was killed in between; removes what it does not tell of. The caller
-    /// holds the lease.
+    /// Finishes a drawing that was killed: moves the files that the ledger records into place and removes others. The caller holds the lease.
     func finishDrawing(_ note: (String) -> Void = { _ in }) throws {
         let events = try ledger.read().entries.map(\.event)
         let digest = events.lazy.reversed().compactMap { event -> String? in
@@ -263,7 +262,7 @@ extension Fleet {
                     _ = try MarkerFile.remove(path)
                     continue
                 }
-                // The other one first: two plans are refused, and none is finished by who comes next.
+                // Removes the other one first: two plans are refused, and the next process would finish neither.
                 _ = try MarkerFile.remove(folder.plan + other)
                 try DurableFile.move(path, to: folder.plan + ending)
             }
@@ -272,7 +271,7 @@ extension Fleet {
         }
     }
 
-    /// Puts a file in its place, whole.
+    /// Replaces a file atomically.
     func write(_ data: Data, to path: String, _ what: String) throws {
         do {
             try DurableFile.replace(path, data, draft: DurableFile.ownDraft(of: path))

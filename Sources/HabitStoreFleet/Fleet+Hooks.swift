@@ -4,19 +4,19 @@ import HabitStore
 import Synchronization
 
 extension Fleet {
-    /// What came of a try to tell a hook.
+    /// The result of an attempt to notify a hook.
     public struct HookTry: Sendable, Hashable {
-        /// The hook.
+        /// The hook's name.
         public let name: String
-        /// How many lines it was told.
+        /// How many lines were delivered.
         public let told: Int
-        /// Why it was not told more, in the words after its name; nil where nothing is owed any more.
+        /// Why delivery stopped, in the words that follow the hook's name; nil if nothing is pending.
         public let failure: String?
     }
 
-    /// How far each hook of the plan was told.
+    /// The delivery status of each hook of the plan.
     ///
-    /// - Throws: what keeps the plan, the ledger or the hooks' file from being read.
+    /// - Throws: an error if the plan, the ledger or the hooks' file cannot be read.
     public func hooks() throws -> [HookStatus] {
         let hooks = try plan().hooks
         guard !hooks.isEmpty else { return [] }
@@ -24,19 +24,19 @@ extension Fleet {
         return hooks.map { HookStatus($0, places[$0.name], contents) }
     }
 
-    /// Tells hooks what they are owed, each until it is told or cannot be.
+    /// Delivers pending lines to hooks, to each until a delivery fails.
     ///
     /// - Parameters:
-    ///   - name: only this one; nil for all.
-    ///   - limitSeconds: how long each answer is waited for at most, and when no further line is begun with; nil for what the plan says.
-    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work, which tells them; ``HabitStoreError/Code/notFound`` for a hook that
-    ///   the plan does not have; what keeps the files from being read.
+    ///   - name: the only hook to notify; nil for all.
+    ///   - limitSeconds: the most to wait for each answer, and when to begin no further line; nil for the plan's timeout.
+    /// - Throws: ``HabitStoreError/Code/busy`` during a run, which delivers them itself; ``HabitStoreError/Code/notFound`` if the plan has no such
+    ///   hook; an error if the files cannot be read.
     public func tellHooks(_ name: String? = nil, limitSeconds: Double? = nil) throws -> [HookTry] {
         let hooks = try hooks(called: name)
         guard !hooks.isEmpty else { return [] }
         let lease = try takeHooksLease()
         defer { withExtendedLifetime(lease) {} }
-        // Of lines that were cut off a hook may know more than the ledger.
+        // A hook may know more than a truncated ledger.
         _ = try wholeLedger(by: try? FleetIndex.open(folder))
         let outbox = try outbox()
         let deadline = limitSeconds.map { ContinuousClock.now + .seconds($0) }
@@ -46,9 +46,9 @@ extension Fleet {
         }
     }
 
-    /// Sends a message that says that nothing has happened.
+    /// Sends a test message, which reports no event.
     ///
-    /// - Parameter name: only to this one; nil for all.
+    /// - Parameter name: the only hook to test; nil for all.
     public func testHooks(_ name: String? = nil) throws -> [HookTry] {
         let hooks = try hooks(called: name)
         guard !hooks.isEmpty else { return [] }
@@ -64,8 +64,7 @@ extension Fleet {
         }
     }
 
-    /// What hooks were told of what a person has just done, for a person: a line for each, none where the plan has none. Whatever goes wrong
-    /// is said, and what was done stays done.
+    /// Notifies the hooks of what a person has just done and returns one line for each. Failures are reported and never undo what was done.
     public func tellHooksInWords() -> [String] {
         do {
             return try tellHooks(limitSeconds: Self.personSeconds).map { hook in
@@ -79,10 +78,10 @@ extension Fleet {
         }
     }
 
-    /// How long a person is made to wait for a hook.
+    /// The most that a person waits for a hook.
     private static let personSeconds = 3.0
 
-    /// All at once, each on a thread of its own.
+    /// Runs the body for all hooks at the same time, each on its own thread.
     private func beside(
         _ hooks: [FleetPlan.Hook],
         _ limitSeconds: Double?,
@@ -137,12 +136,12 @@ extension Fleet {
         return HookOutbox(fleet: FleetName(root: root, waves: waves), ledger: ledger, places: try HookPlaces(folder))
     }
 
-    /// What tells the hooks of a run's plan; nil where there are none.
+    /// Delivers to the hooks of a run's plan; nil without hooks.
     func deliveries(_ plan: FleetPlan, _ members: FleetMembers) throws -> HookDeliveries? {
         guard !plan.hooks.isEmpty else { return nil }
         let lease: LockedFile
         do {
-            // A command that tells the hooks may be at it.
+            // A command may be notifying the hooks.
             lease = try LockedFile(folder.hooksLease, timeoutSeconds: Self.commandSeconds)
         } catch {
             throw HabitStoreError(
@@ -159,10 +158,10 @@ extension Fleet {
         return HookDeliveries(plan.hooks, outbox, lease: lease)
     }
 
-    /// How long a run waits for a command that tells the hooks.
+    /// How long a run waits for a command that notifies the hooks.
     private static let commandSeconds = 30.0
 
-    /// Hooks that a plan has for the first time are told what is done from now on, the plan's own line first.
+    /// Hooks that are new in a plan are notified from now on, starting with the plan's own line.
     func beginHooks(_ plan: FleetPlan) throws {
         guard !plan.hooks.isEmpty, let head = try ledger.read().heads.last else { return }
         let places = try HookPlaces(folder)

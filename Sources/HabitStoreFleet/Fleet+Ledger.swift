@@ -2,12 +2,12 @@ import Foundation
 import HabitStore
 
 extension Fleet {
-    /// The ledger, held against how far the index knows it to have come: lines that were cut off are damage as well.
+    /// The ledger, checked against the head in the index: a truncated ledger is damaged, too.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` where it cannot be read.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if it cannot be read.
     public func readLedger() throws -> FleetLedger.Contents { try readLedger(by: try? FleetIndex.open(folder)) }
 
-    /// - Parameter index: nil where there is none that can be read, and nothing is known by it.
+    /// - Parameter index: nil if no index can be read, and nothing is checked against it.
     func readLedger(by index: FleetIndex?) throws -> FleetLedger.Contents {
         var contents = try ledger.read()
         guard contents.damagedLine == nil else { return contents }
@@ -15,15 +15,15 @@ extension Fleet {
             let number = head.split(separator: " ").first.flatMap { Int($0) } ?? 1
             contents.damagedLine = min(number, contents.entries.count + 1)
         } else if contents.entries.isEmpty, FileManager.default.fileExists(atPath: folder.members) {
-            // Whoever draws waves writes a line first.
+            // Drawing waves writes a line before anything else.
             contents.damagedLine = 1
         }
         return contents
     }
 
-    /// The ledger as ``readLedger()`` gives it.
+    /// The ledger from ``readLedger()``, if it is whole.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for one that is not whole.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if it is damaged or truncated.
     func wholeLedger(by index: FleetIndex?) throws -> FleetLedger.Contents {
         let contents = try readLedger(by: index)
         guard let line = contents.damagedLine else { return contents }

@@ -12,26 +12,25 @@ import HabitStoreRollout
 /// let end = try fleet.run(stores, by: "me") { print($0) }
 /// ```
 ///
-/// What it keeps is in `ROOT/fleet`. The stores are the truth: none of it serves anybody, and the kill switch needs none of it.
+/// Its files are in `ROOT/fleet`. The stores are the truth: no user is served from these files, and the kill switch does not need them.
 public struct Fleet: Sendable {
     let place: StoreRoot
     let folder: FleetFolder
     let signals: FleetSignals
     let clock: FleetClock
 
-    /// What was done.
+    /// The record of everything that was done.
     public let ledger: FleetLedger
 
-    /// The fleet of a root; nothing is made yet.
-    ///
+    /// The fleet of a root; creates nothing.
     public init(root: String) {
         self.init(StoreRoot(root))
     }
 
-    /// The fleet of the users' stores of a name, as `UserStores(root:store:)` has them.
+    /// The fleet of the users' stores with a name, as in `UserStores(root:store:)`.
     ///
-    /// - Parameter store: the name; nil for the stores without one.
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a name that no store can have.
+    /// - Parameter store: the name; nil for unnamed stores.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` if the name is invalid.
     public init(root: String, store: String?) throws {
         self.init(try StoreRoot(root, named: store))
     }
@@ -50,11 +49,11 @@ public struct Fleet: Sendable {
     /// The folder of the users' stores.
     var root: String { place.path }
 
-    // MARK: The plan
+    // MARK: Plan
 
-    /// The plan that was kept.
+    /// The stored plan.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` where none was, ``HabitStoreError/Code/corrupt`` for one that says nothing any more.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is none, ``HabitStoreError/Code/corrupt`` if it cannot be parsed.
     public func plan() throws -> FleetPlan {
         let paths = [folder.plan + ".json", folder.plan + ".yaml"]
         let present = paths.filter(FileManager.default.fileExists(atPath:))
@@ -83,31 +82,30 @@ public struct Fleet: Sendable {
         return plan
     }
 
-    /// Who is in which wave, as it was drawn.
+    /// The drawn waves and their users.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` where nothing was drawn, ``HabitStoreError/Code/corrupt`` for a file that is damaged.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if nothing was drawn, ``HabitStoreError/Code/corrupt`` if the file is damaged.
     public func members() throws -> FleetMembers { try FleetMembers.load(folder.members) }
 
     // MARK: Running
 
-    /// Moves users in waves, until all are where the plan wants them, somebody halts it, or it halts by itself.
+    /// Moves users in waves, until all have reached the plan's stages, a person halts it, or it halts itself.
     ///
-    /// It waits, and so is not for a thread of Swift's tasks.
+    /// It blocks, so do not call it from a Swift task.
     ///
     /// - Parameters:
     ///   - stores: the users of the root.
     ///   - person: who runs it, for the ledger.
-    ///   - pressure: the share of the last seconds in which something waited for the disk, of a hundred; nil for the kernel's word.
-    ///   - tell: is told in one line what it is doing, or waits for.
-    /// - Throws: ``HabitStoreError/Code/busy`` while another run is at work; what keeps the fleet's files from being read or
-    ///   written. Nobody is moved then.
+    ///   - pressure: the share of recent time, in percent, in which processes waited for the disk; nil to ask the kernel.
+    ///   - tell: receives one line about what it does or waits for.
+    /// - Throws: ``HabitStoreError/Code/busy`` during another run; an error if the fleet's files cannot be read or written. No user is moved then.
     public func run(
         _ stores: UserStores,
         by person: String,
         pressure: (() -> Double?)? = nil,
         tell: @escaping (String) -> Void
     ) throws -> FleetEnd {
-        // Nothing is made where there is no fleet.
+        // Creates nothing without a fleet.
         if !FileManager.default.fileExists(atPath: folder.path) { _ = try plan() }
         let lease = try takeLease(folder)
         defer { withExtendedLifetime(lease) {} }
@@ -127,7 +125,7 @@ public struct Fleet: Sendable {
         if joined.members.count > members.members.count {
             let count = joined.members.count - members.members.count
             members = joined
-            // A process that dies in between leaves members whom the ledger does not tell of, which is said by the next one.
+            // The line before the file: if the process dies in between, the next run adds these users again.
             let head = try ledger.append(.joined(users: count, digest: members.digest))
             try write(members.data, to: folder.members, "the fleet's members")
             try index.set(FleetIndex.head, head)
@@ -156,7 +154,7 @@ public struct Fleet: Sendable {
         return try run.run()
     }
 
-    /// The ledger is as it was written, has come to what the index remembers of it, and tells of these members.
+    /// Checks that the ledger is undamaged, has reached the head in the index, and records these members.
     private func requireWhole(_ members: FleetMembers, _ index: FleetIndex) throws {
         let contents = try wholeLedger(by: index)
         let digests = contents.entries.compactMap { entry -> String? in
@@ -166,7 +164,7 @@ public struct Fleet: Sendable {
             default: nil
             }
         }
-        // The line of who has joined, or was erased, is written before the file.
+        // The line of a join or an erasure is written before the file.
         guard digests.suffix(2).contains(members.digest) else {
             throw HabitStoreError(
                 .corrupt,
@@ -178,7 +176,7 @@ public struct Fleet: Sendable {
 
     func takeLease(_ folder: FleetFolder) throws -> LockedFile {
         do {
-            // Whoever asks whether a run is at work has it for a moment.
+            // A process that checks for a run holds the lock for a moment.
             return try LockedFile(folder.lease, timeoutSeconds: Self.leaseWaitSeconds)
         } catch {
             throw HabitStoreError(
@@ -217,10 +215,10 @@ public struct Fleet: Sendable {
         }
     }
 
-    /// Stops the fleet: whoever is being moved stays at the stage that was reached, and nobody is moved any more.
+    /// Halts the fleet: users who are being moved stay at the stage that they have reached, and no user is moved any more.
     ///
-    /// - Returns: whether it was not stopped before.
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` where that cannot be written down.
+    /// - Returns: false if it was halted already.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if that cannot be recorded.
     @discardableResult
     public func halt(by person: String, because reason: String) throws -> Bool {
         let reason = Passwords.redacted(reason)
@@ -230,9 +228,9 @@ public struct Fleet: Sendable {
         return true
     }
 
-    /// Begins with nobody from now on; who is on the way is brought there.
+    /// Starts no new users and finishes those in progress.
     ///
-    /// - Returns: whether it was not paused before.
+    /// - Returns: false if it was paused already.
     @discardableResult
     public func pause(by person: String, because reason: String) throws -> Bool {
         let reason = Passwords.redacted(reason)
@@ -242,15 +240,16 @@ public struct Fleet: Sendable {
         return true
     }
 
-    /// Ends a pause or a halt. It refutes no difference: the next run halts again for each user at the plan's stage whose stores no complete
+    /// Ends a pause or a halt. This refutes no difference: the next run halts again for each user at the plan's stage whose stores no complete
     /// verification has found equal since.
     ///
-    /// - Returns: whether anything had stopped it.
+    /// - Returns: whether it was paused or halted.
     @discardableResult
     public func resume(by person: String, because reason: String) throws -> Bool {
         let reason = Passwords.redacted(reason)
         guard signals.halted != nil || signals.paused != nil else { return false }
-        // The line first: a run that begins in between finds the file. Who only pauses has looked at nothing.
+        // The line first: a run that begins in between still finds the file. Only ending a halt is a resumption; ending a pause says nothing about
+        // differences.
         let isHalted = signals.isHalted
         try ledger.append(
             isHalted ? .resumed(by: person, because: reason) : .unpaused(by: person, because: reason)
@@ -258,19 +257,19 @@ public struct Fleet: Sendable {
         return try signals.resume()
     }
 
-    /// What came of taking a wave back.
+    /// The result of taking a wave back.
     public struct TakenBack: Sendable {
-        /// Which wave, from 0.
+        /// The wave, from 0.
         public let wave: Int
         /// How many users were taken back.
         public internal(set) var users: Int
-        /// Who could not be, and why.
+        /// The users who could not be taken back, and why.
         public internal(set) var failures: [(user: String, error: any Error)]
     }
 
-    /// Takes the users of the wave back that is on the way, to the stage `off`.
+    /// Takes the users of the current wave back to the stage `off`.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for a fleet that goes on, which would move them again.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` if the fleet is not halted: a run would move them again.
     public func takeBack(_ stores: UserStores) throws -> TakenBack {
         guard signals.isHalted else {
             throw HabitStoreError(
@@ -305,11 +304,11 @@ public struct Fleet: Sendable {
         return taken
     }
 
-    // MARK: Looking
+    // MARK: Status
 
-    /// Where the fleet is, by the index.
+    /// The fleet's status, by its index.
     ///
-    /// - Throws: what keeps it from being read.
+    /// - Throws: an error if the index cannot be read.
     public func status() throws -> FleetStatus { try status(by: plan(), FleetIndex.open(folder)) }
 
     func status(by plan: FleetPlan, _ index: FleetIndex) throws -> FleetStatus {
@@ -327,7 +326,7 @@ public struct Fleet: Sendable {
         return status
     }
 
-    /// Notes how far the plan's hooks were told.
+    /// Adds the delivery status of the plan's hooks.
     func noteHooks(in status: inout FleetStatus, _ plan: FleetPlan, _ contents: FleetLedger.Contents) {
         do {
             let places = try plan.hooks.isEmpty ? nil : HookPlaces(folder)
@@ -337,13 +336,13 @@ public struct Fleet: Sendable {
         }
     }
 
-    /// Holds the index against the stores.
+    /// Compares the index with the stores.
     ///
     /// - Parameters:
-    ///   - sample: how many users are looked at; nil for all.
-    ///   - seed: decides who.
-    ///   - comparesStores: whether both stores of each user who has two that are kept equal are compared, too, by their kept digests.
-    /// - Returns: who is not as the index says, and how.
+    ///   - sample: how many users to examine; nil for all.
+    ///   - seed: selects the users.
+    ///   - comparesStores: whether to compare both stores, by their stored digests, if a user has two that are kept equal.
+    /// - Returns: the users who differ from the index, and how.
     public func audit(
         _ stores: UserStores,
         sample: Int?,
@@ -361,11 +360,11 @@ public struct Fleet: Sendable {
         )
     }
 
-    /// Makes the index anew from the stores and the members.
+    /// Rebuilds the index from the stores and the members.
     ///
-    /// - Parameter progress: is told how many users were looked at.
-    /// - Returns: how many users there are.
-    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work.
+    /// - Parameter progress: receives how many users are done, and of how many.
+    /// - Returns: the number of users.
+    /// - Throws: ``HabitStoreError/Code/busy`` during a run.
     public func rebuild(_ stores: UserStores, progress: (Int, Int) -> Void) throws -> Int {
         let lease = try takeLease(folder)
         defer { withExtendedLifetime(lease) {} }
@@ -376,7 +375,7 @@ public struct Fleet: Sendable {
             var done = 0
             while done < members.members.count {
                 let part = members.members[done...].prefix(Self.rebuildChunk)
-                // Before the stores: what changes meanwhile is seen by the next look.
+                // Signs before stores: the next look notices a change in between.
                 let signs = part.map { mover.signs(of: $0.user)?.fingerprint }
                 var entries = zip(part, mover.look(at: part.map(\.user))).map { FleetIndex.Entry($0, $1, plan) }
                 for (number, sign) in signs.enumerated() { entries[number].sign = sign }
@@ -388,12 +387,12 @@ public struct Fleet: Sendable {
         return members.members.count
     }
 
-    /// The place that the ledger has come to: what the index knows outlives it, so that lines which were cut off go on to show.
+    /// The latest known head of the ledger: taken from the old index if possible, so that a truncated ledger still shows.
     private func lastKnownPlace() throws -> String? {
         do {
             if let head = try FleetIndex.open(folder).word(FleetIndex.head) { return head }
         } catch is HabitStoreError {
-            // It is made anew because it cannot be read.
+            // An unreadable index is a reason to rebuild it.
         }
         return try ledger.read().heads.last
     }

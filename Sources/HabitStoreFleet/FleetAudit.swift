@@ -2,21 +2,21 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// The index held against the stores.
+/// The result of comparing the index with the stores.
 public struct FleetAudit: Sendable {
-    /// A user who is not as the index says.
+    /// A user who differs from the index.
     public struct Finding: Sendable, Hashable {
-        /// Whose.
+        /// The user.
         public let user: String
-        /// What differs, in one line.
+        /// The difference, in one line.
         public let message: String
     }
 
-    /// How many users were looked at.
+    /// How many users were examined.
     public let users: Int
     /// How many users' stores were compared.
     public let compared: Int
-    /// Who is not as the index says.
+    /// The users who differ from the index.
     public let findings: [Finding]
 
     init(
@@ -36,7 +36,7 @@ public struct FleetAudit: Sendable {
         let mover = FleetMover(stores: stores, plan: plan, signals: signals)
         var findings = zip(entries, mover.look(at: entries.map(\.user))).compactMap { entry, found -> Finding? in
             if found.stage != nil, let error = found.error { return Finding(user: entry.user, message: error) }
-            // Nobody has looked at who is not begun with.
+            // No run has examined users who were not started yet.
             guard let stage = entry.stage else { return nil }
             guard let there = found.stage else {
                 return Finding(user: entry.user, message: found.error ?? "no store says where the user is")

@@ -1,12 +1,12 @@
 import Foundation
 import HabitStoreRollout
 
-/// The members whose stores differ: those who were marked by whatever found the difference, and those of whom the index says so. Each
-/// user's evidence decides, so that this is never greener than it: a difference stays one until a complete verification finds none.
+/// The members whose stores differ: those with a mark and those whom the index lists. Each user's evidence decides, so this is never more optimistic
+/// than the evidence: a difference stays until a complete verification finds none.
 struct FleetDifferences {
     let entries: [FleetStatus.Different]
 
-    /// - Throws: what keeps the index or the marks from being read. Evidence that cannot be read refutes nothing.
+    /// - Throws: an error if the index or the marks cannot be read. Evidence that cannot be read refutes nothing.
     init(_ index: FleetIndex, _ members: FleetMembers, root: String) throws {
         let marks = DifferenceMarks(root: root)
         let known = try index.different()
@@ -22,7 +22,7 @@ struct FleetDifferences {
             let (row, isMarked) = (rows[key], markedKeys.contains(key))
             guard row != nil || isMarked else { return nil }
             let word = (try? marks.word(of: member.user)) ?? .unknown
-            // A mark that outlived its difference goes with the next look of a run, or the next verification.
+            // A mark that outlived its difference is removed by the next look of a run or the next verification.
             if word == .clean, !isMarked { return nil }
             var entry = FleetStatus.Different(
                 user: member.user,

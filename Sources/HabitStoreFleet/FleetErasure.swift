@@ -4,7 +4,7 @@ import HabitStore
 import HabitStoreRollout
 
 extension Fleet {
-    /// What an erasure finds and removes here: see ``forget(_:)``.
+    /// The fleet's part in an erasure: see ``forget(_:)``.
     public var erasure: ErasureElsewhere {
         ErasureElsewhere(
             find: { [self] user in try traces(of: user) },
@@ -12,16 +12,14 @@ extension Fleet {
         )
     }
 
-    /// Forgets a user who is being erased: the line among the members, the row of the index, and the id wherever the ledger, or the reason
-    /// of a halt, has it. The others stay in their waves.
+    /// Forgets a user during an erasure: removes the user's line among the members and row in the index, and the id wherever the ledger or the reason
+    /// of a halt or pause contains it. Other users stay in their waves.
     ///
-    /// A line of the ledger that named the user says `erased` in that place from then on, and it and the lines after it get other hashes.
-    /// A line `forgotten` says so, with the place that the ledger was at before: whoever has kept that can tell why it is not there any
-    /// more. What was forgotten once is not missed.
+    /// A ledger line that named the user contains `erased` instead, and it and all later lines get new hashes. A line `forgotten` records that, with
+    /// the ledger's previous head, so that a reader who kept that head can tell why it is gone. Forgetting a user again changes nothing.
     ///
-    /// - Returns: whether anything of the user was here.
-    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work, which knows its members by heart; what keeps the files from being
-    ///   written.
+    /// - Returns: whether the user had left anything here.
+    /// - Throws: ``HabitStoreError/Code/busy`` during a run, which has its members in memory; an error if the files cannot be written.
     @discardableResult
     public func forget(_ user: String) throws -> Bool {
         guard try !traces(of: user).items.isEmpty else { return false }
@@ -29,17 +27,16 @@ extension Fleet {
         guard FileManager.default.fileExists(atPath: folder.path) else { return true }
         let lease = try takeLeaseToForget()
         defer { withExtendedLifetime(lease) {} }
-        // What was drawn and not yet put in its place would bring the user back.
+        // An unfinished drawing would bring the user back.
         try finishDrawing()
         let members = try membersIfDrawn()
         let isMember = members?.members.contains { UserKey($0.user) == UserKey(user) } ?? false
         let others = isMember ? members?.removing(user) : nil
         var head: String?
-        // The new lines would hide that others were cut off.
+        // Rewriting a truncated ledger would hide the truncation.
         let entries = try wholeLedger(by: try? FleetIndex.open(folder)).entries
         if isMember || entries.contains(where: { redacted($0.event, user) != nil }) {
-            // The line before the members' file, as for those who join: a process that dies in between is followed by one that does both
-            // again.
+            // The line before the members' file, as for joins: if the process dies in between, the next one does both again.
             head = try ledger.rewrite({ redacted($0, user) }) { changed, head in
                 .forgotten(digest: others?.digest, redacted: changed, head: head)
             }
@@ -71,7 +68,7 @@ extension Fleet {
         }
     }
 
-    /// What is kept about a user here, and what cannot be reached.
+    /// Everything that the fleet stores about a user, and the places that cannot be reached.
     private func traces(of user: String) throws -> (items: [ErasureOutcome.Item], unreachable: [String]) {
         var items: [ErasureOutcome.Item] = []
         var unreachable: [String] = []
@@ -112,11 +109,11 @@ extension Fleet {
         FileManager.default.fileExists(atPath: folder.members) ? try FleetMembers.load(folder.members) : nil
     }
 
-    // MARK: Words
+    // MARK: Redaction
 
     private static let erased = "erased"
 
-    /// What an event says without the user; nil for one that does not name the user.
+    /// An event without the user; nil if it does not name the user.
     private func redacted(_ event: FleetEvent, _ user: String) -> FleetEvent? {
         let other: FleetEvent
         switch event {
@@ -131,7 +128,7 @@ extension Fleet {
         return other == event ? nil : other
     }
 
-    /// A text without the user's id, where that stands as a word of its own.
+    /// A text without the user's id, where that is a whole word.
     private func without(_ user: String, _ text: String) -> String {
         var (result, rest) = ("", Substring(text))
         while let found = rest.firstRange(of: user) {
@@ -144,7 +141,7 @@ extension Fleet {
         return result + rest
     }
 
-    /// The reasons of a halt and a pause go on without the user.
+    /// Removes the user from the reasons of a halt and a pause.
     private func forgetInSignals(_ user: String) throws {
         for (path, reason) in [(folder.halted, signals.halted), (folder.paused, signals.paused)] {
             guard var reason else { continue }
@@ -162,19 +159,19 @@ extension Fleet {
 
     // MARK: Drafts
 
-    /// Whether a file is what a process that died has left of one of the fleet's.
+    /// Whether a file is a draft that a killed process has left.
     private func isDraft(_ name: String) -> Bool {
         let isIndex = (folder.path + "/" + name).hasPrefix(folder.indexDraft)
         return (name.hasSuffix(".new") || name.hasSuffix(Self.next) || isIndex) && !name.contains("/")
     }
 
-    /// Whether a first drawing that was killed has left anything: it may have written members under another name, and in part.
+    /// Whether a killed first drawing has left anything: it may have written members under another name, or part of them.
     private var hasFirstDrawing: Bool {
         let names = try? FileManager.default.contentsOfDirectory(atPath: folder.draft.path)
         return names?.contains { folder.draft.path + "/" + $0 != folder.draft.lease } ?? false
     }
 
-    /// Removes what a first drawing has left that was killed, which counts for nothing.
+    /// Removes the files of a killed first drawing, which never took effect.
     private func removeFirstDrawing() throws {
         guard hasFirstDrawing else { return }
         let lease = try takeLease(folder.draft)

@@ -2,41 +2,41 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// Where a fleet is, as its index has it.
+/// A fleet's status, by its index.
 public struct FleetStatus: Sendable {
     /// A wave.
     public struct Wave: Sendable, Hashable {
-        /// What people call it.
+        /// The wave's name.
         public let name: String
         /// How many users are in it.
         public let users: Int
-        /// How many of them are at each stage; those of whom nothing is known are in none.
+        /// How many of them are at each stage, without those whose stage is unknown.
         public let stages: [Stage: Int]
-        /// `done`, `soaking`, `running`, or `waiting` for the waves before.
+        /// `done`, `soaking`, `running`, or `waiting` for earlier waves.
         public let state: String
     }
 
     /// A user whose stores were found to differ, and whom no complete verification has found equal since.
     public struct Different: Sendable, Hashable {
-        /// Whose.
+        /// The user.
         public let user: String
         /// The user's wave, from 0.
         public let wave: Int
-        /// The stage that the user is known to be at.
+        /// The user's last known stage.
         public internal(set) var stage: Stage?
-        /// What differs, without the user's values; nil where that is not known any more.
+        /// The difference, without the user's values; nil if it is no longer known.
         public internal(set) var message: String?
-        /// When it was found; nil where that is not known any more.
+        /// When the difference was found; nil if that is no longer known.
         public internal(set) var since: Date?
     }
 
-    /// What it is doing: `planned`, `running`, `soaking`, `waiting`, `paused`, `halted`, `done`, or `stopped` where no run is at work.
+    /// `planned`, `running`, `soaking`, `waiting`, `paused`, `halted`, `done`, or `stopped` if no run is at work.
     public let state: String
-    /// The same in one line: what it waits for, who or what has stopped it.
+    /// The state in one line: what it waits for, or who or what stopped it.
     public let doing: String
-    /// What kind of halt it is, of which the ``Runbook`` says what helps; nil where nothing has halted it.
+    /// The kind of halt, for which the ``Runbook`` says what to do; nil if it is not halted.
     public let halt: Runbook.Halt?
-    /// Since when; nil where that is not known.
+    /// When the state began; nil if that is unknown.
     public let since: Date?
     /// The waves.
     public let waves: [Wave]
@@ -44,13 +44,13 @@ public struct FleetStatus: Sendable {
     public let different: [Different]
     /// Why users wait: kinds of the gate's reasons, and how many users.
     public let waiting: [(reasons: String, users: Int)]
-    /// How long what is left may take, in seconds, by the pace of the last hour; nil where that says nothing.
+    /// An estimate of the remaining time, in seconds, from the pace of the last hour; nil if there is too little data.
     public let secondsLeft: ClosedRange<Double>?
-    /// The first line of the ledger that is missing or not as it was written; nil where all are there.
+    /// The first line of the ledger that is missing or changed; nil if the ledger is whole.
     public let damagedLine: Int?
-    /// How far the plan's hooks were told.
+    /// The delivery status of the plan's hooks.
     public internal(set) var hooks: [HookStatus] = []
-    /// Why that cannot be said.
+    /// Why the status of the hooks is unknown.
     public internal(set) var hooksProblem: String?
 
     init(
@@ -80,7 +80,7 @@ public struct FleetStatus: Sendable {
         }
         waiting = try index.reasons()
         damagedLine = ledger.damagedLine
-        // A file without a kind was made by hand.
+        // A file without a kind was created by hand.
         halt = signals.halted.map { $0.kind ?? .haltedByPerson }
         let word = try index.word("state")
         let isDone =
@@ -120,7 +120,7 @@ public struct FleetStatus: Sendable {
 
     private static let paceSeconds = 3_600.0
 
-    /// Between the pace since the first one of the last hour came there and half of it, with the soaks that are left; nothing is said by a handful of users.
+    /// From the pace since the first arrival of the last hour to half that pace, plus the remaining soaks; nil if fewer than ten users arrived.
     static func secondsLeft(
         _ users: Int,
         _ recent: (users: Int, seconds: Double),

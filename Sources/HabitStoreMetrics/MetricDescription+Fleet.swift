@@ -1,5 +1,5 @@
 extension MetricDescription {
-    /// Made from a fleet's index and files.
+    /// The metrics from a fleet's index and files.
     static let fleet: [MetricDescription] = [
         users, fleetState, fleetHalted, fleetWaves, waitingUsers, arrivedUsers, differentUsers, evidenceBroken,
         fleetLag,

@@ -1,5 +1,5 @@
 extension MetricDescription {
-    /// The list as a table in Markdown, which the article *Metrics* holds.
+    /// The list as a Markdown table, for the article *Metrics*.
     package static func table(_ origin: Origin) -> String {
         let rows = all.filter { $0.origin == origin }.map { metric in
             let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")

@@ -1,8 +1,8 @@
 extension MetricDescription {
-    /// What copies, verifications and rehearsals take: from hundredths of a second to hours.
+    /// For copies, verifications and rehearsals: from hundredths of a second to hours.
     private static let longBuckets = [0.01, 0.025, 0.1, 0.25, 1, 2.5, 10, 30, 60, 300, 900, 3_600, 14_400]
 
-    /// Recorded by the rollout.
+    /// The metrics that the rollout records.
     static let rollout: [MetricDescription] = [
         .init(
             "operation_duration_seconds",
@@ -110,7 +110,7 @@ extension MetricDescription {
         ),
     ]
 
-    /// Recorded by the rollout, and made from the files under the root by a fleet.
+    /// Recorded by the rollout, and read from the files under the root by a fleet.
     package static let killEngaged = Self(
         "kill_engaged",
         .gauge,
@@ -118,7 +118,7 @@ extension MetricDescription {
         "1 while the kill switch is pulled for everybody, or was and is not re-armed; else 0."
     )
 
-    /// Recorded by who follows flag files.
+    /// The metrics that processes which follow flag files record.
     static let flags: [MetricDescription] = [
         .init(
             "flag_reloads_total",
@@ -133,7 +133,7 @@ extension MetricDescription {
         .init("kill_sentinel_present", .gauge, .flags, "1 while the kill switch's sentinel file is there, else 0."),
     ]
 
-    /// What was not kept for want of room.
+    /// Counts the metrics that were dropped.
     static let droppedSeries = MetricDescription(
         "metrics_dropped_series_total",
         .counter,

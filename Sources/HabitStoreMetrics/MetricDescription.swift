@@ -1,28 +1,28 @@
-/// A metric of this package: what is written of it in the list.
+/// A metric of this package, as described in the list.
 public struct MetricDescription: Sendable, Hashable {
-    /// Where a metric comes from.
+    /// The source of a metric.
     public enum Origin: String, Sendable, Hashable, CaseIterable {
-        /// Recorded by a process that has users' stores open.
+        /// Recorded by a process that has opened users' stores.
         case rollout
         /// Recorded by a process that follows flag files.
         case flags
-        /// Made from a fleet's index and files when it is asked for.
+        /// Read from a fleet's index and files on request.
         case fleet
-        /// Of the metrics themselves.
+        /// About the metrics themselves.
         case metrics
     }
 
     /// The metric's name.
     public let name: String
-    /// What kind it is.
+    /// The metric's kind.
     public let kind: MetricFamily.Kind
     /// The names of its labels.
     public let labels: [String]
-    /// What it is, in one line.
+    /// A description in one line.
     public let help: String
-    /// Who makes it.
+    /// The source of the metric.
     public let origin: Origin
-    /// The largest value of each bucket of a histogram, in seconds; nil for ``PrometheusMetrics/defaultBuckets``.
+    /// The upper bound of each bucket of a histogram, in seconds; nil for ``PrometheusMetrics/defaultBuckets``.
     public let buckets: [Double]?
 
     init(
@@ -37,7 +37,7 @@ public struct MetricDescription: Sendable, Hashable {
         (self.kind, self.origin, self.labels, self.buckets, self.help) = (kind, origin, labels, buckets, help)
     }
 
-    /// The metric of a name; nil for one that is not this package's.
+    /// The metric with a name; nil if this package has none.
     public static func named(_ name: String) -> MetricDescription? { byName[name] }
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }

@@ -25,7 +25,7 @@ extension MetricFamily {
     private static func escaped(_ text: String, quotes: Bool) -> String {
         guard text.utf8.contains(where: { $0 == 0x5C || $0 == 0x0A || $0 == 0x22 }) else { return text }
         var result = ""
-        // By scalars: a line feed behind a carriage return is one character with it.
+        // By scalars, because a carriage return and a line feed form one character.
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\\": result += "\\\\"
@@ -37,7 +37,7 @@ extension MetricFamily {
         return result
     }
 
-    /// A figure as Go's `ParseFloat` reads it.
+    /// A number in a form that Go's `ParseFloat` reads.
     static func figure(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

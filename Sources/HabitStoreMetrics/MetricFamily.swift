@@ -1,14 +1,14 @@
-/// A metric with its samples, as Prometheus' text format has it.
+/// A metric with its samples, as in Prometheus' text format.
 public struct MetricFamily: Sendable, Hashable {
-    /// What kind of metric it is.
+    /// The kind of a metric.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Only ever grows, but for a restart.
+        /// Only increases, except for restarts.
         case counter
-        /// Goes up and down.
+        /// Increases and decreases.
         case gauge
-        /// Counts what was measured by how large it was: samples end in `_bucket`, `_sum` and `_count`.
+        /// Counts measured values by size: samples end in `_bucket`, `_sum` and `_count`.
         case histogram
-        /// What was measured, summed up: samples end in `_sum` and `_count`.
+        /// The sum and count of measured values: samples end in `_sum` and `_count`.
         case summary
     }
 
@@ -16,25 +16,25 @@ public struct MetricFamily: Sendable, Hashable {
     public struct Label: Sendable, Hashable {
         /// The label's name.
         public let name: String
-        /// Its value, any text.
+        /// Its value; any text.
         public let value: String
 
-        /// A label. What no label may be called gets underscores in the place of other characters.
+        /// Creates a label. In the name, underscores replace characters that Prometheus does not allow.
         public init(_ name: String, _ value: String) {
             (self.name, self.value) = (MetricName.label(name), value)
         }
     }
 
-    /// A figure.
+    /// One value of a metric.
     public struct Sample: Sendable, Hashable {
-        /// What follows the metric's name: `_bucket`, `_sum` or `_count`, or nothing.
+        /// The suffix of the metric's name: `_bucket`, `_sum`, `_count`, or empty.
         public let suffix: String
-        /// The labels, in the order in which they are written.
+        /// The labels, in output order.
         public let labels: [Label]
-        /// The figure.
+        /// The value.
         public let value: Double
 
-        /// A figure with its labels.
+        /// Creates a value with its labels.
         public init(_ value: Double, _ labels: [Label] = [], suffix: String = "") {
             (self.value, self.labels, self.suffix) = (value, labels, suffix)
         }
@@ -42,19 +42,19 @@ public struct MetricFamily: Sendable, Hashable {
 
     /// The metric's name.
     public let name: String
-    /// What it is, in one line.
+    /// A description in one line.
     public let help: String
-    /// What kind it is.
+    /// The metric's kind.
     public let kind: Kind
-    /// The figures, in the order in which they are written.
+    /// The samples, in output order.
     public let samples: [Sample]
 
-    /// A metric with its samples.
+    /// Creates a metric with its samples.
     public init(_ name: String, _ kind: Kind, help: String, _ samples: [Sample]) {
         (self.name, self.kind, self.help, self.samples) = (MetricName.metric(name), kind, help, samples)
     }
 
-    /// A metric of the catalogue with its samples; its help and kind are those that are written there.
+    /// Creates a metric of the list with its samples; its help and kind come from the list.
     package init(_ description: MetricDescription, _ samples: [Sample]) {
         self.init(description.name, description.kind, help: description.help, samples)
     }

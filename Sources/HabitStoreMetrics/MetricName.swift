@@ -1,9 +1,9 @@
-/// Names as Prometheus takes them.
+/// Makes names valid for Prometheus.
 enum MetricName {
-    /// A metric's name: letters, digits, underscores and colons, and no digit first. Other characters become underscores.
+    /// A metric's name: letters, digits, underscores and colons, not beginning with a digit. Other characters become underscores.
     static func metric(_ name: String) -> String { valid(name) { $0 == ":" } }
 
-    /// A label's name: the same without colons. Two underscores at the beginning are Prometheus' own.
+    /// A label's name: the same without colons. Prometheus reserves names that begin with two underscores.
     static func label(_ name: String) -> String {
         let name = valid(name) { _ in false }
         return name.hasPrefix("__") ? "label" + name : name
@@ -20,6 +20,6 @@ enum MetricName {
         return result.isEmpty ? "_" : result
     }
 
-    /// A name that ends in a unit or in `_total`, as the rules want it.
+    /// A name with the suffix of a unit or `_total`, as Prometheus' rules ask for.
     static func ending(_ name: String, in suffix: String) -> String { name.hasSuffix(suffix) ? name : name + suffix }
 }

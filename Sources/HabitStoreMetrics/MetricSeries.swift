@@ -1,19 +1,19 @@
 import CoreMetrics
 import Synchronization
 
-/// One series: what a metric counts or measures under one set of labels. Recording takes an atomic addition, or a lock of the series' own.
+/// One series: the values of a metric with one set of labels. Recording takes an atomic addition or the series' own lock.
 protocol MetricSeries: AnyObject, Sendable {
-    /// Its samples, with these labels.
+    /// The samples of this series, with these labels.
     func samples(_ labels: [MetricFamily.Label]) -> [MetricFamily.Sample]
 }
 
-/// What only grows.
+/// A series that only increases.
 final class CounterSeries: MetricSeries, CounterHandler, FloatingPointCounterHandler {
     private let whole = Atomic<Int64>(0)
-    /// The sum of what was not whole, as its bits.
+    /// The sum of fractional amounts, as a bit pattern.
     private let parts = Atomic<UInt64>(0)
 
-    /// A negative amount would be taken for a restart, and counts for nothing.
+    /// Ignores negative amounts, which would look like a restart.
     func increment(by amount: Int64) {
         guard amount > 0 else { return }
         whole.wrappingAdd(amount, ordering: .relaxed)
@@ -35,9 +35,9 @@ final class CounterSeries: MetricSeries, CounterHandler, FloatingPointCounterHan
     }
 }
 
-/// What goes up and down.
+/// A series that increases and decreases.
 final class GaugeSeries: MetricSeries, RecorderHandler, MeterHandler {
-    /// The value, as its bits.
+    /// The value, as a bit pattern.
     private let value = Atomic<UInt64>(0)
 
     func record(_ value: Int64) { self.value.store(Double(value).bitPattern, ordering: .relaxed) }
@@ -57,19 +57,19 @@ final class GaugeSeries: MetricSeries, RecorderHandler, MeterHandler {
     }
 }
 
-/// What was measured, by how long it took.
+/// Measured durations, counted by size.
 final class HistogramSeries: MetricSeries, TimerHandler {
     private struct State {
         var counts: [Int]
         var nanoseconds: Double = 0
     }
 
-    /// The largest value of each bucket, in nanoseconds, in order; one more bucket has the rest.
+    /// The upper bound of each bucket, in nanoseconds, in order; one more bucket counts the rest.
     private let bounds: [Int64]
     private let bucketSeconds: [Double]
     private let state: Mutex<State>
 
-    /// - Parameter buckets: the largest value of each bucket in seconds.
+    /// - Parameter buckets: the upper bound of each bucket, in seconds.
     init(buckets: [Double]) {
         bucketSeconds = buckets.filter { $0.isFinite && $0 > 0 && $0 < 1e9 }.sorted()
         bounds = bucketSeconds.map { Int64(($0 * 1e9).rounded()) }
@@ -101,7 +101,7 @@ final class HistogramSeries: MetricSeries, TimerHandler {
     }
 }
 
-/// What was recorded to be summed up.
+/// The sum and count of recorded values.
 final class SummarySeries: MetricSeries, RecorderHandler {
     private let state = Mutex((count: 0, sum: 0.0))
 
@@ -120,7 +120,7 @@ final class SummarySeries: MetricSeries, RecorderHandler {
     }
 }
 
-/// What is recorded where there is no room for another series.
+/// Ignores values for which there is no room for another series.
 final class DroppedSeries: CounterHandler, FloatingPointCounterHandler, RecorderHandler, MeterHandler, TimerHandler {
     func increment(by amount: Int64) {}
     func increment(by amount: Double) {}
@@ -134,7 +134,7 @@ final class DroppedSeries: CounterHandler, FloatingPointCounterHandler, Recorder
 }
 
 extension Atomic<UInt64> {
-    /// Changes a number that is kept as its bits.
+    /// Changes a number that is stored as a bit pattern.
     fileprivate func change(_ body: (Double) -> Double) {
         var known = load(ordering: .relaxed)
         while true {

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// Keeps what a program counts and measures, and hands it out in Prometheus' text format.
+/// Stores a program's metrics and provides them in Prometheus' text format.
 ///
 /// ```swift
 /// let metrics = PrometheusMetrics()
@@ -10,17 +10,16 @@ import Synchronization
 /// let body = metrics.text()   // at /metrics, as MetricFamily.contentType
 /// ```
 ///
-/// Counters, gauges and meters are what they are called. Timers are histograms in seconds. Recorders that aggregate are summaries of a sum
-/// and a count. Names are brought to Prometheus' rules: characters that it does not take become underscores, counters end in `_total`,
-/// timers in `_seconds`. Recording takes an atomic operation, or a lock that only the series itself uses; no name is looked up for it.
+/// Counters, gauges and meters become counters and gauges. Timers become histograms in seconds. Aggregating recorders become summaries with a sum and
+/// a count. Names follow Prometheus' rules: underscores replace characters that are not allowed, counters end in `_total`, timers in `_seconds`.
+/// Recording takes an atomic operation, or a lock that only the series itself uses, and looks up no name.
 ///
-/// There are limits: ``maximumSeries`` series; those that come after are counted in `habitstore_metrics_dropped_series_total` and not kept,
-/// and so are those whose name is another kind's already. A label with a value for each user comes to that limit soon, and has no
-/// place in metrics.
+/// The number of series is limited to ``maximumSeries``. Series beyond that, and those whose name already has another kind, are dropped and counted
+/// in `habitstore_metrics_dropped_series_total`. A label with a value for each user soon reaches the limit and has no place in metrics.
 public final class PrometheusMetrics: MetricsFactory {
-    /// How many series are kept unless another number is given.
+    /// The default of ``maximumSeries``.
     public static let defaultMaximumSeries = 10_000
-    /// The largest value of each bucket of timers, in seconds, unless others are given for a name.
+    /// The upper bound of each bucket of timers, in seconds, by default.
     public static let defaultBuckets = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
@@ -33,29 +32,28 @@ public final class PrometheusMetrics: MetricsFactory {
 
     private struct Entry {
         let series: any MetricSeries
-        /// How many have asked for it and not given it back.
+        /// How many callers have made it and not destroyed it yet.
         var uses = 1
     }
 
     private struct State {
         var families: [String: Family] = [:]
         var seriesCount = 0
-        /// Where a series is to be found, for whoever gives it back.
+        /// The name and labels of each series, by its handler.
         var places: [ObjectIdentifier: (name: String, labels: [MetricFamily.Label])] = [:]
         var dropped = 0
     }
 
-    /// How many series are kept.
+    /// The most series that are stored.
     public let maximumSeries: Int
     private let buckets: [String: [Double]]
     private let help: [String: String]
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - buckets: the largest value of each bucket in seconds, by the timers' names; those of the catalogue and
-    ///     ``defaultBuckets`` where none are given.
-    ///   - help: what metrics are, in one line, by their names; those of the catalogue are known.
-    ///   - maximumSeries: how many series are kept.
+    ///   - buckets: the upper bound of each bucket in seconds, by the timers' names; by default those of the list, or ``defaultBuckets``.
+    ///   - help: descriptions in one line, by the metrics' names; those of the list are known.
+    ///   - maximumSeries: the most series that are stored.
     public init(
         buckets: [String: [Double]] = [:],
         help: [String: String] = [:],
@@ -64,9 +62,9 @@ public final class PrometheusMetrics: MetricsFactory {
         (self.buckets, self.help, self.maximumSeries) = (buckets, help, maximumSeries)
     }
 
-    // MARK: What was recorded
+    // MARK: Output
 
-    /// All metrics, in the order of their names; those of which nothing was made are left out.
+    /// All metrics, ordered by name, without those that have no samples.
     public var families: [MetricFamily] {
         let (families, dropped) = state.withLock { ($0.families, $0.dropped) }
         var found = families.map { name, family in
@@ -79,7 +77,7 @@ public final class PrometheusMetrics: MetricsFactory {
 
     /// All metrics in Prometheus' text format.
     ///
-    /// - Parameter others: what else is to be in it; a metric of the same name takes the place of what was recorded here.
+    /// - Parameter others: additional metrics; they replace recorded ones of the same name.
     public func text(adding others: [MetricFamily] = []) -> String {
         let names = Set(others.map(\.name))
         return MetricFamily.text(families.filter { !names.contains($0.name) } + others)
@@ -97,7 +95,7 @@ public final class PrometheusMetrics: MetricsFactory {
         return series(name, .counter, dimensions) { CounterSeries() } ?? DroppedSeries()
     }
 
-    /// A counter of parts; its name ends in `_total`.
+    /// A floating-point counter; its name ends in `_total`.
     public func makeFloatingPointCounter(
         label: String,
         dimensions: [(String, String)]
@@ -106,12 +104,12 @@ public final class PrometheusMetrics: MetricsFactory {
         return series(name, .counter, dimensions) { CounterSeries() } ?? DroppedSeries()
     }
 
-    /// A gauge that goes up and down by amounts.
+    /// A gauge that changes by amounts.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(MetricName.metric(label), .gauge, dimensions) { GaugeSeries() } ?? DroppedSeries()
     }
 
-    /// A gauge, or a summary of a sum and a count where values are aggregated.
+    /// A gauge, or a summary with a sum and a count if values are aggregated.
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         let name = MetricName.metric(label)
         guard aggregate else { return series(name, .gauge, dimensions) { GaugeSeries() } ?? DroppedSeries() }
@@ -125,20 +123,20 @@ public final class PrometheusMetrics: MetricsFactory {
         return series(name, .histogram, dimensions) { HistogramSeries(buckets: bounds) } ?? DroppedSeries()
     }
 
-    /// Forgets the series, once all who asked for it have given it back.
+    /// Removes the series once all its users have destroyed it.
     public func destroyCounter(_ handler: any CounterHandler) { giveBack(handler) }
-    /// Forgets the series, once all who asked for it have given it back.
+    /// Removes the series once all its users have destroyed it.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { giveBack(handler) }
-    /// Forgets the series, once all who asked for it have given it back.
+    /// Removes the series once all its users have destroyed it.
     public func destroyMeter(_ handler: any MeterHandler) { giveBack(handler) }
-    /// Forgets the series, once all who asked for it have given it back.
+    /// Removes the series once all its users have destroyed it.
     public func destroyRecorder(_ handler: any RecorderHandler) { giveBack(handler) }
-    /// Forgets the series, once all who asked for it have given it back.
+    /// Removes the series once all its users have destroyed it.
     public func destroyTimer(_ handler: any TimerHandler) { giveBack(handler) }
 
-    /// The series of a name and labels, which is made where there is none.
+    /// The series with a name and labels, created if there is none.
     ///
-    /// - Returns: nil where there is no room for another one, or the name is of another kind.
+    /// - Returns: nil if there is no room for another one, or the name has another kind.
     private func series<Series: MetricSeries>(
         _ name: String,
         _ kind: MetricFamily.Kind,
@@ -167,7 +165,7 @@ public final class PrometheusMetrics: MetricsFactory {
         }
     }
 
-    /// Forgets a series that nobody else has asked for.
+    /// Removes a series once its last user destroys it.
     private func giveBack(_ handler: AnyObject) {
         let id = ObjectIdentifier(handler)
         state.withLock { state in
@@ -186,7 +184,7 @@ public final class PrometheusMetrics: MetricsFactory {
         }
     }
 
-    /// Each label once, in the order of their names; `le` is a histogram's own.
+    /// The labels without duplicates, ordered by name; `le` belongs to histograms.
     private static func labels(_ dimensions: [(String, String)], _ kind: MetricFamily.Kind) -> [MetricFamily.Label] {
         var labels: [MetricFamily.Label] = []
         for (name, value) in dimensions {

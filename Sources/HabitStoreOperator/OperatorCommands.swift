@@ -1,33 +1,33 @@
 import ArgumentParser
 
-/// The commands that every ``RolloutCommand`` has, by name: for one that lists them otherwise, leaves some out, or puts its own between.
+/// The commands of every ``RolloutCommand``, by name, for programs that list them in another order, leave some out, or add their own.
 public enum OperatorCommands {
-    /// Two stores are compared, and recorded mismatches looked at again.
+    /// Compares two stores and replays recorded mismatches.
     public static let verify: any ParsableCommand.Type = VerificationCommand.self
-    /// A store is brought to another one's records and history.
+    /// Copies a store's records and history to another one.
     public static let copy: any ParsableCommand.Type = CopyCommand.self
-    /// A store of an older version is brought to the current one.
+    /// Migrates a store of an older version to the current one.
     public static let migrate: any ParsableCommand.Type = MigrateCommand.self
-    /// A store is checked against itself.
+    /// Checks a store against itself.
     public static let check: any ParsableCommand.Type = CheckCommand.self
-    /// Records that fulfil a condition.
+    /// Lists the records that fulfil a condition.
     public static let query: any ParsableCommand.Type = QueryCommand.self
-    /// What a store went through.
+    /// Lists a store's history.
     public static let history: any ParsableCommand.Type = HistoryCommand.self
-    /// What a store says of itself.
+    /// Shows a store's information.
     public static let info: any ParsableCommand.Type = InfoCommand.self
-    /// Schemas, by CloudKit's rules.
+    /// Checks schemas against CloudKit's rules.
     public static let schema: any ParsableCommand.Type = SchemaCommand.self
-    /// Users are moved from stage to stage, and back.
+    /// Moves users from stage to stage, and back.
     public static let rollout: any ParsableCommand.Type = RolloutGroup.self
-    /// All users in waves.
+    /// Moves all users in waves.
     public static let fleet: any ParsableCommand.Type = FleetCommand.self
-    /// All of one user: backups, exports, erasures.
+    /// Backs up, restores, exports and erases one user.
     public static let user: any ParsableCommand.Type = UserCommand.self
-    /// Flag files, and the kill switch.
+    /// Checks, evaluates and changes flag files, and pulls the kill switch.
     public static let flags: any ParsableCommand.Type = FlagsCommand.self
 
-    /// All of them: those about stores, and those about users.
+    /// All commands: those about stores and those about users.
     public static var groups: [CommandGroup] {
         [
             CommandGroup(

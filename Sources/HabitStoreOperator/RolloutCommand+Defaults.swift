@@ -6,7 +6,7 @@ import StandardEngines
 extension RolloutCommand {
     /// The last version of ``plan``.
     ///
-    /// - Throws: ``HabitStore/HabitStoreError/Code/schemaMismatch`` where there is no plan, or it contradicts itself.
+    /// - Throws: ``HabitStore/HabitStoreError/Code/schemaMismatch`` if there is no plan, or the plan contradicts itself.
     public static var schema: Schema {
         get throws {
             guard let plan else {
@@ -22,16 +22,16 @@ extension RolloutCommand {
     /// Nil: stores of older versions are refused.
     public static var plan: (any SchemaMigrationPlan.Type)? { nil }
 
-    /// The type's name in small letters, with dashes between its words.
+    /// The type's name in lowercase, with dashes between its words.
     public static var name: String { CommandName.words(of: "\(Self.self)") }
 
-    /// What such a command does.
+    /// A general description of such a command.
     public static var abstract: String { "Looks after users' stores, and moves users from one engine to another." }
 
-    /// `schema version`, and which.
+    /// `schema version` and the version.
     public static var version: String { (try? schema).map { "schema version \($0.version)" } ?? "" }
 
-    /// The first entity's records.
+    /// A query for the first entity's records.
     public static var exampleQuery: String {
         "\((try? schema)?.entities.first?.name ?? "ENTITY") --limit 10 --store sqlite:PATH"
     }
@@ -48,13 +48,13 @@ extension RolloutCommand {
     /// All of ``OperatorCommands``.
     public static var groups: [CommandGroup] { OperatorCommands.groups }
 
-    /// None.
+    /// No further commands.
     public static var subcommands: [any ParsableCommand.Type] { [] }
 
-    /// Leaves the options as they are.
+    /// Leaves the options unchanged.
     public static func configure(_ options: inout RolloutOptions) {}
 
-    /// The command's name, abstract, version and subcommands, as they are declared one by one.
+    /// The configuration made from the requirements above.
     public static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: name,
@@ -66,7 +66,7 @@ extension RolloutCommand {
         )
     }
 
-    /// How stores are written, and what exit codes mean.
+    /// How to write stores, and the meaning of exit codes.
     private static var discussion: String {
         let server = servers == nil ? "" : "postgres://SERVER#NAME, "
         return """

@@ -5,12 +5,12 @@ extension RolloutCommand {
     /// Runs the command with the process's arguments.
     public static func main() async { await main(nil) }
 
-    /// Runs the command: each error ends as one line on standard error, and an exit code.
+    /// Runs the command; an error prints one line to standard error and sets the exit code.
     ///
-    /// - Parameter arguments: what to run, without the program's name; nil for the process's arguments.
+    /// - Parameter arguments: the arguments, without the program's name; nil for the process's arguments.
     public static func main(_ arguments: [String]?) async {
         StandardStreams.claim()
-        // A reader that went away is noticed by the write that fails, which unwinds and cleans up; the signal would not.
+        // If the reader goes away, a write fails, which unwinds and cleans up; the signal would not.
         signal(SIGPIPE, SIG_IGN)
         var showsDetail = false
         var (isJSON, isFollowing) = (false, false)

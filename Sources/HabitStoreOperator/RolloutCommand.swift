@@ -2,8 +2,8 @@ import ArgumentParser
 import HabitStore
 import HabitStoreRollout
 
-/// The command by which an app's operators look after its stores: `rollout`, `fleet`, `user`, `flags`, `verify`, `check`, `migrate`, `copy`
-/// and the others of ``OperatorCommands``, for the app's own schema.
+/// A command with which an app's operators maintain its stores: `rollout`, `fleet`, `user`, `flags`, `verify`, `check`, `migrate`, `copy` and the
+/// other ``OperatorCommands``, for the app's own schema.
 ///
 /// ```swift
 /// @main
@@ -13,52 +13,51 @@ import HabitStoreRollout
 /// }
 /// ```
 ///
-/// Everything else has a default. A process is one such command: ``main(_:)`` says which, before it reads the arguments.
+/// All other requirements have defaults. A process is one such command: ``main(_:)`` registers it before it reads the arguments.
 public protocol RolloutCommand: AsyncParsableCommand, SendableMetatype {
-    /// The schema that users' stores have; the last version of ``plan`` unless it is said.
+    /// The schema of users' stores; by default the last version of ``plan``.
     ///
-    /// - Throws: what is wrong with the plan; the command says so in one line, and does nothing.
+    /// - Throws: an error in the plan; the command prints it in one line and does nothing.
     static var schema: Schema { get throws }
 
-    /// What brings stores of older versions to ``schema``, which is its last version; nil, the default, where there was only one.
+    /// The plan that migrates older stores to ``schema``, its last version; nil, the default, if there was only one version.
     static var plan: (any SchemaMigrationPlan.Type)? { get }
 
-    /// What the command is called, by people and in what it tells them to run; `notes-operator` for a type `NotesOperator` unless it is
-    /// said. Settings go by it, too: those of `notes` are in `NOTES_ROOT` and the like, and in `~/.config/notes/config.json`, and its users'
-    /// stores in `~/.local/share/notes`, unless those say otherwise.
+    /// The command's name, for people and in the commands that it suggests; by default `notes-operator` for a type `NotesOperator`. It also names the
+    /// settings: those of `notes` are in `NOTES_ROOT` and the like and in `~/.config/notes/config.json`, and its users' stores are in
+    /// `~/.local/share/notes` unless the settings say otherwise.
     static var name: String { get }
 
     /// One sentence about the command, for `--help`.
     static var abstract: String { get }
 
-    /// What `--version` prints; the schema's version unless it is said.
+    /// The output of `--version`; by default the schema's version.
     static var version: String { get }
 
-    /// A question that `query --help` shows, as it is typed after `query`.
+    /// An example for `query --help`, as typed after `query`.
     static var exampleQuery: String { get }
 
-    /// The engines that users may be on, and whose stores can be named; SQLite and LMDB unless it is said.
+    /// The engines that users may be on and whose stores can be named; by default SQLite and LMDB.
     ///
-    /// - Throws: what is wrong with them; the command says so in one line, and does nothing.
+    /// - Throws: an error in the engines; the command prints it in one line and does nothing.
     static var engines: Engines { get throws }
 
-    /// Where the rollout's flags come from, unless a flag file is named by `--flags`, the environment or the configuration; nil, the default,
-    /// for the flag file under the root.
+    /// The source of the rollout's flags, unless `--flags`, the environment or the configuration names a flag file; nil, the default, for the flag
+    /// file under the root.
     static var flagProvider: (any RolloutFlagProvider)? { get }
 
     /// The servers that `--servers` may name; nil, the default, for none.
     static var servers: ServerEngines? { get }
 
-    /// The commands, as `--help` lists them; ``OperatorCommands/groups`` unless it is said.
+    /// The commands in the order of `--help`; by default ``OperatorCommands/groups``.
     static var groups: [CommandGroup] { get }
 
-    /// Commands of the app's own, listed before the groups; none unless it is said.
+    /// The app's own commands, listed before the groups; by default none.
     static var subcommands: [any ParsableCommand.Type] { get }
 
-    /// Changes how users' stores are kept, for all commands that open them.
+    /// Changes the options of users' stores, for all commands that open them.
     ///
-    /// - Parameter options: what the command works with: it moves users when it is told to and not in the background, logs critical things
-    ///   only, and has the ``plan``. The gate's policy, the keys of the evidence and how many users may be open come from the settings
-    ///   afterwards.
+    /// - Parameter options: the command's options: it does not move users in the background, logs only critical messages, and has the ``plan``. The
+    ///   settings then set the gate's policy, the keys for evidence and how many users may be open.
     static func configure(_ options: inout RolloutOptions)
 }

@@ -1,6 +1,6 @@
 import HabitStore
 
-/// How a ``RolloutCommand`` makes engines of the servers that `--servers` and addresses of stores name.
+/// Makes a ``RolloutCommand``'s engines for the servers in `--servers` and in stores' addresses.
 ///
 /// <!-- example: inside NotesOperator -->
 /// ```swift
@@ -13,8 +13,8 @@ public struct ServerEngines: Sendable {
     let named: @Sendable (EngineName, String) throws -> any EngineProvider
 
     /// - Parameters:
-    ///   - anywhere: makes the engine of stores whose address says on which server they are.
-    ///   - named: makes the engine of a server on which users may be, of the name that flag files have for it and of its connection URI.
+    ///   - anywhere: makes the engine for stores whose address names the server.
+    ///   - named: makes the engine of a server that users may be on, from its name in flag files and its connection URI.
     public init(
         anywhere: @escaping @Sendable () throws -> any EngineProvider,
         named: @escaping @Sendable (EngineName, String) throws -> any EngineProvider

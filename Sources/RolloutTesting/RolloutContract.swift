@@ -1,6 +1,6 @@
 import HabitStoreTesting
 
-/// What a rollout between any two engines has to keep, as clauses that a test runs one by one:
+/// The contract of a rollout between any two engines, in clauses that a test runs one by one:
 ///
 /// ```swift
 /// extension RolloutUnderTest {
@@ -11,7 +11,7 @@ import HabitStoreTesting
 /// func moves(_ clause: RolloutContract.Clause) throws { try clause.verify(.toMine) }
 /// ```
 ///
-/// ``RolloutFaultTest`` is the part of it that is drawn at random.
+/// ``RolloutFaultTest`` is its randomised part.
 public enum RolloutContract {
     /// One clause of the contract.
     public struct Clause: Sendable, Identifiable, CustomStringConvertible {
@@ -30,10 +30,9 @@ public enum RolloutContract {
         /// The claim.
         public var description: String { name }
 
-        /// Verifies the clause on a user of its own, in a folder that is removed afterwards.
+        /// Verifies the clause for a new user in a temporary folder.
         ///
-        /// - Throws: ``HabitStoreTesting/ContractViolation`` when the user was not served as the contract says; errors that no
-        ///   clause expects.
+        /// - Throws: ``HabitStoreTesting/ContractViolation`` if the rollout violated the contract; other errors that the clause does not expect.
         public func verify(_ rollout: RolloutUnderTest) throws { try body(rollout) }
     }
 

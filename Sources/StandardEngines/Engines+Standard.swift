@@ -5,7 +5,7 @@ import HabitStoreSQLite
 import ShadowVerifier
 
 extension Engines {
-    /// SQLite and LMDB.
+    /// The engines SQLite and LMDB.
     public static let standard: Engines = {
         do {
             return try Engines([SQLiteProvider(), LMDBProvider()])
@@ -16,7 +16,7 @@ extension Engines {
 }
 
 extension UserStores {
-    /// Stores under `root`, of SQLite and LMDB; see ``HabitStoreRollout/UserStores/init(root:store:flags:engines:schema:queries:options:)``.
+    /// Users' stores under `root`, with SQLite and LMDB; see ``HabitStoreRollout/UserStores/init(root:store:flags:engines:schema:queries:options:)``.
     public convenience init(
         root: String,
         store: String? = nil,
@@ -36,7 +36,7 @@ extension UserStores {
         )
     }
 
-    /// The same with flags from elsewhere.
+    /// Users' stores under `root`, with SQLite and LMDB and flags from any origin.
     public convenience init(
         root: String,
         store: String? = nil,

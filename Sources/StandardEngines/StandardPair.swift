@@ -1,12 +1,12 @@
 import HabitStore
 import HabitStoreRollout
 
-/// For what is about these two engines and no others: sweeps over both, tests.
+/// For code that concerns only these two engines: sweeps over both, and tests.
 extension EngineName {
     /// SQLite and LMDB.
     package static let standard = Engines.standard.names
 
-    /// The other one of the two.
+    /// The other engine of the two.
     package var otherStandard: EngineName { Engines.standard.pair(old: self).new }
 
     /// The name of a user's store file with this engine.
@@ -14,7 +14,7 @@ extension EngineName {
 }
 
 extension UserDirectory {
-    /// The store of an engine.
+    /// The address of the user's store with an engine.
     package func address(_ engine: EngineName) -> StoreAddress {
         Engines.standard.address(engine, ofUser: user, inFolder: path)
     }

@@ -3,9 +3,9 @@ import Foundation
 import HabitStoreRollout
 
 extension StoreAddress {
-    /// Reads an address: `sqlite:PATH`, `lmdb:PATH`, or a path whose engine is recognised.
+    /// Parses an address: `sqlite:PATH`, `lmdb:PATH`, or a path whose engine is recognised.
     ///
-    /// - Throws: as ``HabitStore/Engines/address(parsing:)`` does.
+    /// - Throws: the errors of ``HabitStore/Engines/address(parsing:)``.
     public init(parsing text: String) throws { self = try Engines.standard.address(parsing: text) }
 
     /// Opens the store.
@@ -27,7 +27,7 @@ extension StoreAddress {
         try Engines.standard.openAsWritten(self, access, schema: schema, plan: plan)
     }
 
-    /// What the store says of itself, whatever its schema. Nothing is written.
+    /// The store's outline, whatever its schema. Nothing is written.
     ///
     /// - Throws: a typed error for everything that can be wrong with the file.
     public func outline() throws -> StoreOutline { try Engines.standard.outline(self) }
@@ -40,9 +40,9 @@ extension StoreAddress {
         try Engines.standard.storedSchema(of: self, plan: plan)
     }
 
-    /// What brings the store to the last version of a plan.
+    /// Creates a migrator that brings the store to the last version of a plan.
     ///
-    /// - Parameter now: the clock that stamps what hooks change, in the history.
+    /// - Parameter now: the clock for the hooks' changes in the history.
     public func migrator(
         _ plan: any SchemaMigrationPlan.Type,
         now: @escaping @Sendable () -> Date = { Date() }

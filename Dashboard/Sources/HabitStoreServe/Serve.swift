@@ -3,7 +3,7 @@ import HabitStore
 import Hummingbird
 import Logging
 
-/// `habitstore-serve`: the page of a fleet.
+/// `habitstore-serve`: serves the page of a fleet.
 @main
 struct Serve {
     static func main() async {
@@ -18,7 +18,7 @@ struct Serve {
         }
     }
 
-    /// How long a connection may send nothing, or take for the head of a request.
+    /// How long a connection may be idle, or take to send a request's head.
     private static let idleSeconds: Int64 = 15
     private static let mostConnections = 256
     private static let headBytes = 16_384

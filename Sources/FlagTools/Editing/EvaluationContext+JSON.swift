@@ -2,10 +2,9 @@ import FeatureFlags
 import Foundation
 
 extension EvaluationContext {
-    /// Reads a context from a JSON object. Its member `targetingKey` is the targeting key, where it is a text; all
-    /// others are attributes.
+    /// Parses a context from a JSON object. A string `targetingKey` is the targeting key; all other members are attributes.
     ///
-    /// - Throws: A ``FlagError`` with ``FlagError/Code/invalidContext`` for anything but a JSON object.
+    /// - Throws: A ``FlagError`` with ``FlagError/Code/invalidContext`` if it is not a JSON object.
     public init(json: Data) throws(FlagError) {
         var warnings = FlagWarningList()
         let node: JSONNode

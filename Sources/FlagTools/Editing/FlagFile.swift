@@ -2,27 +2,25 @@ import DurableFiles
 import FeatureFlags
 import Foundation
 
-/// Flag files on the disk: read, and replaced in one step.
+/// Reads flag files and replaces them atomically.
 public enum FlagFile {
     /// Reads a file's text.
     ///
-    /// - Throws: A ``FlagError`` for a file that cannot be read or parsed.
+    /// - Throws: A ``FlagError`` if the file cannot be read or parsed.
     public static func read(path: String) throws(FlagError) -> FlagFileText {
         try FlagFileText(bytes: FlagFileReader.read(path: path), format: FlagFormat(path: path), source: path)
     }
 
-    /// Changes a file: under a lock on its folder, with a new file that is written and synced beside it, renamed over
-    /// it, and the folder synced. Whoever reads the file sees the old text or the new one. Its permissions stay, and
-    /// where the path is a link, the file that it leads to is the one that is changed. A text that is not changed is
-    /// not written.
+    /// Changes a file: locks its folder, writes and syncs a new file next to it, renames that over the old one, and syncs the folder. Readers see
+    /// either the old text or the new one. The permissions stay, and if the path is a link, its target is changed. An unchanged text is not written.
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - timeoutSeconds: How long the lock is waited for.
-    ///   - change: Makes the new text of the old one.
+    ///   - timeoutSeconds: How long to wait for the lock.
+    ///   - change: Returns the new text.
     /// - Returns: The text before and after.
-    /// - Throws: What `change` throws, and a ``FlagError`` for a file that cannot be read, parsed or written; the file
-    ///   is then as it was, unless the error says otherwise.
+    /// - Throws: The error of `change`, or a ``FlagError`` if the file cannot be read, parsed or written; the file is then unchanged, unless the
+    ///   error says otherwise.
     @discardableResult
     public static func update(
         path: String,
@@ -31,7 +29,7 @@ public enum FlagFile {
     ) throws(FlagError) -> (old: FlagFileText, new: FlagFileText) {
         let target = try Self.target(of: path)
         let lock = try lock(DurableFile.folder(of: target), timeoutSeconds)
-        // Held until the file is replaced.
+        // Hold the lock until the file is replaced.
         defer { withExtendedLifetime(lock) {} }
         let old = try read(path: path)
         let new = try change(old)
@@ -55,7 +53,7 @@ public enum FlagFile {
     private static func replace(_ file: String, with bytes: [UInt8]) throws(FlagError) {
         let name = file.split(separator: "/").last.map(String.init) ?? file
         let folder = DurableFile.folder(of: file)
-        // Always the same, so that one that a crash left is written over.
+        // Always the same name, so that a draft left by a crash is overwritten.
         let draft = (folder == "/" ? "" : folder) + "/.\(name).new"
         var status = stat()
         let isThere = stat(file, &status) == 0
@@ -73,7 +71,7 @@ public enum FlagFile {
 
     private static func target(of path: String) throws(FlagError) -> String {
         guard !path.utf8.contains(0), let resolved = realpath(path, nil) else {
-            // Reading it says what is wrong with it.
+            // Reading it reports the error.
             _ = try FlagFileReader.read(path: path)
             throw FlagError(.fileUnreadable, "the flag file cannot be found", at: FlagError.Location(file: path))
         }

@@ -1,13 +1,13 @@
 import FeatureFlags
 
-/// One change to one place of a flag file, as text.
+/// A textual change at one place in a flag file.
 struct FlagFileEdit {
     enum Change {
-        /// Another value, written as JSON.
+        /// Replaces the value with this JSON.
         case replace(String)
-        /// A new member of the object at the place, its value written as JSON.
+        /// Adds a member to the object, with this JSON as its value.
         case insert(key: String, String)
-        /// The member or element goes.
+        /// Removes the member or element.
         case remove
     }
 

@@ -1,13 +1,12 @@
 import FeatureFlags
 
-/// Makes changes to a flag file's bytes, and to no byte beside them.
+/// Changes a flag file's bytes without touching any others.
 struct FlagFileRewriter {
     private typealias Replacement = (range: Range<Int>, text: String)
 
     let document: FlagDocument
 
-    /// The new bytes. They are parsed again and compared with what the changes mean: where that is not the same, as with
-    /// a name that stands twice, the change is refused.
+    /// The new bytes. They are parsed and compared with the intended result; if they differ, as for a duplicate name, the change is refused.
     ///
     /// - Throws: A ``FlagError`` with ``FlagError/Code/editRefused``.
     func apply(_ edits: [FlagFileEdit]) throws(FlagError) -> [UInt8] {
@@ -57,12 +56,12 @@ struct FlagFileRewriter {
         }
     }
 
-    /// Behind the last member, and laid out like it.
+    /// Inserts after the last member, with the same layout.
     private func insertion(into node: JSONNode, _ text: String) throws(FlagError) -> Replacement {
         guard case .object(let members) = node.value else {
             throw refusal("this is no object", at: node.range.lowerBound)
         }
-        // Of two members of one name the parser keeps the place of the first and the value of the last.
+        // For duplicate members, the parser keeps the position of the first and the value of the last.
         guard let last = members.max(by: { $0.value.range.upperBound < $1.value.range.upperBound }) else {
             let start = node.range.lowerBound + 1
             return (start..<start, text)
@@ -82,7 +81,7 @@ struct FlagFileRewriter {
         return (member.keyRange.lowerBound..<(later.min() ?? end), "")
     }
 
-    /// The white space before a byte.
+    /// The whitespace before a byte.
     private func space(before offset: Int) -> String {
         let bytes = document.source.bytes[..<offset]
         let space = bytes.reversed().prefix { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
@@ -102,7 +101,7 @@ struct FlagFileRewriter {
 }
 
 extension FlagFileRewriter {
-    /// A scalar on one line: plain, or in quotes without escapes. Its text must be the value that was read.
+    /// Replaces a scalar on one line: plain, or in quotes without escapes. Its text must equal the value that was parsed.
     private func yamlReplacement(_ node: JSONNode, _ text: String) throws(FlagError) -> Replacement {
         let bytes = document.source.bytes
         let start = node.range.lowerBound
@@ -138,7 +137,7 @@ extension FlagFileRewriter {
         return (start..<end, text)
     }
 
-    /// A text in quotes as a plain word of YAML; nil where it would be read as something else.
+    /// A quoted text as a plain YAML word; nil if YAML would read that as something else.
     private static func plainWord(_ text: String) -> String? {
         let word = text.dropFirst().dropLast()
         let isWord = word.utf8.allSatisfy { byte in
@@ -149,7 +148,7 @@ extension FlagFileRewriter {
         return text.hasPrefix("\"") && isWord && !isReserved && word.first?.isLetter == true ? String(word) : nil
     }
 
-    /// What an edit makes of the values.
+    /// The value after an edit.
     private static func applying(
         _ edit: FlagFileEdit,
         _ path: ArraySlice<FlagDocument.Step>,
@@ -169,7 +168,7 @@ extension FlagFileRewriter {
         if case .remove = edit.change { isRemoved = path.count == 1 } else { isRemoved = false }
         switch (step, value) {
         case (.member(let name), .object(var members)):
-            // Not by assigning nil, which would be the value null.
+            // Assigning nil would store a null value.
             guard !isRemoved else {
                 members.removeValue(forKey: name)
                 return .object(members)

@@ -1,18 +1,18 @@
 import FeatureFlags
 
-/// The forms of rules that killing writes and rearming takes away again.
+/// The rules that killing writes and rearming removes.
 ///
-/// - `{"if": [{"in": [{"var": "targetingKey"}, ["ada", …]]}, "killed", rest]}` kills the users of the list;
-/// - `{"if": [true, "killed", rest]}` kills everybody where the flag had a rule of its own, which `rest` keeps.
+/// - `{"if": [{"in": [{"var": "targetingKey"}, ["ada", …]]}, "killed", rest]}` kills the users in the list;
+/// - `{"if": [true, "killed", rest]}` kills all users if the flag had its own rule, which `rest` preserves.
 private struct KillRule {
     enum Condition {
         case everybody
-        /// The list as it stands in the file, with its texts.
+        /// The list in the file and its strings.
         case users(JSONNode, [String])
     }
 
     let condition: Condition
-    /// The rule that is asked for everybody else; nil for none.
+    /// The rule for all other users; nil for none.
     let rest: JSONNode?
 
     init?(_ node: JSONNode, killed: String) {
@@ -40,14 +40,13 @@ private struct KillRule {
 }
 
 extension FlagFileText {
-    /// Pulls a kill flag for everybody, or for some users.
+    /// Pulls a kill flag for all users, or for some.
     ///
-    /// The flag is enabled and its default becomes the variant that is `true`; a rule of its own is put behind a
-    /// condition that is always true, from where ``rearming(_:users:)`` takes it back. For some users a list is put in
-    /// front of the rule.
+    /// The flag is enabled, and its default becomes the variant that is `true`. If the flag has its own rule, a condition that is always true
+    /// precedes it until ``rearming(_:users:)`` removes that. For some users, a list precedes the rule.
     ///
-    /// - Parameter users: The targeting keys; nil for everybody.
-    /// - Throws: A ``FlagError``, where the flag is not there, has not the form of a kill flag, or would not kill.
+    /// - Parameter users: The targeting keys; nil for all users.
+    /// - Throws: A ``FlagError`` if the flag does not exist, does not have the form of a kill flag, or would not kill.
     public func killing(_ key: String, users: [String]? = nil) throws(FlagError) -> FlagFileText {
         let flag = try flag(key)
         let variants = try killVariants(flag)
@@ -77,9 +76,9 @@ extension FlagFileText {
         return text
     }
 
-    /// Takes back what ``killing(_:users:)`` did, for everybody, or for some users.
+    /// Reverts ``killing(_:users:)``, for all users or for some.
     ///
-    /// - Throws: A ``FlagError``, where the flag is not there or has not the form of a kill flag.
+    /// - Throws: A ``FlagError`` if the flag does not exist or does not have the form of a kill flag.
     public func rearming(_ key: String, users: [String]? = nil) throws(FlagError) -> FlagFileText {
         let flag = try flag(key)
         let variants = try killVariants(flag)
@@ -96,7 +95,7 @@ extension FlagFileText {
         if flag.node.member("defaultVariant")?.value.flagValue != .string(variants.armed) {
             text = try text.applying([set("defaultVariant", JSONText.string(variants.armed), of: flag)])
         }
-        // The list of users may stand behind the condition for everybody.
+        // The list of users may follow the condition for all.
         while let flag = text.document.flag(key), let rule = text.rule(of: flag),
             let kill = KillRule(rule, killed: variants.killed)
         {
@@ -122,7 +121,7 @@ extension FlagFileText {
         guard let rule = rule(of: flag) else { return [] }
         if let kill = KillRule(rule, killed: killed) {
             if case .everybody = kill.condition { return [] }
-            // The list gives null to all others, and so the default is theirs.
+            // The list yields null for all others, and so they get the default.
             if kill.rest == nil { return [] }
         }
         let text = "{ \"if\": [true, \(JSONText.string(killed)), \(document.text(of: rule))] }"
@@ -153,7 +152,7 @@ extension FlagFileText {
         return [set("targeting", document.text(of: rest), of: flag)]
     }
 
-    /// Puts another text in the place of the list of users of a ``KillRule``.
+    /// Replaces the list of users in a ``KillRule``.
     private func replacing(_ list: JSONNode, _ text: String, in flag: FlagDocument.Flag) -> FlagFileEdit {
         let path = flag.path + [.member("targeting"), .member("if"), .element(0), .member("in"), .element(1)]
         return FlagFileEdit(path, .replace(text))
@@ -161,6 +160,6 @@ extension FlagFileText {
 }
 
 extension [String] {
-    /// Whether an id is among them, as rules compare texts: by its bytes.
+    /// Whether the list contains an id, compared by bytes, as in rules.
     fileprivate func holds(_ id: String) -> Bool { contains { $0.hasSameBytes(as: id) } }
 }

@@ -1,28 +1,27 @@
 import FeatureFlags
 
 extension FlagFileText {
-    /// A variant's share.
+    /// A variant and its weight in a percentage.
     public struct Share: Sendable, Equatable {
         /// The variant.
         public let variant: String
         /// Its weight.
         public let weight: Int
 
-        /// Names a share.
+        /// Creates a share.
         public init(variant: String, weight: Int) {
             self.variant = variant
             self.weight = weight
         }
     }
 
-    /// Sets the weights of the flag's one `fractional`, or gives a flag without a rule one.
+    /// Sets the weights of the flag's only `fractional`, or adds one to a flag without a rule.
     ///
-    /// Entries that are there keep their order, and what stands before them, such as a list of users, stays. Every
-    /// entry that is there must be given a weight; variants that are new are put behind.
+    /// Existing entries keep their order, and what precedes them, such as a list of users, stays. Every existing entry needs a weight; new variants
+    /// are appended.
     ///
-    /// - Throws: A ``FlagError`` for an unknown flag or variant, shares that add up to nothing, a rule with no
-    ///   `fractional` or several, one that buckets by what is the same for everybody, and a file that cannot be changed
-    ///   in place.
+    /// - Throws: A ``FlagError`` for an unknown flag or variant, for weights with a sum of 0, for a rule with no `fractional` or several, for one
+    ///   that buckets by a value that all users share, and for a file that cannot be edited in place.
     public func settingPercentages(_ shares: [Share], of key: String) throws(FlagError) -> FlagFileText {
         let flag = try flag(key)
         for share in shares {
@@ -115,7 +114,7 @@ extension FlagFileText {
         }
         let new = shares.filter { !named.contains($0.variant) }
         guard !new.isEmpty else { return edits }
-        // The list is written anew: the entries that were there with their new weights, and the others behind them.
+        // Rewrites the list: existing entries with their new weights, followed by new ones.
         var list = JSONListText(document: document, node: node)
         for (index, element) in elements.enumerated() {
             guard case .array(let parts) = element.value, case .string(let variant)? = parts.first?.value,

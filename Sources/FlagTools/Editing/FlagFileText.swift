@@ -1,17 +1,16 @@
 import FeatureFlags
 import Foundation
 
-/// The text of a flag file, and changes to it that leave every other byte as it is: key order, white space, comments of
-/// YAML, and what this module does not know.
+/// The text of a flag file, with edits that preserve every other byte: the order of keys, whitespace, YAML comments, and unknown members.
 ///
-/// A change gives a new text; ``FlagFile/update(path:timeoutSeconds:_:)`` brings it to the disk. JSON can be changed
-/// everywhere. In YAML a value on one line can be replaced by another; anything else is refused.
+/// An edit returns a new text; ``FlagFile/update(path:timeoutSeconds:_:)`` writes it to disk. JSON can be edited everywhere. In YAML, only a value on
+/// one line can be replaced; other edits are refused.
 public struct FlagFileText: Sendable {
-    /// Whether a flag is asked at all.
+    /// Whether a flag is evaluated at all.
     public enum State: String, Sendable, CaseIterable {
-        /// It is asked.
+        /// The flag is evaluated.
         case enabled = "ENABLED"
-        /// It is not; the caller's default is served.
+        /// The flag is not evaluated; the caller's default applies.
         case disabled = "DISABLED"
     }
 
@@ -19,18 +18,18 @@ public struct FlagFileText: Sendable {
     public let bytes: [UInt8]
     let document: FlagDocument
 
-    /// Takes a file's bytes.
+    /// Parses a file's bytes.
     ///
-    /// - Throws: A ``FlagError`` with line and column for what cannot be parsed.
+    /// - Throws: A ``FlagError`` with line and column if they cannot be parsed.
     public init(bytes: [UInt8], format: FlagFormat = .json, source: String) throws(FlagError) {
         document = try FlagDocument(bytes: bytes, format: format, name: source)
         self.bytes = bytes
     }
 
-    /// The SHA-256 digest of the bytes in hexadecimal digits, as `sha256sum` prints it.
+    /// The SHA-256 digest of the bytes in hexadecimal, as printed by `sha256sum`.
     public var digest: String { FileDigest.hexadecimal(of: bytes) }
 
-    /// The same content for the linter and for evaluations.
+    /// Compiles the text for the linter and for evaluations.
     public func snapshot(configuration: FlagConfiguration = FlagConfiguration()) throws(FlagError) -> FlagSnapshot {
         try FlagSnapshot(
             bytes: bytes,
@@ -40,17 +39,17 @@ public struct FlagFileText: Sendable {
         )
     }
 
-    /// What the linter finds in it, and in the change from an old text, if one is given.
+    /// Lints the text and, if an old text is given, the change from it.
     public func lint(_ linter: FlagLinter, against old: FlagFileText? = nil) -> LintReport {
         linter.lint(bytes, document.format, document.source.name, against: old?.document)
     }
 
-    /// Whether the flag has a rule that decides before its default does.
+    /// Whether the flag has a rule that is evaluated before its default.
     public func hasTargeting(_ key: String) -> Bool { document.flag(key).flatMap { rule(of: $0) } != nil }
 
     /// Makes a variant the default of a flag.
     ///
-    /// - Throws: A ``FlagError`` for an unknown flag or variant, and for a file that cannot be changed in place.
+    /// - Throws: A ``FlagError`` for an unknown flag or variant, and for a file that cannot be edited in place.
     public func settingDefaultVariant(_ variant: String, of key: String) throws(FlagError) -> FlagFileText {
         let flag = try flag(key)
         try requireVariant(variant, flag)
@@ -65,7 +64,7 @@ public struct FlagFileText: Sendable {
         return try applying([set("state", JSONText.string(state.rawValue), of: flag)])
     }
 
-    /// Takes a flag's rule away, so that its default is served to everybody.
+    /// Removes a flag's rule, so that all users get its default.
     ///
     /// - Throws: As ``settingDefaultVariant(_:of:)``.
     public func removingTargeting(of key: String) throws(FlagError) -> FlagFileText {
@@ -74,7 +73,7 @@ public struct FlagFileText: Sendable {
         return try applying([FlagFileEdit(flag.path + [.member("targeting")], .remove)])
     }
 
-    // MARK: Steps of changes
+    // MARK: Edits
 
     func applying(_ edits: [FlagFileEdit]) throws(FlagError) -> FlagFileText {
         let bytes = try FlagFileRewriter(document: document).apply(edits)
@@ -96,7 +95,7 @@ public struct FlagFileText: Sendable {
         return flag
     }
 
-    /// The flag's rule; `{}` and null are none.
+    /// The flag's rule; nil for `{}` and null.
     func rule(of flag: FlagDocument.Flag) -> JSONNode? {
         guard let node = flag.node.member("targeting")?.value else { return nil }
         switch node.value {
@@ -106,7 +105,7 @@ public struct FlagFileText: Sendable {
         }
     }
 
-    /// Puts a value in the place of a member of a flag, or adds the member.
+    /// Sets a member of a flag, or adds it.
     func set(_ name: String, _ text: String, of flag: FlagDocument.Flag) -> FlagFileEdit {
         guard flag.node.member(name) != nil else { return FlagFileEdit(flag.path, .insert(key: name, text)) }
         return FlagFileEdit(flag.path + [.member(name)], .replace(text))

@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// A list that is written anew in the layout that it had.
+/// A list whose elements can change while its layout stays.
 struct JSONListText {
     private var leading = ""
     private var separator = ", "

@@ -1,8 +1,8 @@
 import FeatureFlags
 
-/// Small pieces of JSON, written and read.
+/// Writes and parses small pieces of JSON.
 enum JSONText {
-    /// A text in quotes.
+    /// A quoted string.
     static func string(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
@@ -21,7 +21,7 @@ enum JSONText {
         return result + "\""
     }
 
-    /// The value that a text writes.
+    /// The value of a JSON text.
     static func value(_ text: String) throws(FlagError) -> FlagValue {
         var warnings = FlagWarningList()
         let source = try SourceText(bytes: Array(text.utf8), name: "value")

@@ -1,14 +1,14 @@
 import FeatureFlags
 
-/// Comparisons and searches that are written as they would be in another language, and mean something else here.
+/// Finds comparisons and searches that are written as in another language and mean something else here.
 struct ComparisonLint {
     let reader: RuleReader
     let collector: LintCollector
 
     private static let timestamp = "$flagd.timestamp"
-    /// 100 thousand million seconds after 1970 is the year 5138: a time in milliseconds.
+    /// 100 billion seconds after 1970 is in the year 5138, so this is a time in milliseconds.
     private static let firstMilliseconds = 100_000_000_000.0
-    /// 2001-09-09, before there was any flag.
+    /// 2001-09-09, before any flag existed.
     private static let firstSeconds = 1_000_000_000.0
 
     func check(_ operation: RuleReader.Operation) {
@@ -34,7 +34,7 @@ struct ComparisonLint {
             guard let value = reader.constant(argument) else { continue }
             switch value {
             case .string(let text) where JavaScriptNumber(parsing: text) == nil:
-                // Of an equality the types are compared elsewhere.
+                // For an equality, another check compares the types.
                 guard isOrder else { continue }
                 let seconds =
                     UTCDate.seconds(of: text).map { "; write \($0)" } ?? ", as \"date -u -d 2026-12-01 +%s\" prints it"
@@ -173,7 +173,7 @@ struct ComparisonLint {
         }
     }
 
-    /// A text that is compared with something.
+    /// Checks a text that is compared with something.
     private func checkText(_ text: String, _ range: Range<Int>) {
         if text.hasPrefix("*") || text.hasSuffix("*") {
             add(

@@ -1,7 +1,6 @@
 import FeatureFlags
 
-/// The variables that a rule reads from the context, with their places. What the rules for the elements of a list read is
-/// none of it.
+/// The context variables that a rule reads, with their positions, except those in rules for the elements of a list.
 struct ContextVariables {
     let reader: RuleReader
     private(set) var reads: [(path: String, range: Range<Int>)] = []
@@ -34,7 +33,7 @@ struct ContextVariables {
         }
     }
 
-    /// The reads that lead to nothing in a context, and to something by a name that is nearly the same.
+    /// Hints for the variables that the context does not have although it has a similar name.
     func hints(_ context: EvaluationContext) -> [FlagExplanation.Hint] {
         let names = Self.names(of: context)
         var known: Set<String> = []
@@ -60,7 +59,7 @@ struct ContextVariables {
         }
     }
 
-    /// The paths that lead to something, as rules write them.
+    /// The paths of a context's values, as rules write them.
     private static func names(of context: EvaluationContext) -> [String] {
         var names = context.targetingKey == nil ? [] : ["targetingKey"]
         func add(_ members: [String: FlagValue], _ prefix: String) {

@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// Finds the branches that were taken, by what the operators gave.
+/// Finds the branches that were taken, from the results of the operators.
 struct DecisionWalk {
     let reader: RuleReader
     private var results: [FlagError.Location: FlagValue] = [:]
@@ -16,7 +16,7 @@ struct DecisionWalk {
         }
     }
 
-    /// Follows the rule from a node on.
+    /// Follows the rule from a node.
     mutating func follow(_ node: JSONNode) {
         let node = reader.resolved(node)
         guard let operation = reader.operation(node) else { return }

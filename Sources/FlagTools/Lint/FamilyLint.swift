@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// Whether the flags of a family have values that they can have, and which other flags may have been meant as one of them.
+/// Checks that the flags of a family have valid values, and finds other flags that were probably meant to belong to it.
 struct FamilyLint {
     let family: FlagFamily
     let document: FlagDocument
@@ -14,7 +14,7 @@ struct FamilyLint {
         let members = document.flags.map { (flag: $0, member: family.member($0.key)) }
         var counts = [family.first: 2]
         for case let member? in members.map(\.member) { counts[member.name, default: 0] += 1 }
-        // A name of which there is one flag only may be another one, misspelt, or somebody else's.
+        // A name with only one flag may be a misspelt one, or belong to something else.
         let names = Set(counts.filter { $0.value > 1 }.keys)
         let keys = names.flatMap { name in family.endings.keys.map { name + $0 } }.sorted()
         for (flag, member) in members {
@@ -30,7 +30,7 @@ struct FamilyLint {
         else { return }
         switch values {
         case .kill:
-            // Those that are named one by one are looked at anyway.
+            // Another check covers the configured kill flags.
             guard !configuration.killFlags.contains(flag.key) else { return }
             KillFlagLint(flag: flag, collector: collector, configuration: configuration).run()
         case .texts(let values):

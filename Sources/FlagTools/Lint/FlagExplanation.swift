@@ -1,43 +1,42 @@
 import FeatureFlags
 import Foundation
 
-/// How a flag came to its outcome, for a person: the operators that were evaluated, which branch decided, and out of
-/// which bytes.
+/// Explains the outcome of a flag for people: the evaluated operators, the branch that decided, and the file.
 public struct FlagExplanation: Sendable {
-    /// The place that decided.
+    /// The place in the file that decided.
     public struct Decision: Sendable, Equatable {
-        /// What decided, such as `branch 1 of "if"`, or `the default variant`.
+        /// The description of what decided, such as `branch 1 of "if"` or `the default variant`.
         public let summary: String
-        /// Where the value stands that was chosen; nil where none was.
+        /// The location of the chosen value; nil if none was chosen.
         public let location: FlagError.Location?
     }
 
-    /// A name that the rule reads, that the context does not have, and that is nearly one that it has.
+    /// A name that the rule reads and the context does not have, although it has a similar one.
     public struct Hint: Sendable, Equatable {
-        /// What is read, and what there is. It names attributes of the context and shows none of their values.
+        /// The name that is read and the one that exists. It contains names of attributes but none of their values.
         public let message: String
-        /// Where it is read.
+        /// The location of the read.
         public let location: FlagError.Location
     }
 
     /// The outcome.
     public let resolution: Resolution
-    /// The operators in the order in which they began.
+    /// The operators in the order in which their evaluation began.
     public let steps: [EvaluationStep]
-    /// What decided, from the outermost rule to the innermost; empty where the flag has no targeting in force.
+    /// The decisions from the outermost rule to the innermost; empty if the flag has no effective targeting.
     public let decisions: [Decision]
-    /// What may be misspelt in the rule or in the context.
+    /// Possible misspellings in the rule or in the context.
     public let hints: [Hint]
-    /// The file's path, or the name that the caller gave to it.
+    /// The file's path, or the caller's name for it.
     public let source: String
-    /// The SHA-256 digest of the file's bytes in hexadecimal digits.
+    /// The SHA-256 digest of the file's bytes in hexadecimal.
     public let digest: String
-    /// The percentage that decided last, if one did.
+    /// The percentage that was evaluated last, if there is one.
     public var fractional: FractionalChoice? { steps.last { $0.fractional != nil }?.fractional }
 
-    /// Evaluates a flag of a file and notes how.
+    /// Evaluates a flag of a file and records how.
     ///
-    /// - Throws: What ``FlagSnapshot/load(path:format:configuration:)`` throws.
+    /// - Throws: The errors of ``FlagSnapshot/load(path:format:configuration:)``.
     public static func explain(
         _ flagKey: String,
         context: EvaluationContext,

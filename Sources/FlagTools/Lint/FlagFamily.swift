@@ -1,20 +1,20 @@
-/// A rule of the caller's domain: flags whose keys are a name with one of some endings, which says what values they have. There may be
-/// several of each, under several names.
+/// A rule of the caller's domain: flags whose keys consist of a name and an ending, which determines their values. Flags may exist under several
+/// names.
 package struct FlagFamily: Sendable {
-    /// What the variants of a flag can be.
+    /// The values that the variants of a flag may have.
     package enum Values: Sendable, Hashable {
-        /// True and false, as a kill flag has them.
+        /// True and false, as for a kill flag.
         case kill
-        /// One of some texts.
+        /// One of several texts.
         case texts(TextValues)
     }
 
-    /// Texts that a flag can have.
+    /// The texts that a flag may have.
     package struct TextValues: Sendable, Hashable {
-        /// What one of them is, with its article.
+        /// The noun for one of them, with its article.
         let noun: String
         let texts: [String]
-        /// Whether there are no others; another one is a warning where there may be, unless it is nearly one of these.
+        /// Whether there are no other texts. If there may be others, an unknown text is a warning, unless it is similar to one of these.
         let isComplete: Bool
 
         package init(_ noun: String, _ texts: [String], isComplete: Bool = true) {
@@ -22,7 +22,7 @@ package struct FlagFamily: Sendable {
         }
     }
 
-    /// Two endings whose flags must give different values: where users come from, and where they go.
+    /// Two endings whose flags must have different values: the engine that users leave and the one that they move to.
     package struct Pair: Sendable, Hashable {
         let from: String
         let to: String
@@ -36,9 +36,9 @@ package struct FlagFamily: Sendable {
         let values: Values
     }
 
-    /// The name that is always one.
+    /// The name that always exists.
     let first: String
-    /// What keys end with.
+    /// The endings of keys.
     let endings: [String: Values]
     let pair: Pair?
     private let canBeName: @Sendable (String) -> Bool
@@ -52,7 +52,7 @@ package struct FlagFamily: Sendable {
         (self.first, self.endings, self.pair, self.canBeName) = (first, endings, pair, canBeName)
     }
 
-    /// What a key says; nil for one that is not of the family.
+    /// The member of the family with a key; nil if the key does not belong to it.
     func member(_ key: String) -> Member? {
         for (ending, values) in endings where key.hasSuffix(ending) {
             let name = String(key.dropLast(ending.count))

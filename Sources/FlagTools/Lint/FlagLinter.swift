@@ -1,42 +1,42 @@
 import FeatureFlags
 import Foundation
 
-/// Finds in a flag file what its author would not have wanted: what cannot be read, what is read differently from how
-/// it looks, rules that can never match, and cohorts that would jump over a stage.
+/// Finds mistakes in a flag file: parts that cannot be parsed, parts that mean something else than they seem to, rules that can never match, and
+/// cohorts that would skip a stage.
 ///
-/// A file without errors loads without a quarantined flag.
+/// A file without errors loads without quarantined flags.
 public struct FlagLinter: Sendable {
-    /// How many findings of each severity are made of one file.
+    /// The most findings of each severity in one file.
     public static let maximumFindings = 1_000
 
     private let stages: [StageOrder]
     private let family: FlagFamily?
     private let configuration: FlagConfiguration
-    /// The work that one pass over a file may take; tests make it less.
+    /// The limit on the work of one pass over a file; tests lower it.
     var maximumWork = LintWork.maximum
 
-    /// Makes a linter.
+    /// Creates a linter.
     ///
     /// - Parameters:
     ///   - stages: The flags whose values are stages.
-    ///   - configuration: How the file will be evaluated; its kill flags are checked for their form, and its clock is
-    ///     the present time for rules with time windows.
+    ///   - configuration: The configuration that will evaluate the file; its kill flags are checked for their form, and its clock provides the time
+    ///     for rules with time windows.
     public init(stages: [StageOrder] = [], configuration: FlagConfiguration = FlagConfiguration()) {
         self.init(stages: stages, family: nil, configuration: configuration)
     }
 
-    /// - Parameter family: flags that several keys have; nil for none.
+    /// - Parameter family: The flags that exist under several keys; nil for none.
     package init(stages: [StageOrder], family: FlagFamily?, configuration: FlagConfiguration) {
         (self.stages, self.family, self.configuration) = (stages, family, configuration)
     }
 
-    /// Looks at a file.
+    /// Lints a file.
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - oldPath: The version of the file that is in force; nil for none. With it the change is looked at too.
-    /// - Throws: A ``FlagError`` for a file that cannot be read from its disk. One that cannot be parsed is a report,
-    ///   but for the old one, which is an error too.
+    ///   - oldPath: The current version of the file; nil for none. With it, the change is checked, too.
+    /// - Throws: A ``FlagError`` if a file cannot be read from disk, or the old file cannot be parsed. If the new file cannot be parsed, the report
+    ///   says so.
     public func lint(path: String, against oldPath: String? = nil) throws(FlagError) -> LintReport {
         let old = try oldPath.map { (path) throws(FlagError) in
             let bytes = try FlagFileReader.read(path: path)
@@ -45,14 +45,14 @@ public struct FlagLinter: Sendable {
         return lint(try FlagFileReader.read(path: path), FlagFormat(path: path), path, against: old)
     }
 
-    /// Looks at the content of a file.
+    /// Lints the content of a file.
     ///
     /// - Parameters:
     ///   - data: The content, in UTF-8.
-    ///   - format: How it is written.
-    ///   - source: What the findings call it.
-    ///   - old: The content in force, in the same format; nil for none.
-    /// - Throws: A ``FlagError`` for old content that cannot be parsed.
+    ///   - format: The format of the content.
+    ///   - source: The name of the file in findings.
+    ///   - old: The current content, in the same format; nil for none.
+    /// - Throws: A ``FlagError`` if the old content cannot be parsed.
     public func lint(
         _ data: Data,
         format: FlagFormat = .json,
@@ -109,7 +109,7 @@ public struct FlagLinter: Sendable {
         return LintReport(source: name, findings: collector.sorted, isReadable: isLoadable)
     }
 
-    /// Looks at what users get, in this version and in the one in force.
+    /// Checks the values that users get in this version and in the current one.
     private func lintOutcomes(
         _ reader: RuleReader,
         _ oldReader: RuleReader?,
@@ -155,7 +155,7 @@ public struct FlagLinter: Sendable {
         RemovalLint(old: old.document, new: new, isRead: isRead, collector: collector).run()
     }
 
-    /// Looks at all rules. Returns the percentages that each flag hands out.
+    /// Checks all rules and returns the percentages of each flag.
     private func lintRules(_ reader: RuleReader, _ collector: LintCollector) -> [String: [FractionalSplit]] {
         let document = reader.document
         let references = ReferenceList()
@@ -194,8 +194,8 @@ public struct FlagLinter: Sendable {
         return splits
     }
 
-    /// The flags as they are loaded. What quarantines one and was not found before becomes a finding, so that a clean
-    /// report means a file that loads whole.
+    /// Compiles the flags as loading does. Every reason for quarantine that was not found before becomes a finding, so that a clean report means a
+    /// file that loads completely.
     private func compiled(
         _ document: FlagDocument,
         _ collector: LintCollector?

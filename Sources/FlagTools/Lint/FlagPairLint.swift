@@ -1,9 +1,9 @@
 import FeatureFlags
 
-/// Finds pairs of flags that give a user the same engine twice, so that the user cannot move, or that have exchanged their values.
+/// Finds pairs of flags that give a user the same engine twice, so that the user cannot move, or whose values were exchanged.
 struct FlagPairLint {
     let family: FlagFamily
-    /// The version in force, if there is one, and the new one.
+    /// The current version, if there is one, and the new one.
     let readers: [RuleReader]
     let new: FlagDocument
     let configuration: FlagConfiguration

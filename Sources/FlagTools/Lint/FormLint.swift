@@ -1,9 +1,9 @@
 import FeatureFlags
 
-/// Whether operators are written as the official schema of rules asks for.
+/// Checks that operators have the form that the official schema of rules requires.
 ///
-/// What is read otherwise than it looks, such as a third argument of `==`, is an error. What works here and is refused
-/// by the schema, so that an editor or a flagd that checks files complains of it, is a warning.
+/// What means something else than it seems to, such as a third argument of `==`, is an error. What works here but violates the schema, so that
+/// editors and strict versions of flagd complain, is a warning.
 struct FormLint {
     let reader: RuleReader
     let collector: LintCollector
@@ -98,7 +98,7 @@ struct FormLint {
         }
     }
 
-    /// An object of several members, or of none, is no rule, and the schema has no place for it.
+    /// An object with several members or none is not a rule, and the schema does not allow it.
     private func checkOperand(_ node: JSONNode, _ operation: RuleReader.Operation) {
         guard case .object(let members) = node.value, members.count != 1 else { return }
         add(

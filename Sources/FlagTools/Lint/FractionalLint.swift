@@ -1,13 +1,13 @@
 import FeatureFlags
 
-/// The entries and weights of a `fractional`.
+/// Checks the entries and weights of a `fractional`.
 struct FractionalLint {
     let reader: RuleReader
     let collector: LintCollector?
 
     private static let maximumWeight: Int64 = 0x7FFF_FFFF
 
-    /// Looks at the entries; returns them, or nil where they are of no use.
+    /// Checks the entries; returns nil if they are unusable.
     func check(_ operation: RuleReader.Operation) -> FractionalSplit? {
         var nodes = operation.arguments[...]
         var bucketing: JSONNode?

@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// The form of a kill flag: it must be able to kill, whatever else is wrong.
+/// Checks the form of a kill flag: it must be able to kill, whatever else is wrong.
 struct KillFlagLint {
     let flag: FlagDocument.Flag
     let collector: LintCollector

@@ -7,7 +7,7 @@ final class LintCollector {
     private(set) var errorLocations: Set<FlagError.Location> = []
     private var known: Set<LintFinding> = []
     private var counts: [LintFinding.Severity: Int] = [:]
-    /// Where findings are, in order and without repeats.
+    /// The positions of findings, in order and without duplicates.
     private var places: [Int] = []
 
     init(source: SourceText) { self.source = source }
@@ -22,7 +22,7 @@ final class LintCollector {
         if index == places.count || places[index] != place { places.insert(place, at: index) }
     }
 
-    /// The index of the first place at an offset or after it.
+    /// The index of the first position at or after an offset.
     private func firstIndex(from offset: Int) -> Int {
         var range = 0..<places.count
         while !range.isEmpty {
@@ -32,14 +32,14 @@ final class LintCollector {
         return range.lowerBound
     }
 
-    /// Whether something was found within a range. YAML's ranges are of one byte, and so the answer there is no.
+    /// Whether anything was found within a range. Always false in YAML, whose ranges have one byte.
     func hasFinding(in range: Range<Int>) -> Bool {
         let index = firstIndex(from: range.lowerBound)
         return index < places.count && range.contains(places[index])
     }
 
-    /// A finding that was made already, such as one in an evaluator that several flags refer to, counts once. Each
-    /// severity has its own limit, so that warnings cannot crowd out an error. Returns whether there was room for it.
+    /// Adds a finding and returns whether there was room for it. A repeated finding, such as one in an evaluator that several flags refer to, counts
+    /// once. Each severity has its own limit, so that warnings cannot crowd out an error.
     @discardableResult
     func add(_ finding: LintFinding) -> Bool {
         let count = counts[finding.severity, default: 0]

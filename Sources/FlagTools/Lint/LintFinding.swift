@@ -1,25 +1,25 @@
 import FeatureFlags
 
-/// Something that the linter found in a flag file.
+/// A finding of the linter in a flag file.
 public struct LintFinding: Sendable, Hashable {
-    /// How bad it is.
+    /// The severity of a finding.
     public enum Severity: String, Sendable, CaseIterable {
-        /// The file, or a flag of it, does not do what it says, and nothing makes up for that.
+        /// The file or one of its flags does not do what it says, and nothing compensates for that.
         case error
-        /// The file works, and perhaps not as its author meant.
+        /// The file works, but perhaps not as its author intended.
         case warning
     }
 
-    /// What kind of thing was found.
+    /// The rule that made the finding.
     public let rule: LintRule
-    /// How bad it is.
+    /// The severity.
     public let severity: Severity
-    /// What is wrong and what to do.
+    /// The problem and what to do about it.
     public let message: String
-    /// Where it stands.
+    /// The location in the file.
     public let location: FlagError.Location
 
-    /// Makes a finding; without a severity it is the rule's.
+    /// Creates a finding, by default with the rule's severity.
     public init(_ rule: LintRule, _ message: String, at location: FlagError.Location, severity: Severity? = nil) {
         self.rule = rule
         self.severity = severity ?? rule.severity
@@ -29,6 +29,6 @@ public struct LintFinding: Sendable, Hashable {
 }
 
 extension LintFinding: CustomStringConvertible {
-    /// `file:line:column: error: message [rule]`, as compilers write it.
+    /// `file:line:column: error: message [rule]`, as in compilers.
     public var description: String { "\(location): \(severity.rawValue): \(message) [\(rule.rawValue)]" }
 }

@@ -1,14 +1,14 @@
 import FeatureFlags
 
-/// How an operator is written: how many arguments it takes, and whether the official schema wants them in brackets.
+/// The form of an operator: the number of its arguments, and whether the official schema requires brackets.
 ///
-/// The counts are those of flagd's `targeting.json` (flagd-schemas). Where the schema leaves a count open and what is
-/// beyond it is not read, as the third argument of `-`, it is the count that is read.
+/// The numbers are those of flagd's `targeting.json` (flagd-schemas). Where the schema sets no maximum but further arguments are ignored, such as the
+/// third argument of `-`, the maximum is the number of arguments that are used.
 struct OperatorForm {
     let minimum: Int
-    /// nil for any number.
+    /// Nil for any number.
     let maximum: Int?
-    /// Whether the schema refuses a single argument that stands without brackets.
+    /// Whether the schema refuses a single argument without brackets.
     let needsList: Bool
 
     private init(_ minimum: Int, _ maximum: Int?, needsList: Bool = true) {
@@ -17,7 +17,7 @@ struct OperatorForm {
         self.needsList = needsList
     }
 
-    /// What is wrong with a count of arguments; nil where nothing is.
+    /// Why a number of arguments is wrong; nil if it is not.
     func message(_ name: String, count: Int) -> String? {
         if count >= minimum, maximum.map({ count <= $0 }) ?? true { return nil }
         let found = count == 0 ? "none stand here" : count == 1 ? "one stands here" : "\(count) stand here"
@@ -31,7 +31,7 @@ struct OperatorForm {
         return "\(minimum) \(maximum == minimum + 1 ? "or" : "to") \(maximum) arguments"
     }
 
-    /// The form of an operator; nil for `fractional` and `missing`, which have checks of their own.
+    /// The form of an operator; nil for `fractional` and `missing`, which have their own checks.
     static func form(of name: String) -> OperatorForm? { forms[name] }
 
     private static let forms: [String: OperatorForm] = {

@@ -1,20 +1,20 @@
 import FeatureFlags
 
-/// Each operator of a rule by itself: its name, its arguments, and what it refers to.
+/// Checks each operator of a rule separately: its name, its arguments, and its references.
 struct OperatorLint {
-    /// What `var` reads.
+    /// What `var` reads from.
     private enum Frame {
         case context
         /// An element of a list.
         case element
-        /// The element and the result so far of `reduce`.
+        /// The element and the accumulator of `reduce`.
         case reduction
     }
 
     let reader: RuleReader
     let collector: LintCollector
     let references: ReferenceList
-    /// The evaluator that is looked at; nil for a flag's own rule.
+    /// The evaluator that is being checked; nil for a flag's own rule.
     var evaluator: String?
     /// The variables of the file.
     var variables: VariableList
@@ -62,7 +62,7 @@ struct OperatorLint {
         check(operation, member.value, frame)
     }
 
-    /// The rule for the elements of a list sees these, and not the context.
+    /// The rule for the elements of a list reads these and not the context.
     private func visitArguments(_ member: JSONMember, _ frame: Frame) {
         guard case .array(let arguments) = member.value.value else {
             visit(member.value, frame)
@@ -143,7 +143,7 @@ struct OperatorLint {
         }
     }
 
-    /// A last condition that decides nothing: its branch and the else branch are the same.
+    /// Finds a last condition that decides nothing, because its branch equals the else branch.
     private func checkEqualBranches(_ operation: RuleReader.Operation) {
         let arguments = operation.arguments
         guard arguments.count >= 3, arguments.count % 2 == 1,
@@ -157,8 +157,7 @@ struct OperatorLint {
         )
     }
 
-    /// Conditions that are always the same, or were asked before. One about which something was said already, such as
-    /// that its list is empty, is not reported again.
+    /// Finds constant and repeated conditions. A condition with another finding, such as an empty list, is not reported again.
     private func checkIf(_ operation: RuleReader.Operation) {
         var earlier: Set<FlagValue> = []
         var isDecided = false
@@ -205,7 +204,7 @@ struct OperatorLint {
             let right = reader.types(operation.arguments[1])
         else { return }
         let types = (left.subtracting([.null]), right.subtracting([.null]))
-        // A comparison with null asks whether there is a value.
+        // Comparing with null tests whether a value exists.
         guard !types.0.isEmpty, !types.1.isEmpty, types.0.isDisjoint(with: types.1) else { return }
         collector.add(
             .typeMismatch,
@@ -267,7 +266,7 @@ struct OperatorLint {
         }
     }
 
-    /// A version that is read here, and that the schema refuses.
+    /// Checks a version that is accepted here but that the schema refuses.
     private func checkForm(of version: FlagValue, _ node: JSONNode) {
         guard case .string(let text) = version else {
             collector.add(

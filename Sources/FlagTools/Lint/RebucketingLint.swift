@@ -1,7 +1,7 @@
 import FeatureFlags
 
-/// Whether a change of percentages moves users both ways. A user's bucket follows from what is hashed and the sum of the
-/// weights: with another salt, attribute, sum, or order of the entries, some users go forward and others back.
+/// Finds changes of percentages that move users in both directions. A user's bucket depends on what is hashed and on the sum of the weights: with
+/// another salt, attribute, sum or order of entries, some users move forward and others back.
 struct RebucketingLint {
     let old: RuleReader
     let newSplits: [String: [FractionalSplit]]
@@ -23,8 +23,8 @@ struct RebucketingLint {
         }
     }
 
-    /// The percentages of which one took the place of the other: by their order if there are as many as before, else
-    /// the only one that is gone and the only one that is new.
+    /// Pairs of percentages where the second replaced the first: by order if their number is unchanged; otherwise the only removed and the only added
+    /// one.
     private func pairs(
         _ before: [FractionalSplit],
         _ after: [FractionalSplit]

@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// Finds what an edit removed: a flag that programs read, or a version at least as high as the one in force.
+/// Finds what an edit removed: a flag that programs read, or a version at least as high as the current one.
 struct RemovalLint {
     let old: FlagDocument
     let new: FlagDocument

@@ -1,13 +1,13 @@
 import FeatureFlags
 
 extension RuleReader {
-    /// What a `fractional` buckets by, so that two ways to write the same are equal: evaluators in their place, a `var` of
-    /// one path without brackets, and a `cat` without others in it.
+    /// The normalized bucketing of a `fractional`, which is equal for equivalent forms: evaluators are inlined, a `var` with one path has no
+    /// brackets, and a `cat` contains no other `cat`.
     ///
-    /// - Parameter node: The first argument; nil where that is an entry already.
+    /// - Parameter node: The first argument; nil if that is already an entry.
     func bucketing(_ node: JSONNode?) -> FlagValue {
         let keys: FlagValue = ["cat": [["var": "$flagd.flagKey"], ["var": "targetingKey"]]]
-        // In v3 the two keys are not joined, and nothing else that can be written buckets as they do.
+        // In v3, the two keys are not joined, and no rule can bucket in the same way.
         let standard = configuration.fractional == .v3 ? .null : keys
         guard let node else { return standard }
         let written = normal(node)

@@ -1,7 +1,7 @@
 import FeatureFlags
 
 extension RuleReader {
-    /// Whether a condition is always true or never true; nil where it depends on the context.
+    /// Whether a condition is always true or never true; nil if it depends on the context.
     func truth(_ node: JSONNode) -> Bool? {
         if let value = constant(node) { return value.isTruthy }
         guard let operation = operation(resolved(node)) else { return nil }
@@ -28,18 +28,18 @@ extension RuleReader {
         }
     }
 
-    /// Whether what stands in the file adds to the text of a `cat`, which is true then, whatever else it is made of.
+    /// Whether a constant operand makes the text of a `cat` nonempty and so true, whatever its other operands are.
     private func hasText(_ node: JSONNode) -> Bool {
         if case .string(let text)? = constant(node) { !text.isEmpty } else { false }
     }
 
-    /// A list that stands in the file decides alone: the rule for its elements sees nothing but them.
+    /// A constant list decides alone, because the rule for its elements reads nothing else.
     private func quantified(_ node: JSONNode, _ arguments: [JSONNode]) -> Bool? {
         guard let list = arguments.first, constant(list) != nil else { return nil }
         return value(of: node)?.isTruthy
     }
 
-    /// Whether there can be a value between the two limits of a comparison with three arguments.
+    /// Whether a value can lie between the two limits of a comparison with three arguments.
     private func canLieBetween(_ arguments: [JSONNode], orEqual: Bool) -> Bool {
         guard arguments.count == 3, let lower = constant(arguments[0])?.number,
             let upper = constant(arguments[2])?.number
@@ -47,7 +47,7 @@ extension RuleReader {
         return orEqual ? lower <= upper : lower < upper
     }
 
-    /// Whether `in` can find anything: its list is not empty, and holds a value of the type that is looked for.
+    /// Whether `in` can find anything: its list is not empty and contains a value of the right type.
     private func canContain(_ arguments: [JSONNode]) -> Bool {
         guard arguments.count > 1 else { return false }
         guard let haystack = constant(arguments[1]) else { return true }
@@ -84,8 +84,8 @@ extension RuleReader {
         return ["=", "!=", "<", "<=", ">", ">=", "~", "^"].contains(text)
     }
 
-    /// Whether two values can be equal as far as their types go. JavaScript's `==` turns texts and booleans into
-    /// numbers, so that only null, and lists and objects among each other, are never equal to another type.
+    /// Whether the types of two values allow equality. JavaScript's `==` converts strings and booleans to numbers, so only null never equals another
+    /// type, and lists and objects never equal each other.
     private func canBeEqual(_ arguments: [JSONNode], isStrict: Bool) -> Bool {
         guard arguments.count > 1, let left = types(arguments[0]), let right = types(arguments[1]) else { return true }
         if !left.isDisjoint(with: right) {
@@ -95,7 +95,7 @@ extension RuleReader {
         let values = left.subtracting([.null]).union(right.subtracting([.null]))
         if left == [.null] || right == [.null] { return false }
         if values.isSubset(of: [.array, .object]) { return false }
-        // A number and a text that stands in the file and is none.
+        // A number and a constant text that is not numeric.
         for (first, second) in [(arguments[0], arguments[1]), (arguments[1], arguments[0])] {
             let types = types(second)?.subtracting([.null])
             if case .string(let text)? = constant(first), types?.isSubset(of: [.number, .boolean]) == true {
@@ -105,8 +105,8 @@ extension RuleReader {
         return true
     }
 
-    /// Whether conditions that must all hold ask of one variable to be two things at once: two texts, or a number above
-    /// one and below another that is not greater.
+    /// Whether conditions that must all be true contradict each other about a variable: it would have to equal two texts, or be a number above one
+    /// limit and below another that is not greater.
     private func isContradiction(_ conditions: [JSONNode]) -> Bool {
         var texts: [String: FlagValue] = [:]
         var bounds: [String: (lower: Double, upper: Double)] = [:]
@@ -137,7 +137,7 @@ extension RuleReader {
         return false
     }
 
-    /// Whether one of the conditions holds whatever a variable is: it cannot be equal to two texts.
+    /// Whether one of the conditions is true for every value of a variable, because it cannot equal two texts.
     private func isTautology(_ conditions: [JSONNode]) -> Bool {
         var texts: [String: FlagValue] = [:]
         for condition in conditions {
@@ -155,18 +155,18 @@ extension RuleReader {
         return false
     }
 
-    /// Whether a text is a number for JavaScript's `==`: several texts can be equal to one number.
+    /// Whether JavaScript's `==` converts a text to a number: several texts can equal one number.
     private static func isNumber(_ value: FlagValue) -> Bool {
         value.stringValue.flatMap { JavaScriptNumber(parsing: $0) } != nil
     }
 
-    /// The path of a variable that is null where the context does not have it.
+    /// The path of a variable that is null if the context does not have it.
     private func plainVariablePath(_ node: JSONNode) -> String? {
         guard operation(resolved(node))?.arguments.count == 1 else { return nil }
         return variablePath(node)
     }
 
-    /// A comparison of a variable with a value, turned so that the variable is on the left.
+    /// A comparison of a variable with a constant, with the variable on the left.
     private func comparison(_ operation: Operation) -> (path: String, name: String, value: FlagValue)? {
         let turned = ["<": ">", "<=": ">=", ">": "<", ">=": "<="]
         if let path = plainVariablePath(operation.arguments[0]), let value = constant(operation.arguments[1]) {

@@ -1,16 +1,15 @@
 import FeatureFlags
 
-/// Reads rules as they are written: operators with their arguments, what a rule comes to where that follows from the
-/// file alone, and of which types its results can be.
+/// Analyzes rules without a context: operators and their arguments, constant results, and the possible types of results.
 struct RuleReader {
-    /// An operator as it stands in the file.
+    /// An operator in the file.
     struct Operation {
         let name: String
         let nameRange: Range<Int>
         let arguments: [JSONNode]
     }
 
-    /// The types of a result.
+    /// The possible types of a result.
     enum ResultType: String, Hashable, CaseIterable {
         case null, boolean, number, string, array, object
     }
@@ -19,7 +18,7 @@ struct RuleReader {
     let configuration: FlagConfiguration
     let work: LintWork
 
-    /// The operation that an object of one member is; nil for anything else, also for a `$ref`.
+    /// The operation of an object with one member; nil for anything else, including a `$ref`.
     func operation(_ node: JSONNode) -> Operation? {
         guard case .object(let members) = node.value, members.count == 1, let member = members.first,
             member.key != "$ref"
@@ -29,7 +28,7 @@ struct RuleReader {
         return Operation(name: member.key, nameRange: member.keyRange, arguments: arguments)
     }
 
-    /// The name that a `$ref` gives.
+    /// The name in a `$ref`.
     func reference(_ node: JSONNode) -> (name: String, range: Range<Int>)? {
         guard case .object(let members) = node.value, members.count == 1, let member = members.first,
             member.key == "$ref", case .string(let name) = member.value.value
@@ -37,10 +36,9 @@ struct RuleReader {
         return (name, member.value.range)
     }
 
-    /// The evaluator in the place of a `$ref` to it; any other node as it is.
+    /// Replaces a `$ref` with its evaluator; returns other nodes unchanged.
     ///
-    /// A reference to an evaluator that refers to another one stays: no flag can use it, and following such references
-    /// would multiply with each of them.
+    /// A reference to an evaluator that refers to another one stays: no flag can use it, and following such references would multiply the work.
     func resolved(_ node: JSONNode) -> JSONNode {
         guard let (name, range) = reference(node), let size = document.evaluatorSizes[name],
             let evaluator = document.evaluators[name], work.spend(size, at: range)
@@ -48,13 +46,13 @@ struct RuleReader {
         return evaluator
     }
 
-    /// The question whether another name was meant, or nothing; nothing too where the names are too many to be compared again.
+    /// The question whether another name was meant; empty if there is none, or comparing the names would be too much work.
     func question(_ name: String, among names: some Collection<String>, at range: Range<Int>) -> String {
         guard work.spend(4 * names.count, at: range) else { return "" }
         return NearMiss.question(name, among: names.sorted())
     }
 
-    /// The value of a rule that needs no context; nil where one is needed.
+    /// The value of a rule that needs no context; nil if it needs one.
     func constant(_ node: JSONNode) -> FlagValue? {
         switch node.value {
         case .null, .bool, .int, .string: return node.flagValue
@@ -78,7 +76,7 @@ struct RuleReader {
         return work.spend(steps, at: node.range) ? value : nil
     }
 
-    /// The operators whose result follows from their arguments alone.
+    /// The operators whose result depends only on their arguments.
     private static let pure: Set<String> = [
         "if", "?:", "and", "or", "!", "!!", "==", "!=", "===", "!==", "<", "<=", ">", ">=", "+", "-", "*", "/", "%",
         "min", "max", "cat", "substr", "in", "merge", "sem_ver", "starts_with", "ends_with",
@@ -98,7 +96,7 @@ struct RuleReader {
         }
     }
 
-    /// The text of a `var` whose path stands in the file.
+    /// The path of a `var`; nil if it is computed.
     func variablePath(_ node: JSONNode) -> String? {
         guard let operation = operation(resolved(node)), operation.name == "var" else { return nil }
         guard let first = operation.arguments.first else { return "" }
@@ -106,7 +104,7 @@ struct RuleReader {
         return path
     }
 
-    /// The types that a rule's result can be of; nil where nothing is known.
+    /// The possible types of a rule's result; nil if they are unknown.
     func types(_ node: JSONNode) -> Set<ResultType>? {
         let node = resolved(node)
         switch node.value {

@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// The form of a flag file: which members there are, and of which types.
+/// Checks the form of a flag file: its members and their types.
 struct SchemaLint {
     let document: FlagDocument
     let collector: LintCollector
@@ -42,7 +42,7 @@ struct SchemaLint {
         for flag in document.flags { checkFlag(flag) }
     }
 
-    /// What the parser noticed; what it points at tells what it is.
+    /// Adds the parser's warnings; the position of each shows its kind.
     private func addParserWarnings() {
         if document.source.hadByteOrderMark {
             collector.add(

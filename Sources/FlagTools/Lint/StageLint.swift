@@ -1,11 +1,10 @@
 import FeatureFlags
 
-/// Whether a flag whose values are stages would take a cohort over one.
+/// Finds changes that would make a cohort skip a stage.
 ///
-/// Going forward is one stage at a time; going back is always allowed. A single file cannot say where its users are
-/// now, and so only percentages are looked at there: raising a percentage moves a user from one entry to another, so
-/// the stages that it hands out, together with the default, must lie one step apart. With the version that is in force,
-/// each cohort that the two files can tell apart is evaluated in both.
+/// Users move forward one stage at a time, and back to any stage. A single file does not say where its users are, so only its percentages are
+/// checked: raising a percentage moves a user from one entry to another, so the stages in it, together with the default, must be one step apart. With
+/// the current version, each cohort that the two files can distinguish is evaluated in both.
 struct StageLint {
     let order: StageOrder
     let document: FlagDocument
@@ -41,7 +40,7 @@ struct StageLint {
             guard let to = order.index(of: outcome.value) else { return }
             let from: Int
             if let old {
-                // Who was served the caller's default was at no stage that the file knows.
+                // A user with the caller's default was at no stage that the file knows.
                 guard let stage = order.index(of: subject.evaluate(old).value) else { return }
                 from = stage
             } else {
@@ -62,7 +61,7 @@ struct StageLint {
         order.index(of: flag.node.member("variants")?.value.member(variant)?.value.flagValue)
     }
 
-    /// Where the targeting names a variant, else where the default does.
+    /// The position of the variant in the targeting, or else of the default variant.
     private func place(of variant: String?) -> Range<Int> {
         if let variant, let targeting = flag.node.member("targeting"),
             let range = Self.text(variant, in: targeting.value)

@@ -1,16 +1,15 @@
 import FeatureFlags
 
-/// Subjects that the rules of a flag can tell apart, made of the values that stand in the rules.
+/// Subjects that a flag's rules can distinguish, built from the constants in the rules.
 ///
-/// For each variable that a rule compares, the values it is compared with and values beside them are tried, and
-/// targeting keys of nobody in particular for percentages. The number of subjects is limited: a cohort of less than a
-/// thousandth of the users may not be among them.
+/// For each variable in a comparison, it tries the constants and neighbouring values; for percentages, arbitrary targeting keys. The number of
+/// subjects is limited, so a cohort of less than a thousandth of the users may be missing.
 struct StageProbe {
-    /// Somebody for whom a flag can be evaluated, at some time.
+    /// A context and a time for which a flag can be evaluated.
     struct Subject {
         fileprivate(set) var context: EvaluationContext
         fileprivate(set) var time: Int64
-        /// The values that were chosen, for a message.
+        /// The chosen values, for messages.
         fileprivate(set) var description: String
 
         fileprivate let work: LintWork
@@ -25,7 +24,7 @@ struct StageProbe {
 
     private static let maximumValues = 24
     private static let maximumCombinations = 512
-    /// Beyond these it makes no difference how many there are; the number times the choices of one variable still fits.
+    /// Counting combinations stops here; this number times the values of one variable still fits into an `Int`.
     private static let countedCombinations = 1 << 50
     private static let maximumSubjects = 40_000
     private static let sampledKeys = 4_000
@@ -34,7 +33,7 @@ struct StageProbe {
     private let work: LintWork
     private var candidates: [String: [FlagValue]] = [:]
     private var hasPercentages = false
-    /// The variables that percentages are bucketed by.
+    /// The variables that percentages bucket by.
     private var bucketingPaths: Set<String> = []
 
     /// - Parameters:
@@ -80,8 +79,8 @@ struct StageProbe {
         }
     }
 
-    /// With more combinations than are tried, they are spread over all by the multiples of the golden ratio: equal steps
-    /// could always choose the same for a variable.
+    /// If there are too many combinations, multiples of the golden ratio spread the tried ones over all: with equal steps, a variable might always
+    /// get the same value.
     private static func combination(_ number: Int, of combinations: Int, tried: Int) -> Int {
         guard combinations > tried else { return number }
         let fraction = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
@@ -161,7 +160,7 @@ extension StageProbe {
         candidates[path] = values
     }
 
-    /// What a variable is to be for an operator to be true, and what for it to be false.
+    /// Values of a variable that make an operator true, and values that make it false.
     private static func values(_ operation: RuleReader.Operation, _ reader: RuleReader) -> [FlagValue] {
         let constants = operation.arguments.compactMap { reader.constant($0) }
         switch operation.name {

@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// A flag's targeting as a whole: what it can give, and whether the flag knows that.
+/// Checks a flag's targeting as a whole: its possible results, and whether the flag has them as variants.
 struct TargetingLint {
     private let flag: FlagDocument.Flag
     private let reader: RuleReader
@@ -9,7 +9,7 @@ struct TargetingLint {
     private let variables: VariableList
     private let variants: Set<String>
     private var canChoose = false
-    /// The percentages that the targeting can hand out.
+    /// The percentages that the targeting can use.
     private(set) var splits: [FractionalSplit] = []
 
     init(
@@ -76,7 +76,7 @@ struct TargetingLint {
             splits.append(split)
             for entry in split.entries where entry.weight != 0 { checkResult(entry.node) }
         case "and", "or":
-            // Any operand can be the result; one that is no literal is mostly a condition.
+            // Any operand can be the result; one that is not a literal is usually a condition.
             canChoose = true
             if let last = operation.arguments.last { checkResult(last) }
         default:

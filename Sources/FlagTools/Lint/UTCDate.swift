@@ -1,9 +1,8 @@
 import FeatureFlags
 
-/// Times that people write, as the seconds since 1970 that rules compare.
+/// Parses times that people write into seconds since 1970, which rules compare.
 enum UTCDate {
-    /// The seconds of `2026-12-01`, or of `2026-12-01T08:30`, with seconds and a `Z` or without, in UTC; nil for other
-    /// texts.
+    /// The seconds of `2026-12-01` or `2026-12-01T08:30`, optionally with seconds and a `Z`, in UTC; nil for other texts.
     static func seconds(of text: String) -> Int64? {
         var text = Substring(text)
         if text.last == "Z" { text = text.dropLast() }
@@ -20,7 +19,7 @@ enum UTCDate {
         guard let date = numbers(text, separator: "-"), date.count == 3, (1970...9999).contains(date[0]),
             (1...12).contains(date[1]), (1...31).contains(date[2])
         else { return nil }
-        // The year begins in March, so that the day that leap years have is its last one.
+        // The year begins in March, so that the leap day is its last day.
         let year = date[1] > 2 ? date[0] : date[0] - 1
         let month = date[1] > 2 ? date[1] - 3 : date[1] + 9
         let leapDays = year / 4 - year / 100 + year / 400

@@ -1,6 +1,6 @@
 import FeatureFlags
 
-/// The names that `var` reads in a file: what does not exist, and what looks like another name that does.
+/// Checks the names that `var` reads in a file: some do not exist, others are similar to a name that does.
 final class VariableList {
     private let collector: LintCollector
 
@@ -10,14 +10,14 @@ final class VariableList {
 
     private static let flagdPaths = ["$flagd.flagKey", "$flagd.timestamp"]
     private static let targetingKey = "targetingKey"
-    /// Shorter names, such as `v1` and `v2`, are often alike.
+    /// The shortest name that is compared; shorter ones, such as `v1` and `v2`, are often similar.
     private static let comparedLength = 6
-    /// A file that reads more attributes is one that a program wrote, and programs do not misspell.
+    /// The most attributes that are compared: a program wrote a file with more, and programs do not misspell.
     private static let comparedPaths = 500
 
     init(collector: LintCollector) { self.collector = collector }
 
-    /// Looks at one `var` that reads the context.
+    /// Checks a `var` that reads the context.
     func add(_ path: String, _ range: Range<Int>) {
         if path.hasPrefix("$flagd.") {
             guard !Self.flagdPaths.contains(path) else { return }
@@ -41,7 +41,7 @@ final class VariableList {
         }
     }
 
-    /// Looks at a `var` inside of `reduce`, where there are two names only.
+    /// Checks a `var` inside `reduce`, where only two names exist.
     func checkReduction(_ path: String, _ range: Range<Int>) {
         let names = ["current", "accumulator"]
         guard let first = path.split(separator: ".").first.map(String.init), !names.contains(first) else { return }
@@ -52,7 +52,7 @@ final class VariableList {
         )
     }
 
-    /// Compares the attributes that were read with each other: one that is read less often than one of nearly its name.
+    /// Finds attributes that are read less often than another one with a similar name.
     func finish() {
         guard counts.count <= Self.comparedPaths else { return }
         let paths = counts.keys.sorted()
@@ -77,7 +77,7 @@ final class VariableList {
         return NearMiss.distance(names.0, names.1, limit: 1) != nil
     }
 
-    /// Whether a path is one of `$flagd` without its sign, or with another word before the point.
+    /// Whether a path is one of `$flagd` without its sign, or with another word before the dot.
     private static func isMeant(_ known: String, by path: String) -> Bool {
         let parts = path.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let name = known.split(separator: ".").last,

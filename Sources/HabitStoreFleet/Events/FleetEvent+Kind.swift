@@ -1,5 +1,5 @@
 extension FleetEvent {
-    /// The names of all events, as plans and hooks have them.
+    /// The names of all events in plans and hook messages.
     static let kinds = [
         "drawn", "joined", "began", "ended", "waveConfirmed", "waveBegan", "soakBegan", "waveDone", "paused",
         "unpaused", "resumed", "halted", "tookBack", "killed", "killLanded", "retired", "clockMoved", "forgotten",
@@ -29,7 +29,7 @@ extension FleetEvent {
         }
     }
 
-    /// The wave that it is about, from 0.
+    /// The wave of the event, from 0.
     var wave: Int? {
         switch self {
         case .waveConfirmed(let wave, _), .waveBegan(let wave, _, _), .soakBegan(let wave, _), .waveDone(let wave),

@@ -1,5 +1,5 @@
 extension FleetEvent {
-    /// What was done, and the rest of it, for people.
+    /// The event and its details for people.
     public var words: (what: String, details: String) {
         switch self {
         case .drawn(let users, let digest, let person, _):

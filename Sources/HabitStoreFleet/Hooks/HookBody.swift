@@ -1,6 +1,6 @@
 import Foundation
 
-/// The JSON that a hook gets. Nothing in it names a user, unless the hook asks for that.
+/// The JSON body of a message. It names users only for hooks that ask for that.
 struct HookBody: Encodable {
     struct Wave: Encodable {
         /// From 1.
@@ -36,7 +36,7 @@ struct HookBody: Encodable {
         (self.event, self.delivery, self.root, self.time) = (event, delivery, root, time)
     }
 
-    /// Takes what an event says.
+    /// Adds an event's values.
     mutating func take(_ event: FleetEvent, _ names: [String], namesUsers: Bool) {
         if let number = event.wave { wave = Wave(number, of: names) }
         switch event {
@@ -53,7 +53,7 @@ struct HookBody: Encodable {
             (self.by, self.because) = (by, because)
         case .halted(let by, let because, let user):
             self.by = by
-            // What a run finds out about one user may name that user, after the colon.
+            // A reason that a run found in one user's stores may name that user after the colon.
             let isAboutOne = user != nil && !namesUsers
             self.because = isAboutOne ? because.firstIndex(of: ":").map { String(because[..<$0]) } ?? because : because
             self.user = namesUsers ? user : nil

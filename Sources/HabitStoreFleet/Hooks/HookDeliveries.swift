@@ -3,19 +3,18 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// Tells a run's hooks what the ledger says, and asks them before waves begin, on a thread for each: whoever moves users never waits
-/// for an answer.
+/// Sends a run's ledger lines to the hooks and asks them to confirm waves, on a thread for each: moving users never waits for an answer.
 final class HookDeliveries: Sendable {
     private struct State {
         var isStopped = false
         var question: HookQuestion?
-        /// Which hooks have said that the wave may begin, and which of these the run knows of.
+        /// The hooks that confirmed the wave, and those of them that the run knows about.
         var confirmed: Set<String> = []
         var taken: Set<String> = []
         /// Why hooks have not confirmed yet.
         var refusals: [String: String] = [:]
         var lines: [String] = []
-        /// How often each hook was woken, and how often it had done all it could after that.
+        /// The number of wakes, and how many of them each hook's thread has handled.
         var wakes = 0
         var rounds: [String: Int] = [:]
     }
@@ -23,14 +22,14 @@ final class HookDeliveries: Sendable {
     private let hooks: [FleetPlan.Hook]
     private let outbox: HookOutbox
     private let retry: HookRetry
-    /// Held for as long as this lives.
+    /// Held as long as this object lives.
     private let lease: LockedFile
     private let state = Mutex(State())
-    /// One for each hook: waiting by the clock of the day could last as long as that is put back.
+    /// One for each hook: a wait by the wall clock would grow if the clock were set back.
     private let bells: [DispatchSemaphore]
-    /// How often the ledger is looked at for lines of other processes.
+    /// How often to check the ledger for lines of other processes.
     private static let lookSeconds = 1.0
-    /// How long the end of a run is held up to tell it.
+    /// The most that the end of a run waits for deliveries.
     private static let lastSeconds = 5.0
 
     init(
@@ -44,13 +43,13 @@ final class HookDeliveries: Sendable {
         bells = hooks.map { _ in DispatchSemaphore(value: 0) }
     }
 
-    // MARK: What the run does
+    // MARK: Used by the run
 
     func start() {
         for (hook, bell) in zip(hooks, bells) { Thread.detachNewThread { [self] in work(for: hook, bell) } }
     }
 
-    /// The ledger has come further.
+    /// Call this after appending to the ledger.
     func wake() {
         state.withLock { $0.wakes += 1 }
         for bell in bells { bell.signal() }
@@ -66,7 +65,7 @@ final class HookDeliveries: Sendable {
         wake()
     }
 
-    /// Who has confirmed a wave, by the ledger.
+    /// The hooks that confirmed a wave, by the ledger.
     private func confirmed(_ wave: Int) -> Set<String> {
         let entries = (try? outbox.ledger.read().entries) ?? []
         return Set(
@@ -76,7 +75,7 @@ final class HookDeliveries: Sendable {
         )
     }
 
-    /// Hooks that have confirmed the wave since this was asked last.
+    /// The hooks that have confirmed the wave since the last call.
     func takeConfirmations(of wave: Int) -> [String] {
         state.withLock { state in
             guard state.question?.wave == wave else { return [] }
@@ -86,7 +85,7 @@ final class HookDeliveries: Sendable {
         }
     }
 
-    /// Which hook is waited for, and why, in the words after "waiting for the hook"; nil where none is.
+    /// The hook that the wave waits for, and why, in the words after "waiting for the hook"; nil if there is none.
     func waiting(for wave: Int) -> String? {
         state.withLock { state in
             let missing = hooks.first { $0.confirmsWaves && !state.confirmed.contains($0.name) }
@@ -96,7 +95,7 @@ final class HookDeliveries: Sendable {
         }
     }
 
-    /// What there is to say to whoever looks on.
+    /// Takes the messages for the run's output.
     func takeLines() -> [String] {
         state.withLock { state in
             defer { state.lines = [] }
@@ -104,7 +103,7 @@ final class HookDeliveries: Sendable {
         }
     }
 
-    /// Tries once more to tell what is owed, for some seconds, and ends the threads.
+    /// Tries once more, for a few seconds, to deliver pending lines, and ends the threads.
     func finish() {
         wake()
         let (end, wakes) = (ContinuousClock.now + .seconds(Self.lastSeconds), state.withLock { $0.wakes })
@@ -117,9 +116,9 @@ final class HookDeliveries: Sendable {
         wake()
     }
 
-    // MARK: The threads
+    // MARK: Threads
 
-    /// What has failed, and when it is tried again.
+    /// The failures so far and the time of the next try.
     private struct Trouble {
         var tries = 0
         var next = ContinuousClock.now
@@ -143,7 +142,7 @@ final class HookDeliveries: Sendable {
             if state.withLock(\.isStopped) { return }
             if let question, asking.isDue { ask(question, hook, &asking) }
             let now = ledgerSize()
-            // A line that is new is tried at once, whatever has failed before: it may be the one that people wait for.
+            // A new line is tried immediately, whatever failed before: people may be waiting for it.
             if telling.tries > 0 ? telling.isDue || now != size || wakes != seen : now != size {
                 tell(hook, &telling)
             }

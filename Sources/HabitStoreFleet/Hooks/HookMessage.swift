@@ -2,21 +2,21 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// What a hook is told, or asked: a body that does not change however often it is sent.
+/// A message to a hook. Its body is the same however often it is sent.
 struct HookMessage: Sendable, Hashable {
     /// The event's name, `confirm` or `test`.
     let event: String
-    /// The same for each time that it is sent, and for nothing else.
+    /// Identifies the message: the same for every attempt, and unique otherwise.
     let delivery: String
     /// JSON.
     let body: Data
 }
 
 extension HookMessage {
-    /// A line of the ledger.
+    /// A message about a line of the ledger.
     init(_ entry: FleetLedger.Entry, _ fleet: FleetName, to hook: FleetPlan.Hook) throws {
         event = entry.event.kind
-        // Not by the line's hash, which is another one when a user was forgotten.
+        // Not the line's hash, which changes when a user is forgotten.
         let milliseconds = Int((entry.time.timeIntervalSince1970 * 1_000).rounded())
         delivery = Self.identifier("line", "\(entry.sequence)", "\(milliseconds)", event, hook.name)
         var body = HookBody(event: event, delivery: delivery, root: fleet.root, time: entry.time)
@@ -27,7 +27,7 @@ extension HookMessage {
 
     /// The question whether a wave may begin.
     ///
-    /// - Parameter drawn: the number and hash of the ledger's first line, which no other fleet has.
+    /// - Parameter drawn: the number and hash of the ledger's first line, which identify the fleet.
     init(_ question: HookQuestion, drawn: String, _ fleet: FleetName, to hook: FleetPlan.Hook) throws {
         event = "confirm"
         delivery = Self.identifier("confirm", drawn, "\(question.wave)", hook.name)
@@ -38,7 +38,7 @@ extension HookMessage {
         self.body = try body.data()
     }
 
-    /// A message that says nothing happened.
+    /// A test message, which reports no event.
     init(test fleet: FleetName, at time: Date, to hook: FleetPlan.Hook) throws {
         event = "test"
         delivery = Self.identifier("test", "\(time.timeIntervalSince1970)", hook.name)
@@ -50,7 +50,7 @@ extension HookMessage {
     }
 }
 
-/// What messages say of the fleet itself.
+/// The fleet as messages name it.
 struct FleetName: Sendable, Hashable {
     /// The name of the root's folder, without the path.
     let root: String
@@ -62,13 +62,13 @@ struct FleetName: Sendable, Hashable {
     }
 }
 
-/// What a hook is asked before a wave begins.
+/// The question to a hook before a wave begins.
 struct HookQuestion: Sendable, Hashable {
     /// From 0.
     let wave: Int
     let users: Int
     let bytes: Int
-    /// How many users of all waves have come to the plan's stage.
+    /// How many users of all waves have reached the plan's stage.
     let moved: Int
     let time: Date
 }

@@ -1,13 +1,13 @@
 import Foundation
 import HabitStore
 
-/// What hooks are owed: the lines of the ledger after the one that each was told last.
+/// Delivers ledger lines to hooks, from the line after the last one that each has received.
 struct HookOutbox: Sendable {
     let fleet: FleetName
     let ledger: FleetLedger
     let places: HookPlaces
 
-    /// The lines that a hook is owed, the earliest first, with their numbers and hashes.
+    /// A hook's pending lines, the earliest first, with their numbers and hashes.
     static func owed(
         _ hook: FleetPlan.Hook,
         _ place: HookPlaces.Place?,
@@ -18,8 +18,8 @@ struct HookOutbox: Sendable {
             .map { (entry: $0.0, head: $0.1) }
     }
 
-    /// How many lines a hook was told whose last one had a number and a hash. A place that the ledger has not come to, or has no more, is
-    /// none; unless a user was forgotten since, for whom lines were given other hashes.
+    /// The number of lines up to a hook's last one, given its number and hash; 0 if the ledger does not contain it, unless a user was forgotten
+    /// since, which changes hashes.
     private static func count(of told: String, _ contents: FleetLedger.Contents) -> Int {
         if let place = contents.heads.firstIndex(of: told) { return place + 1 }
         guard let number = told.split(separator: " ").first.flatMap({ Int($0) }), number >= 1 else { return 0 }
@@ -29,12 +29,12 @@ struct HookOutbox: Sendable {
         return isForgotten ? number : 0
     }
 
-    /// Tells a hook what it is owed, line after line, until one cannot be told.
+    /// Delivers a hook's pending lines in order, until a delivery fails.
     ///
     /// - Parameters:
-    ///   - deadline: when no further line is begun with; nil for never.
-    ///   - mayNote: whether what was told may still be written down.
-    /// - Returns: why it stopped; nil where nothing is owed any more.
+    ///   - deadline: when to begin no further line; nil for never.
+    ///   - mayNote: whether progress may still be recorded.
+    /// - Returns: how many lines were delivered and why it stopped; no reason if nothing is pending.
     func send(
         to hook: FleetPlan.Hook,
         until deadline: ContinuousClock.Instant? = nil,

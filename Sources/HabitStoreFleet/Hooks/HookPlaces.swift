@@ -3,18 +3,17 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// How far each hook was told: `hooks.json` in the fleet's folder. What is owed to a hook are the lines of the ledger after its place.
+/// The hooks' positions in the ledger: `hooks.json` in the fleet's folder. The lines after its position are pending for a hook.
 ///
-/// The file is written by one process at a time, whoever holds the lock beside it. Where it is lost, all lines are told again, each by
-/// the identifier that it had.
+/// Only the process that holds the lock next to the file writes it. If the file is lost, all lines are delivered again, with the same identifiers.
 final class HookPlaces: Sendable {
-    /// Where a hook is.
+    /// The position of a hook.
     struct Place: Codable, Sendable, Hashable {
-        /// Number and hash of the last line that was told; nil for none.
+        /// The number and hash of the last line that was delivered; nil for none.
         var told: String?
-        /// When that was.
+        /// When that line was delivered.
         var toldAt: Date?
-        /// Why the last try failed, and since when tries do; nil where it did not.
+        /// Why the last try failed, and since when tries have failed; nil after a success.
         var failure: String?
         var failingSince: Date?
     }
@@ -27,9 +26,9 @@ final class HookPlaces: Sendable {
     private let path: String
     private let file: Mutex<File>
 
-    /// Reads the file; where there is none, nobody was told anything.
+    /// Reads the file; without one, nothing was delivered yet.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for one that is damaged.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if it is damaged.
     init(_ folder: FleetFolder) throws {
         path = folder.hooks
         guard let data = try FleetFolder.contents(path, "the file of how far hooks were told") else {
@@ -46,12 +45,12 @@ final class HookPlaces: Sendable {
         file = Mutex(known)
     }
 
-    /// Where a hook is; nil for one of which nothing is known.
+    /// The position of a hook; nil if it is unknown.
     subscript(hook: String) -> Place? { file.withLock { $0.hooks[hook] } }
 
-    /// Changes where a hook is, and brings it to the disk.
+    /// Changes a hook's position and writes it to disk.
     ///
-    /// - Throws: why it could not be written; it counts for this process all the same.
+    /// - Throws: why it could not be written; this process uses the new position anyway.
     func update(_ hook: String, _ change: (inout Place) -> Void) throws {
         try file.withLock { file in
             let before = file.hooks[hook]

@@ -1,18 +1,18 @@
 import Foundation
 import HabitStore
 
-/// The executable of a hook. It reads a message as JSON from standard input, and answers by its exit code.
+/// The executable of a hook. It reads a message as JSON from standard input and answers with its exit code.
 struct HookProgram: Sendable {
     let path: String
     let arguments: [String]
     let timeoutSeconds: Double
 
-    /// How much of what a program says on standard error is repeated, in characters.
+    /// How much of a program's standard error is repeated, in characters.
     private static let mostWords = 200
     /// The time between SIGTERM and SIGKILL, in seconds.
     private static let graceSeconds = 1.0
 
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for a hook without a program, which earlier versions told by HTTP.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a hook without a program, which earlier versions reached by HTTP.
     init(_ hook: FleetPlan.Hook) throws(HabitStoreError) {
         guard let program = hook.program else {
             throw HabitStoreError(
@@ -47,7 +47,7 @@ struct HookProgram: Sendable {
         }
     }
 
-    /// Runs the program of a hook and waits for it, no longer than the hook's timeout.
+    /// Runs the program of a hook and waits for it, at most for the hook's timeout.
     ///
     /// - Throws: why the message was not delivered.
     static func deliver(_ message: HookMessage, to hook: FleetPlan.Hook) throws(HookFailure) {
@@ -62,7 +62,7 @@ struct HookProgram: Sendable {
     }
 
     private func run(_ message: HookMessage) throws(HookFailure) {
-        // Files, since an unread pipe blocks, and writing to a closed one raises SIGPIPE.
+        // Files, because an unread pipe blocks, and writing to a closed one raises SIGPIPE.
         let (input, errors) = (try Self.scratchFile(message.body), try Self.scratchFile())
         let (process, ended) = (Process(), DispatchSemaphore(value: 0))
         process.executableURL = URL(fileURLWithPath: path)
@@ -95,14 +95,14 @@ struct HookProgram: Sendable {
         let id = process.processIdentifier
         kill(-id, SIGTERM)
         let hasEnded = ended.wait(timeout: .now() + graceSeconds) == .success
-        // A child may ignore the signal that its leader ended at.
+        // A child may ignore the signal that ended its leader.
         kill(-id, SIGKILL)
         if hasEnded { return }
         kill(id, SIGKILL)
         ended.wait()
     }
 
-    /// A file without a name, at its beginning.
+    /// An unnamed file, positioned at its beginning.
     private static func scratchFile(_ contents: Data = Data()) throws(HookFailure) -> FileHandle {
         var path = Array((NSTemporaryDirectory() + "/habitstore-hook-XXXXXX").utf8CString)
         let descriptor = mkstemp(&path)

@@ -1,14 +1,14 @@
-/// When what has failed is tried again.
+/// When to retry a failed delivery.
 struct HookRetry: Sendable, Hashable {
-    /// How long is waited after the first failure, in seconds; twice as long after each further one, up to the most.
+    /// The wait after the first failure, in seconds; it doubles after each further one, up to `mostSeconds`.
     var firstSeconds = 1.0
     var mostSeconds = 300.0
-    /// After how many seconds without success it is said once more.
+    /// After this many seconds without success, the failure is reported once more.
     var sayAfterSeconds = 3_600.0
 
-    /// How long is waited, drawn anew each time: hooks that failed together are not asked together.
+    /// A random wait, so that hooks that failed together are not retried together.
     ///
-    /// - Parameter tries: how many have failed, from 1.
+    /// - Parameter tries: how many tries have failed, from 1.
     func wait(after tries: Int) -> Double {
         min(mostSeconds, firstSeconds * Double(1 << min(max(0, tries - 1), 30))) * Double.random(in: 0.5...1)
     }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// How far a hook was told.
+/// The delivery status of a hook.
 public struct HookStatus: Sendable, Hashable {
-    /// What people call it.
+    /// The hook's name.
     public let name: String
-    /// Whether waves wait for it.
+    /// Whether waves wait for its confirmation.
     public let confirmsWaves: Bool
-    /// The number of the last line of the ledger that it was told; nil for none.
+    /// The number of the last ledger line that was delivered; nil for none.
     public let told: Int?
-    /// When that was.
+    /// When that line was delivered.
     public let toldAt: Date?
-    /// How many lines it is owed.
+    /// How many lines are pending.
     public let owed: Int
-    /// Why the last try failed, in the words after its name; nil where it did not.
+    /// Why the last try failed, in the words after the hook's name; nil after a success.
     public let failure: String?
-    /// Since when tries fail.
+    /// Since when tries have failed.
     public let failingSince: Date?
 
     init(_ hook: FleetPlan.Hook, _ place: HookPlaces.Place?, _ contents: FleetLedger.Contents) {

@@ -1,41 +1,40 @@
 import Foundation
 
-/// The clocks of the machine: that of the day, which people and time servers set, and the one that runs from the machine's start on.
+/// The machine's two clocks: the wall clock, which people and time servers set, and the monotonic one, which runs since boot.
 struct FleetClock: Sendable {
-    /// What both say.
+    /// A reading of both clocks.
     struct Reading: Sendable, Hashable {
-        /// The time of the day.
+        /// The wall clock.
         var time: Date
-        /// Which start of the machine; nil where the system has no name for it.
+        /// Identifies the boot; nil if the system does not name it.
         var boot: String?
-        /// How long ago that was, in seconds, times in which the machine slept included.
+        /// Seconds since boot, including sleep.
         var uptimeSeconds: Double
 
         init(time: Date, boot: String?, uptimeSeconds: Double) {
             (self.time, self.boot, self.uptimeSeconds) = (time, boot, uptimeSeconds)
         }
 
-        /// That of a line of the ledger; nil for one of an earlier version.
+        /// The reading in a ledger line; nil for a line of an earlier version.
         init?(_ entry: FleetLedger.Entry) {
             guard let boot = entry.boot, let uptime = entry.uptimeSeconds else { return nil }
             self.init(time: entry.time, boot: boot, uptimeSeconds: uptime)
         }
 
-        /// By how many seconds the clock of the day was moved between an earlier reading and this one; nil where the machine was
-        /// started in between, and nobody can tell.
+        /// By how many seconds the wall clock was moved between an earlier reading and this one; nil if the machine was restarted in between.
         func moved(since earlier: Reading) -> Double? {
             guard let boot, boot == earlier.boot else { return nil }
             return time.timeIntervalSince(earlier.time) - (uptimeSeconds - earlier.uptimeSeconds)
         }
     }
 
-    /// Reads both.
+    /// Reads both clocks.
     let read: @Sendable () -> Reading
 
-    /// The machine's own.
+    /// The clocks of this machine.
     static let machine = FleetClock {
         var reading = Reading(time: Date(), boot: boot, uptimeSeconds: uptime())
-        // A process that is stopped between the two would take that for a clock that was moved.
+        // If the process is suspended between the two readings, that would look like a moved clock.
         for _ in 0..<3 {
             let before = reading.uptimeSeconds
             reading.time = Date()
@@ -60,7 +59,7 @@ struct FleetClock: Sendable {
     private static let clock = CLOCK_BOOTTIME
     #endif
 
-    /// The name of a start, if it can stand in a line as it is.
+    /// The name of a boot, if it can be written to a line unescaped.
     private static func name(_ text: String) -> String? {
         let name = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let isPlain = name.utf8.allSatisfy {

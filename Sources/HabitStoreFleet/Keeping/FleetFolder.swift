@@ -2,7 +2,7 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// What a fleet keeps under the root of its users: `ROOT/fleet`, for its owner only.
+/// A fleet's files under the root of its users: `ROOT/fleet`, accessible to its owner only.
 struct FleetFolder: Sendable {
     let path: String
 
@@ -10,38 +10,38 @@ struct FleetFolder: Sendable {
 
     private init(path: String) { self.path = path }
 
-    /// Where a first drawing is made ready: it gets the folder's name when all of it is there.
+    /// The folder of a first drawing, which is renamed when it is complete.
     var draft: FleetFolder { FleetFolder(path: path + ".new") }
 
-    /// Who is in which wave: drawn once.
+    /// The users of each wave, drawn once.
     var members: String { path + "/members.tsv" }
-    /// The plan that was drawn by last, as it was written.
+    /// The plan of the last drawing, unchanged.
     var plan: String { path + "/plan" }
-    /// What was done, one line each.
+    /// The record of what was done, one line for each event.
     var ledger: String { path + "/ledger.jsonl" }
-    /// What is known of everybody, which can be found out again.
+    /// The index of all users, which can be rebuilt.
     var index: String { path + "/fleet.sqlite" }
-    /// The same while it is made anew.
+    /// The index while it is rebuilt.
     var indexDraft: String { index + ".new" }
-    /// How far each hook was told.
+    /// The hooks' positions in the ledger.
     var hooks: String { path + "/hooks.json" }
-    /// Held by who tells hooks.
+    /// Locked by the process that notifies hooks.
     var hooksLease: String { path + "/hooks.lock" }
-    /// Held by who moves users.
+    /// Locked by the process that moves users.
     var lease: String { path + "/run.lock" }
-    /// Is there while nobody is to be moved, and says why.
+    /// Exists while no user may be moved, and contains the reason.
     var halted: String { path + "/halted" }
-    /// Is there while nobody is to be begun with, and says why.
+    /// Exists while no user may be started, and contains the reason.
     var paused: String { path + "/paused" }
 
-    /// Reads one of the files; nobody is waited for.
+    /// Reads one of the files without blocking.
     ///
-    /// - Parameter what: the file, in words.
-    /// - Returns: nil where there is none.
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` for what is no file, or cannot be read.
+    /// - Parameter what: the file's description for errors.
+    /// - Returns: nil if there is no file.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if it is not a regular file or cannot be read.
     static func contents(_ path: String, _ what: String) throws -> Data? {
         do {
-            // A pipe that nobody writes to would be waited for for ever.
+            // Opening a pipe without a writer would block forever.
             let file = try OpenFile(path, O_RDONLY | O_NONBLOCK)
             guard try file.status().st_mode & S_IFMT == S_IFREG else {
                 throw HabitStoreError(
@@ -61,9 +61,9 @@ struct FleetFolder: Sendable {
         }
     }
 
-    /// Makes the folder.
+    /// Creates the folder.
     ///
-    /// - Throws: ``HabitStoreError/Code/permissionDenied`` where that is refused.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` if that fails.
     func make() throws {
         try PrivateFolder.make(
             path,

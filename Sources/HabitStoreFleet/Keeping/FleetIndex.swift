@@ -3,33 +3,33 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// What is known of everybody, for whoever asks often: `fleet.sqlite`. The stores are the truth, and it is made anew from them.
+/// The index of all users, for frequent queries: `fleet.sqlite`. The stores are the truth, and it is rebuilt from them.
 final class FleetIndex {
-    /// A user, as last seen.
+    /// The last known state of a user.
     struct Entry: Hashable {
         var user: String
         var wave: Int
         var lane: FleetMembers.Lane
-        /// nil where nobody has looked, or no store can tell.
+        /// Nil if the user was not examined yet, or no store can tell.
         var stage: Stage?
         var epoch: Int?
         var token: Int?
         var lag: Int?
         var bytes: Int
-        /// What a verification, or a try to move the user, came to last.
+        /// The result of the last verification or attempt to move the user.
         var verdict: String?
-        /// Why the user waits, by the kinds of the gate's reasons, with commas between; or what went wrong.
+        /// Why the user waits, as comma-separated kinds of the gate's reasons, or the error.
         var reasons: String?
-        /// The clean shadow reads since the user left `off`, as the evidence has them.
+        /// The clean shadow reads since the user left `off`, from the evidence.
         var cleanReads: Int
-        /// When the user came to the plan's stage, in seconds since 1970, and the token then.
+        /// When the user reached the plan's stage, in seconds since 1970, and the token at that time.
         var arrived: Double?
         var arrivedToken: Int?
-        /// What the user's files looked like then.
+        /// The fingerprint of the user's files at the last look.
         var sign: Int?
         /// When the user was first seen at the stage, in seconds since 1970.
         var moved: Double?
-        /// The difference between the user's stores that was found last, without what is the user's own.
+        /// The last difference that was found between the user's stores, without the user's values.
         var difference: String?
     }
 
@@ -40,7 +40,7 @@ final class FleetIndex {
 
     /// Opens the index.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` where there is none, ``HabitStoreError/Code/corrupt`` for one that is damaged.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is none, ``HabitStoreError/Code/corrupt`` if it is damaged.
     static func open(_ folder: FleetFolder) throws -> FleetIndex {
         guard FileManager.default.fileExists(atPath: folder.index) else {
             throw HabitStoreError(
@@ -72,12 +72,12 @@ final class FleetIndex {
         return FleetIndex(database)
     }
 
-    /// Makes the index anew, under another name, and puts it in its place: a process that dies before has changed nothing. What is known of
-    /// members who are in the old one is not taken over.
+    /// Builds a new index under another name and then replaces the old one, so that a killed process has changed nothing. Nothing is taken over from
+    /// the old index.
     ///
     /// - Parameters:
-    ///   - head: the place that the ledger has come to.
-    ///   - fill: notes what is known of the members.
+    ///   - head: the ledger's head.
+    ///   - fill: adds what is known of the members.
     static func make(
         _ folder: FleetFolder,
         _ members: FleetMembers,
@@ -94,9 +94,9 @@ final class FleetIndex {
         }
     }
 
-    /// Removes the file of an index and what SQLite has put beside it.
+    /// Removes an index and SQLite's files next to it.
     ///
-    /// - Parameter keepsFile: whether only what lies beside it goes: a log is taken for that of whatever file has the name.
+    /// - Parameter keepsFile: whether to remove only SQLite's files, because SQLite would apply an old log to a new file of the same name.
     static func remove(_ path: String, _ what: String, keepsFile: Bool = false) throws {
         for ending in (keepsFile ? [] : [""]) + ["-wal", "-shm", "-journal"] {
             guard unlink(path + ending) == 0 || errno == ENOENT else {
@@ -109,7 +109,7 @@ final class FleetIndex {
         }
     }
 
-    /// Closed when this returns, and with it all that SQLite has put beside the file.
+    /// The database is closed when this returns, and SQLite removes its files next to it.
     private static func write(
         _ folder: FleetFolder,
         _ members: FleetMembers,
@@ -140,7 +140,7 @@ final class FleetIndex {
         try fill(index)
     }
 
-    /// Adds members who are not in it.
+    /// Adds members who are missing.
     func add(_ members: [FleetMembers.Member]) throws {
         try database.transaction {
             for member in members {
@@ -152,7 +152,7 @@ final class FleetIndex {
         }
     }
 
-    /// Writes down what is known of users, all or none.
+    /// Records what is known of users, atomically.
     func note(_ entries: [Entry]) throws {
         try database.transaction {
             for entry in entries {
@@ -173,7 +173,7 @@ final class FleetIndex {
         }
     }
 
-    /// Forgets a user, and brings the file to a state in which nothing of the row is left in it.
+    /// Forgets a user and leaves no trace of the row in the file.
     func forget(_ user: String) throws {
         try database.run("PRAGMA secure_delete = ON")
         try database.query("DELETE FROM member WHERE user = ?1", [.text(user)])
@@ -181,14 +181,14 @@ final class FleetIndex {
         try database.query("PRAGMA wal_checkpoint(TRUNCATE)") { _ in }
     }
 
-    /// Everybody.
+    /// All users.
     func entries() throws -> [Entry] {
         var entries: [Entry] = []
         try database.query("SELECT \(Self.columns) FROM member ORDER BY user") { entries.append(try Self.entry($0)) }
         return entries
     }
 
-    /// One user; nil for who is no member.
+    /// One user; nil if it is not a member.
     func entry(_ user: String) throws -> Entry? {
         var found: Entry?
         try database.query("SELECT \(Self.columns) FROM member WHERE user = ?1", [.text(user)]) {
@@ -222,9 +222,9 @@ final class FleetIndex {
         )
     }
 
-    // MARK: Sums
+    // MARK: Totals
 
-    /// How many users of each wave are at each stage; nil for those of whom nothing is known.
+    /// How many users of each wave are at each stage; the stage is nil for users without a known one.
     func counts() throws -> [(wave: Int, stage: Stage?, users: Int, bytes: Int)] {
         var counts: [(wave: Int, stage: Stage?, users: Int, bytes: Int)] = []
         try database.query("SELECT wave, stage, count(*), sum(bytes) FROM member GROUP BY wave, stage") { row in
@@ -247,7 +247,7 @@ final class FleetIndex {
         return found
     }
 
-    /// How many users have come to the plan's stage since a time, in seconds since 1970, and when the first of them had; nil for nobody.
+    /// How many users have reached the plan's stage since a time, in seconds since 1970, and when the first of them did; nil if none has.
     func arrivals(since time: Double) throws -> (users: Int, first: Double?) {
         var found: (users: Int, first: Double?) = (0, nil)
         try database.query("SELECT count(*), min(arrived) FROM member WHERE arrived >= ?1", [.double(time)]) { row in
@@ -258,7 +258,7 @@ final class FleetIndex {
 
     // MARK: Writes
 
-    /// Adds how long users' writes took in a stretch of time, and forgets what is older than ``writesSeconds``.
+    /// Adds the durations of users' writes in a period, and removes those older than ``writesSeconds``.
     func add(_ writes: [FleetWrites]) throws {
         try database.transaction {
             for part in writes {
@@ -275,10 +275,10 @@ final class FleetIndex {
         }
     }
 
-    /// How long what is known of users' writes is kept: a week.
+    /// How long the durations of writes are stored: a week.
     private static let writesSeconds = 604_800.0
 
-    /// How long users' writes took since a time, in the order of time.
+    /// The durations of users' writes since a time, in order.
     func writes(since time: Date) throws -> [FleetWrites] {
         var writes: [FleetWrites] = []
         try database.query(
@@ -299,19 +299,19 @@ final class FleetIndex {
         return writes
     }
 
-    // MARK: What the run is doing
+    // MARK: State of the run
 
-    /// The name of the word that says how far the ledger had come.
+    /// The key of the ledger's head.
     static let head = "ledger"
-    /// The name of the word that says in one line what the run is doing.
+    /// The key of the line that says what the run is doing.
     static let doing = "doing"
 
-    /// Keeps a word under a name.
+    /// Sets the value of a key.
     func set(_ name: String, _ value: String?) throws {
         try database.query("INSERT OR REPLACE INTO word (name, value) VALUES (?1, ?2)", [.text(name), .of(value)])
     }
 
-    /// The word under a name.
+    /// The value of a key.
     func word(_ name: String) throws -> String? {
         var value: String?
         try database.query("SELECT value FROM word WHERE name = ?1", [.text(name)]) { value = $0.text(0) }

@@ -3,37 +3,37 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// What was done with a fleet: one line each in `ledger.jsonl`, each with the hash of the one before, as users' evidence is written
-/// (``EvidenceRecord`` has the rule). It is only ever added to.
+/// The record of what was done with a fleet: `ledger.jsonl`, one line for each event. Each line contains the hash of the one before, as in users'
+/// evidence (``EvidenceRecord`` has the rule). It is append-only, except for erasures.
 public struct FleetLedger: Sendable {
     /// A line.
     public struct Entry: Sendable, Hashable, Codable {
-        /// What was done.
+        /// The event.
         public let event: FleetEvent
         /// The line's number, from 1.
         public let sequence: Int
-        /// When, by the clock of the day.
+        /// The wall clock when the line was written.
         public let time: Date
-        /// Which start of the machine that was after; nil where the system has no name for it.
+        /// Identifies the machine's boot; nil if the system does not name it.
         public var boot: String?
-        /// How many seconds after that start, by a clock that nobody sets; nil where ``boot`` is.
+        /// Seconds since boot by the monotonic clock; nil if ``boot`` is.
         public var uptimeSeconds: Double?
 
-        /// The same line with another event, to be written again.
+        /// The same line with another event, for a rewritten ledger.
         func saying(_ event: FleetEvent) -> Self {
-            // Half a millisecond more: what was read is written down with its fraction cut off.
+            // Half a millisecond more, because writing truncates the fraction.
             let time = time.addingTimeInterval(0.000_5)
             return Self(event: event, sequence: sequence, time: time, boot: boot, uptimeSeconds: uptimeSeconds)
         }
     }
 
-    /// What all lines come to.
+    /// The contents of the ledger.
     public struct Contents: Sendable {
         /// The lines that could be read.
         public internal(set) var entries: [Entry] = []
-        /// The first line that is not as it was written, from 1; nil where all are.
+        /// The first line that was changed, from 1; nil if none was.
         public internal(set) var damagedLine: Int?
-        /// The places that the lines are at: their numbers and hashes.
+        /// The heads after each line: its number and hash.
         var heads: [String] = []
     }
 
@@ -45,13 +45,13 @@ public struct FleetLedger: Sendable {
 
     private static let start = String(repeating: "0", count: 64)
     private static let lockWaitSeconds = 10.0
-    /// `{"hash":"`, the digits, and `",`: what the hash does not cover.
+    /// `{"hash":"`, the digits, and `",`: the part of a line that its hash does not cover.
     private static let prefixLength = 75
 
-    /// Adds an event, and waits until it is on the disk.
+    /// Appends an event and waits until it is on disk.
     ///
-    /// - Returns: the place that the ledger has come to.
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` where it cannot be written.
+    /// - Returns: the ledger's new head.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if it cannot be written.
     @discardableResult
     func append(_ event: FleetEvent) throws -> String {
         do {
@@ -59,7 +59,7 @@ public struct FleetLedger: Sendable {
             defer { withExtendedLifetime(lock) {} }
             let lines = Self.lines(try FleetFolder.contents(path, "the fleet's ledger") ?? Data())
             let file = try OpenFile(path, O_RDWR | O_CREAT | O_APPEND)
-            // What a process that died has left of a line was told to nobody.
+            // The partial line of a killed process was never acknowledged.
             try file.truncate(to: off_t(lines.bytes))
             let previous = lines.lines.last.map { Self.hash(of: $0) } ?? Self.start
             let content = try Self.content(entry(event, lines.lines.count + 1), previous)
@@ -88,14 +88,13 @@ public struct FleetLedger: Sendable {
         )
     }
 
-    /// Adds an event at the end of lines some of which say something else from now on: the hashes are made anew from the first of those on.
-    /// The file is replaced as a whole.
+    /// Changes lines and appends an event. All hashes from the first changed line on are computed again, and the file is replaced atomically.
     ///
     /// - Parameters:
-    ///   - change: gives what a line says instead; nil for what stays.
-    ///   - event: is told how many lines say something else, and the place that the ledger was at before.
-    /// - Returns: the place that the ledger has come to.
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for a ledger that is damaged.
+    ///   - change: returns a line's new event; nil to keep the line.
+    ///   - event: returns the event to append, given how many lines change and the previous head.
+    /// - Returns: the ledger's new head.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if the ledger is damaged.
     func rewrite(
         _ change: (FleetEvent) -> FleetEvent?,
         adding event: (_ changed: Int, _ head: String) -> FleetEvent
@@ -120,7 +119,7 @@ public struct FleetLedger: Sendable {
             for entry in contents.entries {
                 let other = change(entry.event)
                 if other != nil { changed += 1 }
-                // With its clocks: how long a wave was watched goes by them.
+                // Keeps the line's clock readings: they measure how long a wave was watched.
                 try add(entry.saying(other ?? entry.event))
             }
             let head = contents.heads.last ?? "0 \(Self.start)"
@@ -137,9 +136,9 @@ public struct FleetLedger: Sendable {
         }
     }
 
-    /// Reads all of it.
+    /// Reads the whole ledger.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` where it cannot be read; one that is not there is empty.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if it cannot be read; a missing ledger is empty.
     public func read() throws -> Contents {
         guard let data = try FleetFolder.contents(path, "the fleet's ledger") else { return Contents() }
         var contents = Contents()
@@ -160,14 +159,14 @@ public struct FleetLedger: Sendable {
         return contents
     }
 
-    /// What was just written is not there.
+    /// The error for a line that is missing although it was just written.
     static func unwritten(_ path: String) -> HabitStoreError {
         HabitStoreError(.corrupt, "the fleet's ledger lacks a line that was just written", at: .init(path: path))
     }
 
     // MARK: Lines
 
-    /// Whole lines without their ends, and how many bytes they take.
+    /// The complete lines without their line ends, and their size in bytes.
     private static func lines(_ data: Data) -> (lines: [Data], bytes: Int) {
         var lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Data($0) }
         let rest = lines.popLast() ?? Data()
@@ -198,7 +197,7 @@ public struct FleetLedger: Sendable {
         return decoder
     }
 
-    /// The hash that a line should have: of its bytes from the 76th on, newline included.
+    /// The hash that a line should contain: of its bytes from the 76th on, with the line feed.
     private static func hash(of line: Data) -> String { hash(Data(line.dropFirst(prefixLength)) + Data("\n".utf8)) }
 
     private static func written(_ line: Data) -> String {

@@ -4,44 +4,43 @@ import HabitStore
 import HabitStoreRollout
 import Hashing
 
-/// Who is in which wave. It is drawn once and written down, so that neither a restart nor a plan that was changed moves anybody from
-/// one wave to another.
+/// The users of each wave. They are drawn once and stored, so that neither a restart nor a changed plan moves a user to another wave.
 ///
-/// The file is text, a line each with tabs between: `habitstore-fleet 1 SALT`, a line `wave NAME` for each wave, a line
-/// `WAVE LANE BYTES USER` for each user in the order in which they are moved, and at the end `sha256` and the digest of all bytes
-/// before. In names and ids a tab, a line feed, a carriage return and a backslash are `\t`, `\n`, `\r` and `\\`.
+/// The file is text with tab-separated fields: `habitstore-fleet 1 SALT`, a line `wave NAME` for each wave, a line `WAVE LANE BYTES USER` for each
+/// user in moving order, and finally `sha256` and the digest of all bytes before. In names and ids, a tab, a line feed, a carriage return and a
+/// backslash are escaped as `\t`, `\n`, `\r` and `\\`.
 public struct FleetMembers: Sendable, Hashable {
     /// How a user is moved.
     public enum Lane: String, Sendable, Hashable, CaseIterable {
-        /// Beside others.
+        /// Along with others.
         case normal
-        /// After the others of the wave: the user's stores are large.
+        /// After the wave's other users, because the user's stores are large.
         case heavy
     }
 
     /// A user.
     public struct Member: Sendable, Hashable {
-        /// The id.
+        /// The user's id.
         public let user: String
         /// The wave's number, from 0.
         public let wave: Int
         /// How the user is moved.
         public let lane: Lane
-        /// How large the user's stores were when the waves were drawn.
+        /// The size of the user's stores when the waves were drawn.
         public let bytes: Int
     }
 
     /// The names of the waves.
     public let waves: [String]
-    /// Everybody, in the order in which they are moved.
+    /// All users, in moving order.
     public let members: [Member]
-    /// What decides who comes when, in hexadecimal digits.
+    /// The hexadecimal digits that decide the order of users.
     public let salt: String
 
     /// Draws the waves.
     ///
     /// - Parameters:
-    ///   - users: everybody, and how large their stores are.
+    ///   - users: all users, with the size of their stores in bytes.
     ///   - salt: random hexadecimal digits.
     init(_ plan: FleetPlan, _ users: [(user: String, bytes: Int)], salt: String) {
         self.salt = salt
@@ -53,7 +52,7 @@ public struct FleetMembers: Sendable, Hashable {
             let isLast = number == plan.waves.count - 1
             let end = isLast ? order.count : min(order.count, max(begin, Self.count(wave.extent, of: order.count)))
             let pace = plan.pace(of: number)
-            // Small ones first: what goes wrong goes wrong soon.
+            // Small ones first, so that problems show early.
             let part = order[begin..<end].sorted { ($0.bytes, $0.user) < ($1.bytes, $1.user) }
             drawn += part.map { user, bytes in
                 Member(user: user, wave: number, lane: pace.lane(bytes), bytes: bytes)
@@ -63,7 +62,7 @@ public struct FleetMembers: Sendable, Hashable {
         members = drawn
     }
 
-    /// Users in an order that follows from a salt, and from nothing that their ids could be chosen by: that of the SHA-256 of both.
+    /// Users in the order of the SHA-256 of salt and id, which choosing ids cannot influence.
     static func shuffled<Item>(_ items: [Item], by salt: String, _ user: (Item) -> String) -> [Item] {
         let start = Array(salt.utf8)
         return items.map { item in
@@ -75,7 +74,7 @@ public struct FleetMembers: Sendable, Hashable {
         (self.waves, self.members, self.salt) = (waves, members, salt)
     }
 
-    /// Never nobody, where there is anybody.
+    /// At least one user, if there are any.
     private static func count(_ extent: FleetPlan.Wave.Extent, of all: Int) -> Int {
         switch extent {
         case .users(let count): count
@@ -83,7 +82,7 @@ public struct FleetMembers: Sendable, Hashable {
         }
     }
 
-    /// The same, with those who have come since in the last wave.
+    /// The members and, in the last wave, the users who have joined since.
     func adding(_ users: [(user: String, bytes: Int)], _ plan: FleetPlan) -> FleetMembers {
         let known = Set(members.map { UserKey($0.user) })
         let new = users.filter { !known.contains(UserKey($0.user)) }.sorted {
@@ -94,20 +93,19 @@ public struct FleetMembers: Sendable, Hashable {
         return FleetMembers(waves: waves, members: members + added, salt: salt)
     }
 
-    /// The same without a user: the others stay in their waves.
+    /// The members without a user; the others stay in their waves.
     func removing(_ user: String) -> FleetMembers {
         let key = UserKey(user)
         return FleetMembers(waves: waves, members: members.filter { UserKey($0.user) != key }, salt: salt)
     }
 
-    /// The users of a wave, in their order.
+    /// The users of a wave, in order.
     public func wave(_ number: Int) -> [Member] { members.filter { $0.wave == number } }
 
     // MARK: The file
 
     private static let head = "habitstore-fleet\t1"
 
-    /// The file's bytes.
     var data: Data {
         var text = Self.head + "\t" + salt + "\n"
         for wave in waves { text += "wave\t\(Self.escaped(wave))\n" }
@@ -119,15 +117,14 @@ public struct FleetMembers: Sendable, Hashable {
         return data
     }
 
-    /// The digest that stands at the file's end.
+    /// The digest at the file's end.
     var digest: String { Self.digest(data) }
 
     private static func digest(_ data: Data) -> String { SHA256.hash(data: data).hexadecimal }
 
     /// Reads the file.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` where nothing was drawn, ``HabitStoreError/Code/corrupt`` for a file that is
-    ///   damaged.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if nothing was drawn, ``HabitStoreError/Code/corrupt`` if the file is damaged.
     static func load(_ path: String) throws -> FleetMembers {
         guard let data = try FleetFolder.contents(path, "the fleet's members") else {
             throw HabitStoreError(

@@ -1,16 +1,16 @@
 import Foundation
 import HabitStoreRollout
 
-/// How long writes took, of all users at one stage, in the stretch of time that ended at ``time``.
+/// The durations of writes by all users at one stage, in the period that ended at ``time``.
 public struct FleetWrites: Sendable, Hashable {
-    /// The end of the stretch.
+    /// The end of the period.
     public let time: Date
-    /// Where the users were who wrote.
+    /// The stage of the users who wrote.
     public let stage: Stage
     /// How many writes there were.
     public let count: Int
-    /// Half of the writes took no longer, in seconds.
+    /// The median duration of a write, in seconds.
     public let p50Seconds: Double
-    /// 99 of 100 writes took no longer, in seconds.
+    /// The 99th percentile of the durations of writes, in seconds.
     public let p99Seconds: Double
 }

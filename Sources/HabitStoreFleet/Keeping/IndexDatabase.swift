@@ -6,13 +6,13 @@ import HabitStore
 import SQLite3
 #endif
 
-/// A database file of SQLite, as far as the fleet's index needs one: it is written by one process at a time, and can be made anew.
+/// A SQLite database for the fleet's index: one process at a time writes it, and it can be rebuilt.
 final class IndexDatabase {
     private let handle: OpaquePointer
     private let path: String
     private var statements: [String: OpaquePointer] = [:]
 
-    /// A value that is bound or read.
+    /// A value to bind.
     enum Value: Hashable {
         case null
         case int(Int)
@@ -20,7 +20,7 @@ final class IndexDatabase {
         case text(String)
     }
 
-    /// - Parameter mayMake: whether the file may be made.
+    /// - Parameter mayMake: whether to create a missing file.
     init(_ path: String, mayMake: Bool) throws {
         self.path = path
         var handle: OpaquePointer?
@@ -47,7 +47,7 @@ final class IndexDatabase {
         guard code == SQLITE_OK else { throw failure(code) }
     }
 
-    /// Runs one statement, and hands out its rows.
+    /// Runs one statement and passes each row to `body`.
     func query(_ sql: String, _ values: [Value] = [], _ body: (Row) throws -> Void = { _ in }) throws {
         let statement = try prepared(sql)
         defer {
@@ -74,7 +74,7 @@ final class IndexDatabase {
             try body()
             try run("COMMIT")
         } catch {
-            // What failed may have ended it.
+            // The failure may have ended the transaction.
             if sqlite3_get_autocommit(handle) == 0 { try run("ROLLBACK") }
             throw error
         }
@@ -95,7 +95,7 @@ final class IndexDatabase {
         case .int(let value): sqlite3_bind_int64(statement, place, Int64(value))
         case .double(let value): sqlite3_bind_double(statement, place, value)
         case .text(let value):
-            // The library copies it; a NUL byte is a character as any.
+            // The library copies the text; a NUL byte is an ordinary character.
             sqlite3_bind_text(
                 statement,
                 place,
@@ -111,7 +111,7 @@ final class IndexDatabase {
     }
 
     private static func failure(_ code: Int32, _ words: String, _ path: String) -> HabitStoreError {
-        // SQLite quotes what it has read, and a damaged schema may have anything in it.
+        // SQLite's messages quote what it has read, and a damaged schema may contain anything.
         let message = words.split(whereSeparator: \.isNewline).joined(separator: " ")
         return switch code & 0xFF {
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR:
@@ -133,7 +133,7 @@ final class IndexDatabase {
         }
     }
 
-    /// A row, for as long as the closure that is given it.
+    /// A row, valid only inside the closure that gets it.
     struct Row {
         fileprivate let statement: OpaquePointer
 

@@ -3,8 +3,7 @@ extension FleetPlan {
     public struct Hook: Sendable, Hashable {
         /// The name that errors and reports use.
         public let name: String
-        /// The path of the executable; nil in a plan that was drawn when hooks were URLs. Its events
-        /// wait until the plan is drawn again.
+        /// The path of the executable; nil in a plan that was drawn when hooks were URLs. The hook's events then wait until the plan is drawn again.
         public let program: String?
         /// The program's arguments.
         public var arguments: [String] = []

@@ -1,10 +1,10 @@
 import HabitStoreRollout
 
 extension FleetPlan {
-    /// The last stage on the way to the plan's at which reads are compared; nil where there is none.
+    /// The last stage up to the plan's that has shadow reads; nil if there is none.
     var lastShadowedStage: Stage? { Stage.allCases.last { $0 <= stage && $0.shadow != nil } }
 
-    /// How fast users may be begun with, and when.
+    /// How fast and when users may be started.
     struct Pace: Sendable, Hashable {
         var usersPerMinute: Double?
         var mebibytesPerSecond: Double?
@@ -12,11 +12,11 @@ extension FleetPlan {
         var heavyAtOnce: Int
         var heavyBytes: Int
         var hours: Hours?
-        /// nil for those of the others.
+        /// Nil for the same hours as other users.
         var heavyHours: Hours?
     }
 
-    /// What a wave says for itself; nil for what the plan says.
+    /// The pace that a wave sets itself; nil for the plan's.
     struct OwnPace: Sendable, Hashable {
         var usersPerMinute: Double?
         var mebibytesPerSecond: Double?
@@ -27,7 +27,7 @@ extension FleetPlan {
         var heavyHours: Hours?
     }
 
-    /// How fast the users of a wave are moved: what the wave says, else what the plan says.
+    /// The pace of a wave: its own values, or else the plan's.
     ///
     /// - Parameter wave: the wave's number, from 0.
     func pace(of wave: Int) -> Pace {
@@ -43,9 +43,9 @@ extension FleetPlan {
         )
     }
 
-    /// How long a wave takes at least, in seconds: by the plan's pace, and watched.
+    /// The shortest time that a wave can take, in seconds: moving its users at the plan's pace, and the soak.
     ///
-    /// - Parameter bytes: how large its users' stores are together.
+    /// - Parameter bytes: the total size of its users' stores.
     public func leastSeconds(ofWave wave: Int, users: Int, bytes: Int) -> Double {
         guard users > 0 else { return 0 }
         let pace = pace(of: wave)

@@ -1,31 +1,31 @@
 import HabitStore
 import HabitStoreRollout
 
-/// How users are moved in waves: who together, how fast, how long each wave is watched, and what stops everything.
+/// How users are moved in waves: which users together, how fast, how long each wave is watched, and what halts the fleet.
 ///
-/// In JSON or YAML (`schemas/fleet-plan.schema.json`) every field may be left out.
+/// In JSON or YAML (`schemas/fleet-plan.schema.json`), all fields are optional.
 public struct FleetPlan: Sendable, Hashable {
     /// Users who are moved and watched together.
     public struct Wave: Sendable, Hashable {
-        /// How many users have been moved when the wave is done.
+        /// How many users have been moved once the wave is done.
         public enum Extent: Sendable, Hashable {
-            /// So many.
+            /// A number of users.
             case users(Int)
-            /// So many of a hundred, of those who are there when the waves are drawn.
+            /// A percentage of the users who exist when the waves are drawn.
             case percent(Double)
         }
 
-        /// What people call it.
+        /// The wave's name.
         public let name: String
-        /// How many users there are in it and in the waves before.
+        /// The number of users in it and in all earlier waves.
         public let extent: Extent
-        /// How long its users are watched before the next one begins, in seconds.
+        /// How long its users are watched before the next wave begins, in seconds.
         public let soakSeconds: Double
-        /// How many clean shadow reads its users have to come to together.
+        /// How many clean shadow reads its users need in total.
         public let cleanShadowReads: Int
-        /// How many writes its users have to make together, from when each came to the plan's stage.
+        /// How many writes its users need in total, each counted from reaching the plan's stage.
         public let writes: Int
-        /// What it says of how fast its users are moved, in the place of what the plan says.
+        /// The wave's own pace, which overrides the plan's.
         var own = OwnPace()
     }
 
@@ -33,63 +33,62 @@ public struct FleetPlan: Sendable, Hashable {
     public struct Hours: Sendable, Hashable {
         /// The first minute of the day.
         public let from: Int
-        /// The minute behind the last one; before `from` where the time goes over midnight.
+        /// The minute after the last one; less than `from` if the hours include midnight.
         public let to: Int
         /// The IANA name of the time zone.
         public let timeZone: String
     }
 
-    /// What stops the fleet by itself.
+    /// The conditions that halt the fleet.
     public struct Halts: Sendable, Hashable {
-        /// So many errors in a row, of whichever users.
+        /// This many errors in a row, of any users.
         public var errorsInARow = 5
-        /// So many verifications of one user in a row that come to no conclusion.
+        /// This many inconclusive verifications of one user in a row.
         public var inconclusiveLooks = 3
-        /// More than so many of a hundred of a wave's users who were taken back.
+        /// More than this percentage of a wave's users were taken back.
         public var demotedPercent = 0.1
-        /// At least so many of a hundred seconds in which something waited for the disk; nil where that stops nothing.
+        /// At least this percentage of the time some process waited for the disk; nil to ignore that.
         public var ioPressure: Double? = 80
-        /// The 99th percentile of users' writes may be so many percent above that of users who were not moved; nil where that stops
-        /// nothing. It is judged at the stage `complete`, at which one store is written, as at `off`.
+        /// The 99th percentile of users' writes exceeds that of users at `off` by this many percent; nil to ignore that. It applies only to the stage
+        /// `complete`, where one store is written, as at `off`.
         public var writeP99Percent: Double? = 25
-        /// At least so many milliseconds, as the 99th percentile of all writes of a minute; nil where that stops nothing.
+        /// The 99th percentile of all writes in a minute is at least this many milliseconds; nil to ignore that.
         public var writeP99Milliseconds: Double?
     }
 
-    /// The stage that users are brought to.
+    /// The stage to move users to.
     public var stage = Stage.complete
-    /// The waves, in their order.
+    /// The waves, in order.
     public var waves: [Wave]
-    /// How many users may be begun with in a minute; nil for any number.
+    /// How many users may be started per minute; nil for no limit.
     public var usersPerMinute: Double?
-    /// How many mebibytes of users' stores may be copied in a second; nil for any number.
+    /// How many mebibytes of users' stores may be copied per second; nil for no limit.
     public var mebibytesPerSecond: Double?
-    /// How many users are moved at once.
+    /// How many users are moved at the same time.
     public var atOnce = 2
-    /// How many heavy users are moved at once.
+    /// How many heavy users are moved at the same time.
     public var heavyAtOnce = 1
-    /// The share of seconds in which something waited for the disk, of a hundred, at which nobody is begun with; nil for none.
+    /// No users are started while some process waits for the disk for this percentage of the time; nil to ignore that.
     public var ioPressure: Double? = 40
-    /// The 99th percentile of all users' writes of a minute, in milliseconds, at which nobody is begun with; nil for none.
+    /// No users are started while the 99th percentile of all writes in a minute is this many milliseconds; nil to ignore that.
     public var writeP99Milliseconds: Double?
-    /// From how many bytes on a user is heavy: moved in a lane of their own, after the others of the wave.
+    /// The size in bytes from which a user is heavy: moved after the wave's other users, within ``heavyAtOnce`` and ``heavyHours``.
     public var heavyBytes = 268_435_456
     /// When users may be moved; nil for always.
     public var hours: Hours?
-    /// When heavy users may be moved; nil for when the others may.
+    /// When heavy users may be moved; nil for the same hours as other users.
     public var heavyHours: Hours?
-    /// How long whoever waits is left alone before the next look, in seconds.
+    /// The seconds between two looks at users who wait.
     public var lookSeconds = 10.0
-    /// What stops the fleet.
+    /// The conditions that halt the fleet.
     public var halts = Halts()
-    /// Who is told what is done, and asked before waves begin.
+    /// The programs that get events and confirm waves.
     public var hooks: [Hook] = []
 
     /// A plan with waves.
     public init(waves: [Wave] = standardWaves) { self.waves = waves }
 
-    /// The waves of a plan that says nothing of them: ten users, 0.1, 1, 5, 25 and 100 of a hundred, each but the last one watched
-    /// for a day.
+    /// The waves of a plan without any: ten users, then 0.1, 1, 5, 25 and 100 percent, each but the last one watched for a day.
     public static let standardWaves: [Wave] = {
         let day = 86_400.0
         func wave(_ name: String, _ extent: Wave.Extent, _ soakSeconds: Double) -> Wave {

@@ -57,10 +57,10 @@ extension FleetPlanReader {
     private static let hookFields: Set = [
         "name", "program", "arguments", "events", "confirmsWaves", "namesUsers", "timeoutSeconds",
     ]
-    /// What hooks had when they were URLs.
+    /// The fields of hooks when they were URLs.
     private static let formerHookFields: Set = ["url", "secretFile", "allowsPlainHTTP"]
 
-    /// The name of a hook that had none but its URL's host and port.
+    /// The default name of a URL hook: its host and port.
     private func formerName(_ node: JSONNode?) -> String {
         guard case .string(let text)? = node?.value, let url = URL(string: text), let host = url.host() else {
             return ""

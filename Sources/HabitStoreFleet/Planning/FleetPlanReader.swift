@@ -3,9 +3,9 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// Reads plans, and says of each thing that is wrong where it stands.
+/// Reads plans, and reports the place of every error.
 public struct FleetPlanReader {
-    /// Something that is wrong with a plan.
+    /// An error in a plan.
     public struct Issue: Sendable, Hashable, CustomStringConvertible {
         /// The file.
         public let file: String
@@ -13,16 +13,16 @@ public struct FleetPlanReader {
         public let line: Int
         /// The column, from 1.
         public let column: Int
-        /// What, and what to do.
+        /// The error and what to do.
         public let message: String
 
-        /// `file:line:column: what is wrong`.
+        /// `file:line:column: message`.
         public var description: String { "\(file):\(line):\(column): \(message)" }
     }
 
     private static let kind = SourceText.Kind("plan", least: "an object: {}")
     private static let mostWaves = 100
-    /// The slowest pace: a user in a thousand minutes, a mebibyte in a thousand seconds.
+    /// The slowest pace: a user in 1,000 minutes, a mebibyte in 1,000 seconds.
     private static let slowest = 0.001
     /// The longest time: ten years.
     private static let longest = 315_360_000.0
@@ -36,15 +36,15 @@ public struct FleetPlanReader {
 
     /// Reads a plan.
     ///
-    /// - Parameter path: a JSON file, or a YAML file by its ending.
-    /// - Returns: the plan, or all that is wrong with it.
-    /// - Throws: ``HabitStoreError/Code/notFound`` or ``HabitStoreError/Code/inputOutput`` where the file cannot be read.
+    /// - Parameter path: a JSON file, or a YAML file if it has that extension.
+    /// - Returns: the plan, or all its errors.
+    /// - Throws: ``HabitStoreError/Code/notFound`` or ``HabitStoreError/Code/inputOutput`` if the file cannot be read.
     public static func read(path: String) throws -> (plan: FleetPlan?, issues: [Issue]) {
         let (plan, issues, _) = try readText(path: path)
         return (plan, issues)
     }
 
-    /// Reads a plan as ``read(path:)`` does, and gives its bytes, too: the file may be another one a moment later.
+    /// Reads a plan as ``read(path:)`` does, and returns its bytes as well, since the file may change at any time.
     public static func readText(path: String) throws -> (plan: FleetPlan?, issues: [Issue], text: Data) {
         try readText(path: path, isStored: false)
     }
@@ -101,7 +101,7 @@ public struct FleetPlanReader {
         issues.append(Issue(file: source.name, line: place.line ?? 1, column: place.column ?? 1, message: message))
     }
 
-    // MARK: The parts
+    // MARK: Parts
 
     private mutating func plan(_ root: JSONNode) -> FleetPlan? {
         let known: Set = [
@@ -139,7 +139,7 @@ public struct FleetPlanReader {
         return plan
     }
 
-    /// What a plan or a wave says of how fast users are moved.
+    /// The pace in a plan or a wave.
     private mutating func pace(_ fields: [String: JSONNode]) -> FleetPlan.OwnPace {
         FleetPlan.OwnPace(
             usersPerMinute: number(fields["usersPerMinute"], "usersPerMinute", Self.slowest...1e9),
@@ -196,7 +196,7 @@ public struct FleetPlanReader {
         }
     }
 
-    /// Whether a wave is no larger than the one before, as far as that does not depend on how many users there are.
+    /// Whether a wave's extent is not larger than the one before, as far as that does not depend on the number of users.
     private static func isBehind(_ before: FleetPlan.Wave.Extent, _ wave: FleetPlan.Wave.Extent) -> Bool {
         switch (before, wave) {
         case (.users(let a), .users(let b)): a >= b
@@ -243,7 +243,7 @@ public struct FleetPlanReader {
             add("\(name) has from and to, as \"08:00\" and \"20:00\"", at: node.range.lowerBound)
             return nil
         }
-        // Both, so that a person sees all that is wrong at once.
+        // Both, to report all errors together.
         let (from, to) = (minute(first, "from"), minute(last, "to"))
         guard let from, let to else { return nil }
         guard from != to else {
@@ -319,7 +319,7 @@ public struct FleetPlanReader {
         return nil
     }
 
-    /// A number that null turns off.
+    /// A number, or null to turn the limit off.
     private mutating func optional(
         _ node: JSONNode?,
         _ name: String,

@@ -1,7 +1,7 @@
 /// How a run ended.
 public enum FleetEnd: Sendable, Hashable {
-    /// Everybody is where the plan wants them, but for so many who were killed.
+    /// All users have reached the plan's stage, except those who were skipped because they were killed.
     case done(passedOver: Int)
-    /// Nobody is moved any more: who or what has stopped it, why, and for which user.
+    /// The fleet was halted: by whom or what, why, and for which user.
     case halted(by: String, because: String, user: String?)
 }

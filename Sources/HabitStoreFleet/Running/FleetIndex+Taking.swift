@@ -2,20 +2,20 @@ import Foundation
 import HabitStoreRollout
 
 extension FleetIndex.Entry {
-    /// The verdict of who had come to the plan's stage, and is not there any more.
+    /// The verdict on a user who reached the plan's stage and has left it.
     static let demoted = "demoted"
-    /// The verdict of a user whose stores differ.
+    /// The verdict on a user whose stores differ.
     static let different = "different"
 
-    /// How many transactions were written since the user came to the plan's stage.
+    /// How many transactions were written since the user reached the plan's stage.
     var writes: Int {
         guard let token, let arrivedToken, token > arrivedToken else { return 0 }
-        // The index may be damaged in a way that shows nowhere.
+        // A damaged index may contain any numbers.
         let (count, isTooMany) = token.subtractingReportingOverflow(arrivedToken)
         return isTooMany ? .max : count
     }
 
-    /// A member of whom nothing is known but what was seen.
+    /// An entry for a member from a first look.
     init(_ member: FleetMembers.Member, _ found: FleetMover.Found, _ plan: FleetPlan) {
         self.init(
             user: member.user,
@@ -27,7 +27,7 @@ extension FleetIndex.Entry {
         take(found, plan)
     }
 
-    /// Takes what was seen of the user.
+    /// Updates the entry with what was seen of the user.
     mutating func take(_ found: FleetMover.Found, _ plan: FleetPlan) {
         verdict = found.verdict
         reasons = found.reasons

@@ -3,9 +3,9 @@ import HabitStore
 import HabitStoreRollout
 import Synchronization
 
-/// Moves single users, and looks at them.
+/// Moves and examines single users.
 struct FleetMover: Sendable {
-    /// What was seen of a user.
+    /// The observed state of a user.
     struct Found: Sendable {
         let user: String
         var stage: Stage?
@@ -13,21 +13,21 @@ struct FleetMover: Sendable {
         var token: Int?
         var lag: Int?
         var cleanReads = 0
-        /// What it came to, in a word.
+        /// The result, in a word.
         var verdict: String?
         /// Why the user waits, by the kinds of the gate's reasons.
         var reasons: String?
-        /// What went wrong.
+        /// The error, if the attempt failed.
         var error: String?
-        /// A difference between the user's stores: one that was found since the last resume, or that nothing has refuted.
+        /// A difference between the user's stores that was found since the last resume, or that is not refuted.
         var difference: String?
-        /// Whether it was found since the last resume.
+        /// Whether the difference was found since the last resume.
         var isDifferenceNew = false
-        /// Whether a complete verification found no difference, and nothing has since.
+        /// Whether a complete verification found no difference, and none was found since.
         var isVerified = false
-        /// Whether a verification came to no conclusion.
+        /// Whether a verification was inconclusive.
         var isInconclusive = false
-        /// Whether the fleet goes on without the user, who was killed.
+        /// Whether the fleet skips the user, because the user was killed.
         var cannotBeMoved = false
     }
 
@@ -35,10 +35,10 @@ struct FleetMover: Sendable {
     let plan: FleetPlan
     let signals: FleetSignals
 
-    /// Marks the end of a try that the fleet has stopped.
+    /// Ends an attempt because the fleet was halted.
     struct Stopped: Error {}
 
-    /// Moves users concurrently, each to a stage.
+    /// Moves users concurrently, each to its stage.
     func move(_ users: [(user: String, stage: Stage)], since: Date) -> [Found] {
         let results = Results<Found>()
         let group = DispatchGroup()
@@ -49,25 +49,24 @@ struct FleetMover: Sendable {
         return results.all
     }
 
-    /// Looks at users, several at once.
+    /// Examines users concurrently.
     func look(at users: [String], since: Date = .distantFuture) -> [Found] {
         each(users) { look(at: $0, since: since) }
     }
 
-    /// What came of comparing a user's two stores.
+    /// The result of comparing a user's two stores.
     struct Compared: Sendable {
         let user: String
         /// Whether there were two to compare.
         var isCompared = true
-        /// What differs, or why that could not be told.
+        /// The difference, or why the comparison failed.
         var problem: String?
     }
 
-    /// Compares users' stores by their kept digests, several at once.
+    /// Compares users' stores concurrently, by their stored digests.
     func compare(_ users: [String]) -> [Compared] { each(users) { compare($0) } }
 
-    /// Most of the time that a user takes is spent waiting, for files to be opened and for the thread that asks a store: with one user
-    /// for each processor, half of them would be idle.
+    /// Examining a user mostly waits, for files to open and for the store's thread: with one user for each processor, half of them would be idle.
     private static let usersEachProcessor = 4
 
     private func each<Result: Sendable>(
@@ -113,7 +112,7 @@ struct FleetMover: Sendable {
 
         func take(_ result: Result, _ number: Int) { found.withLock { $0[number] = result } }
 
-        /// In the order of the users.
+        /// The results, in the order of the users.
         var all: [Result] { found.withLock { found in found.sorted { $0.key < $1.key }.map(\.value) } }
     }
 
@@ -156,7 +155,7 @@ struct FleetMover: Sendable {
         return found
     }
 
-    /// Looks at a user; nothing is changed.
+    /// Examines a user; changes nothing.
     func look(at user: String, since: Date) -> Found {
         var found = Found(user: user)
         do {
@@ -185,8 +184,7 @@ struct FleetMover: Sendable {
         return found
     }
 
-    /// What tells without a look into a store that a user may have become different, and the token that was acknowledged last; nil where
-    /// that cannot be read.
+    /// The fingerprint of the user's files, which shows changes without opening a store, and the last acknowledged token; nil if they cannot be read.
     func signs(of user: String) -> (fingerprint: Int, token: Int)? {
         guard let signs = try? stores.signs(of: user) else { return nil }
         return (signs.fingerprint, Int(clamping: signs.mark))

@@ -1,10 +1,10 @@
 import Foundation
 
-/// How fast users may be begun with.
+/// Limits how fast users are started.
 struct FleetPaces {
     private let usersPerSecond: Double?
     private let bytesPerSecond: Double?
-    /// When the next ones may be begun with.
+    /// When the next users may be started.
     private var next = ContinuousClock.now
 
     init(_ pace: FleetPlan.Pace) {
@@ -12,10 +12,10 @@ struct FleetPaces {
         bytesPerSecond = pace.mebibytesPerSecond.map { $0 * 1_048_576 }
     }
 
-    /// How long users have to wait, by what was begun before.
+    /// How long to wait before starting more users.
     var secondsToWait: Double { max(0, (next - ContinuousClock.now) / .seconds(1)) }
 
-    /// Users are begun with now: what comes next waits as long as they may take.
+    /// Records that users are started now; the next ones wait as long as these may take.
     mutating func begin(_ bytes: [Int]) {
         let users = usersPerSecond.map { Double(bytes.count) / $0 } ?? 0
         let copying = bytesPerSecond.map { Double(bytes.reduce(0, +)) / $0 } ?? 0
@@ -24,7 +24,7 @@ struct FleetPaces {
 }
 
 extension FleetPlan.Hours {
-    /// Whether a moment is among them.
+    /// Whether a time is within the hours.
     func contains(_ date: Date) -> Bool {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(identifier: timeZone) ?? .gmt

@@ -3,14 +3,14 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// Moves users in waves until all are where the plan wants them, somebody stops it, or it stops by itself.
+/// Moves users in waves until all have reached the plan's stage, or a person or the run itself halts the fleet.
 ///
-/// What was done is in the ledger, who is where in the stores: a process that dies at any moment is followed by one that goes on where
-/// it was. Each user is moved by the gate, as `rollout advance` does it, and asked for the fleet's permission last before each move.
+/// The ledger records what was done and the stores each user's stage, so a new process continues where a killed one was. The gate decides about each
+/// user, as in `rollout advance`, and the last check before each move is for a halt.
 final class FleetRun {
     private struct Halted: Error { let reason: FleetSignals.Reason }
 
-    /// Why the fleet is to halt for a user.
+    /// Why one user halts the fleet.
     private struct Finding {
         let kind: Runbook.Halt
         let because: String
@@ -35,7 +35,7 @@ final class FleetRun {
     private var passedOver: Set<UserKey> = []
     private var errorsInARow = 0
     private var inconclusive: [UserKey: Int] = [:]
-    /// How many users each wave has, and who of them had come to the plan's stage and is not there any more.
+    /// The size of each wave, and those of its users who have left the plan's stage after reaching it.
     private let sizes: [Int]
     private var demoted: [Set<UserKey>]
     private var pace: FleetPlan.Pace
@@ -75,7 +75,7 @@ final class FleetRun {
         watch = ClockWatch(known.last)
         let begin = known.last { $0.event.isResumption } ?? known.first
         since = begin.map { contents.earliest(since: $0, clock.read()) } ?? Date()
-        // Who was taken back before has been seen to by whoever has let the fleet go on.
+        // Resuming the fleet accepts the users who were taken back before.
         isLetGoOn = known.last { $0.event.isOfMoving }?.event.isResumption ?? true
         if isLetGoOn { try times.restart() }
         for var entry in try index.entries() {
@@ -86,7 +86,7 @@ final class FleetRun {
 
     /// Goes through the waves.
     ///
-    /// - Throws: what keeps the fleet's own files from being read or written; nobody is moved then.
+    /// - Throws: an error if the fleet's files cannot be read or written; no user is moved then.
     func run() throws -> FleetEnd {
         try lookAtTheClock(isFirst: true)
         try tellLedger(.began(by: person))
@@ -99,13 +99,13 @@ final class FleetRun {
             try tellLedger(.ended(isDone: true))
             return .done(passedOver: passedOver.count)
         } catch let halted as Halted {
-            // Whoever has stopped it has written it down, or this did.
+            // Halting has already written the ledger line.
             try say("halted", halted.reason.because)
             return .halted(by: halted.reason.by, because: halted.reason.because, user: halted.reason.user)
         }
     }
 
-    /// Writes down what is done, and how far the ledger has come by that: lines that are cut off show.
+    /// Appends an event and updates the head in the index, so that a truncated ledger shows.
     private func tellLedger(_ event: FleetEvent) throws {
         try index.set(FleetIndex.head, ledger.append(event))
         hooks?.wake()
@@ -148,12 +148,12 @@ final class FleetRun {
                 "wave \(wave + 1) of \(members.waves.count) waits: \(what)\(try reasonsInWords(wave))"
             )
         }
-        // A wave of a small fleet may have nobody, who is not waited for; and one that is done was watched.
+        // A wave of a small fleet may be empty, which needs no soak; a wave that is done was watched already.
         if try !users.isEmpty && !isDone(wave) { try soak(wave) }
         try tellLedger(.waveDone(wave: wave))
     }
 
-    /// Waits until each hook that confirms waves has answered that this one may begin.
+    /// Waits until every hook that confirms waves has confirmed this one.
     private func awaitConfirmations(of wave: Int, _ users: [FleetMembers.Member]) throws {
         guard let hooks, !users.isEmpty else { return }
         let moved = entries.values.count { $0.arrived != nil }
@@ -163,7 +163,7 @@ final class FleetRun {
             for hook in hooks.takeConfirmations(of: wave) { try tellLedger(.waveConfirmed(wave: wave, hook: hook)) }
             guard let waiting = hooks.waiting(for: wave) else { return }
             if wave > 0, ContinuousClock.now >= nextLook {
-                // Users of the waves before are watched meanwhile.
+                // Users of earlier waves are still watched.
                 try look(through: wave - 1)
                 nextLook = ContinuousClock.now + .seconds(plan.lookSeconds)
             }
@@ -171,7 +171,7 @@ final class FleetRun {
         }
     }
 
-    /// Those of a wave and of the waves before who are not where the plan wants them, and can be moved.
+    /// Users of this wave and earlier ones who have not reached the plan's stage and can be moved.
     private func stragglers(through wave: Int) -> [FleetMembers.Member] {
         members.members.filter { member in
             member.wave <= wave && !passedOver.contains(UserKey(member.user))
@@ -206,7 +206,7 @@ final class FleetRun {
                     time.isInterrupted ? "; the machine was started again, and what no run saw does not count" : ""
                 try wait(seconds: min(left, plan.lookSeconds), "soaking", "\(name) is watched until \(until)\(because)")
             } else if missingReads > 0 {
-                // Users were moved by hand.
+                // If the plan's stage has no shadow reads, the users were moved there by hand.
                 let hint =
                     plan.stage.shadow == nil
                     ? ", and none are made at \(plan.stage.rawValue): demote users of the wave to live, or give a plan that asks for fewer"
@@ -222,7 +222,7 @@ final class FleetRun {
         }
     }
 
-    /// How many clean shadow reads a wave's users have still to come to.
+    /// How many clean shadow reads a wave's users still need.
     private func missingReads(of wave: Int) -> Int {
         let asked = plan.waves[wave].cleanShadowReads
         guard asked > 0 else { return 0 }
@@ -230,8 +230,8 @@ final class FleetRun {
         return max(0, asked - users.reduce(0) { $0.addingSaturated($1.cleanReads) })
     }
 
-    /// The stage that a user is brought to for now: a wave's users stay where reads are compared until there are as many clean ones as the
-    /// plan asks for.
+    /// The stage to move a user to now: a wave's users stay at the last stage with shadow reads until they have as many clean ones as the plan asks
+    /// for.
     private func target(of member: FleetMembers.Member) -> Stage {
         guard let last = plan.lastShadowedStage, missingReads(of: member.wave) > 0,
             entries[UserKey(member.user)]?.stage ?? .off <= last
@@ -246,9 +246,9 @@ final class FleetRun {
 
     // MARK: Users
 
-    /// Looks at those who have come to the plan's stage, and whose files say that something has become different since.
+    /// Examines users at the plan's stage whose files have changed since the last look.
     ///
-    /// - Parameter isFirst: whether nobody has looked in this run.
+    /// - Parameter isFirst: whether this is the run's first look.
     private func look(through wave: Int, isFirst: Bool = false) throws {
         var changed: [FleetIndex.Entry] = []
         var halt: (found: Finding, user: String)?
@@ -259,7 +259,7 @@ final class FleetRun {
             let signs = mover.signs(of: member.user)
             let isDoubted = entry.verdict == FleetIndex.Entry.different || marked.contains(UserKey(member.user))
             if let signs, signs.fingerprint == entry.sign, !isDoubted {
-                // What was written since shows without a look into a store.
+                // New writes show without opening a store.
                 guard entry.token != signs.token else { continue }
                 entry.token = signs.token
                 keep(entry)
@@ -279,7 +279,7 @@ final class FleetRun {
         }
         try index.note(changed)
         if let halt {
-            // The first one's name goes with the halt; the status lists all of them.
+            // The halt names the first user; the status lists all of them.
             let others = halt.found.kind == .haltedByDifference ? different - 1 : 0
             let more = others > 0 ? " (and those of \(FleetOverview.counted(others, "other user")))" : ""
             try self.halt(halt.found.kind, halt.found.because + more, for: halt.user)
@@ -287,7 +287,7 @@ final class FleetRun {
         try requireFewDemoted(wave)
     }
 
-    /// Moves users, several at once.
+    /// Moves users, several at the same time.
     private func move(_ waiting: [FleetMembers.Member], _ lane: FleetMembers.Lane, in wave: Int) throws {
         let atOnce = pace.atOnce(lane)
         var left = waiting[...]
@@ -311,7 +311,7 @@ final class FleetRun {
         }
     }
 
-    /// Takes what was seen of a user.
+    /// Updates an entry with what was seen of the user.
     private func take(_ found: FleetMover.Found, into entry: inout FleetIndex.Entry) {
         entry.take(found, plan)
         if found.cannotBeMoved {
@@ -332,7 +332,7 @@ final class FleetRun {
         }
     }
 
-    /// Why the fleet is to halt for a user. What may name the user stands after a colon: hooks that name nobody are not told that.
+    /// Why a user halts the fleet. Text that may name the user follows a colon, because hooks without user ids get only the part before it.
     private func judge(_ found: FleetMover.Found, _ entry: FleetIndex.Entry) -> Finding? {
         if let difference = found.difference, found.isDifferenceNew || entry.arrived != nil {
             return Finding(kind: .haltedByDifference, because: "a user's stores differ: \(difference)")
@@ -373,7 +373,7 @@ final class FleetRun {
 
     // MARK: Waiting and stopping
 
-    /// Waits until users may be begun with.
+    /// Waits until users may be started.
     private func awaitLeave(_ part: ArraySlice<FleetMembers.Member>, _ lane: FleetMembers.Lane) throws {
         try requireGoing()
         try lookAtTimes()
@@ -422,7 +422,7 @@ final class FleetRun {
 
     private func halt(_ kind: Runbook.Halt, _ because: String, for user: String?) throws {
         let reason = FleetSignals.Reason(by: "the run", because: because, user: user, kind: kind)
-        // The file first: whatever fails then, nobody is moved any more.
+        // The file first: it stops all moves, whatever fails next.
         if try signals.halt(reason) {
             try tellLedger(.halted(by: reason.by, because: because, user: user))
         }
@@ -446,9 +446,9 @@ final class FleetRun {
         try requireGoing()
     }
 
-    /// Says that the clock of the day was moved, if it was: times of the ledger, of the evidence and of the plan's hours go by it.
+    /// Reports a moved wall clock, because times in the ledger, the evidence and the plan's hours depend on it.
     ///
-    /// - Parameter isFirst: whether what is found was counted already when the run was made.
+    /// - Parameter isFirst: whether `since` already accounts for the move.
     private func lookAtTheClock(isFirst: Bool = false) throws {
         guard let moved = watch.moved(clock.read()) else { return }
         if moved < 0, !isFirst { since.addTimeInterval(moved) }
@@ -457,9 +457,9 @@ final class FleetRun {
         try tellLedger(.clockMoved(seconds: Int(moved)))
     }
 
-    /// How soon a halt is seen by who waits.
+    /// How often waits check for a halt.
     private static let lookSeconds = 0.1
-    /// How often the times of writes are looked at while users are waited for.
+    /// How often waits check the durations of writes.
     private static let timesSeconds = 1.0
 
     private func say(_ word: String, _ text: String) throws {

@@ -3,16 +3,16 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// The word of whoever stops a fleet: files whose existence is what they say, so that neither an index nor a page is needed for it,
-/// and a program that cannot be reached is told all the same.
+/// Halts and pauses a fleet by the existence of files, so that stopping needs neither an index nor a page and also reaches a run that does not
+/// respond.
 struct FleetSignals: Sendable {
-    /// Why nobody is moved.
+    /// Why the fleet is halted or paused.
     struct Reason: Sendable, Hashable {
         var by: String
         var because: String
-        /// The user for whom; nil for nobody.
+        /// The user who caused it; nil if none did.
         var user: String?
-        /// What kind of halt it is; nil for a pause, and where that is not known.
+        /// The kind of halt; nil for a pause or if it is unknown.
         var kind: Runbook.Halt?
 
         var text: String {
@@ -39,26 +39,26 @@ struct FleetSignals: Sendable {
 
     let folder: FleetFolder
 
-    /// Why nobody is moved any more; nil where nothing keeps the fleet.
+    /// Why the fleet is halted; nil if it is not.
     var halted: Reason? { reason(folder.halted) }
 
-    /// Why nobody is begun with; nil where nothing does.
+    /// Why the fleet is paused; nil if it is not.
     var paused: Reason? { reason(folder.paused) }
 
-    /// Whether nobody is to be moved any more; it costs a look into a folder.
+    /// Whether the fleet is halted; costs one `lstat`.
     var isHalted: Bool {
         var status = stat()
         return lstat(folder.halted, &status) == 0
     }
 
-    /// - Returns: whether it was not there before.
+    /// - Returns: false if the file existed already.
     @discardableResult
     func halt(_ reason: Reason) throws -> Bool { try make(folder.halted, reason) }
 
     @discardableResult
     func pause(_ reason: Reason) throws -> Bool { try make(folder.paused, reason) }
 
-    /// - Returns: whether anything had stopped the fleet.
+    /// - Returns: whether the fleet was halted or paused.
     func resume() throws -> Bool {
         do {
             let wasHalted = try MarkerFile.remove(folder.halted)
@@ -77,7 +77,7 @@ struct FleetSignals: Sendable {
             return try MarkerFile.make(path, reason.text)
         } catch {
             var status = stat()
-            // It is there, which is what counts.
+            // The file exists, and that is what counts.
             if lstat(path, &status) == 0 { return true }
             throw HabitStoreError(
                 .inputOutput,
@@ -90,7 +90,7 @@ struct FleetSignals: Sendable {
     private func reason(_ path: String) -> Reason? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
-        // That it is there is what counts, whatever it is.
+        // Only the file's existence counts, whatever it is.
         let data = (try? FleetFolder.contents(path, "the reason")) ?? nil
         return Reason(parsing: String(decoding: (data ?? Data()).prefix(65_536), as: UTF8.self))
     }

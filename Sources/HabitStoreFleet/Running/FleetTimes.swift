@@ -2,29 +2,28 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// How long users' writes take, as their apps count it: by the minute for the index, as a pace for the run, and held against those who were
-/// not moved.
+/// Evaluates how long users' writes take, as their apps count it: per minute for the index, as a pace for the run, and compared with users at `off`.
 final class FleetTimes {
     private let root: String
     private let plan: FleetPlan
     private let index: FleetIndex
-    /// What was counted when the last stretch began, and when that was.
+    /// The counts at the beginning of the current period, and its time.
     private var begun: (counts: WriteTimeCounts, at: ContinuousClock.Instant)?
-    /// The 99th percentile of all writes of the last stretch, in seconds; nil where there were too few.
+    /// The 99th percentile of all writes in the last period, in seconds; nil if there were too few.
     private(set) var recentSeconds: Double?
     private var test: SlowdownTest?
-    /// What users at the plan's stage had written before the test began.
+    /// The counts of users at the plan's stage before the test began.
     private var before = [UInt64](repeating: 0, count: WriteTimeCounts.bucketCount)
 
-    /// How long a stretch is.
+    /// The length of a period.
     static let stretchSeconds = 60.0
-    /// Fewer writes say nothing of a stretch.
+    /// The fewest writes for which a period is evaluated.
     private static let leastRecent: UInt64 = 100
 
-    /// The words of the index that keep the test through restarts.
+    /// The index keys that preserve the test across restarts.
     private static let (testWord, beforeWord) = ("slowdown", "slowdownBefore")
 
-    /// - Throws: what keeps processes from counting, or the index from being read.
+    /// - Throws: an error if counting cannot be started, or the index cannot be read.
     init(root: String, _ plan: FleetPlan, _ index: FleetIndex) throws {
         (self.root, self.plan, self.index) = (root, plan, index)
         try WriteTimeCounts.begin(root: root)
@@ -37,10 +36,10 @@ final class FleetTimes {
         if counts.count == before.count { before = counts }
     }
 
-    /// Takes what was counted since the last look.
+    /// Evaluates the writes since the last call.
     ///
-    /// - Returns: why the fleet is to halt; nil where nothing speaks for that.
-    /// - Throws: what keeps the index from being written.
+    /// - Returns: why to halt the fleet; nil if there is no reason.
+    /// - Throws: an error if the index cannot be written.
     func look() throws -> String? {
         guard let counts = WriteTimeCounts(root: root) else { return nil }
         let now = ContinuousClock.now
@@ -88,7 +87,7 @@ final class FleetTimes {
     }
 
     private func slower(_ counts: WriteTimeCounts) throws -> String? {
-        // At the stages between, writes go to two stores and take longer by design.
+        // At the stages in between, writes go to two stores and take longer by design.
         guard plan.stage == .complete, let percent = plan.halts.writeP99Percent else { return nil }
         guard let test else {
             guard let test = SlowdownTest(baseline: counts[.off], percent: percent) else { return nil }
@@ -99,7 +98,7 @@ final class FleetTimes {
             return nil
         }
         guard zip(counts[plan.stage], before).allSatisfy({ $0 >= $1 }) else {
-            // The file was made anew.
+            // The counts' file was created again.
             before = counts[plan.stage].map { _ in 0 }
             return nil
         }
@@ -110,7 +109,7 @@ final class FleetTimes {
             + "\(Self.text(test.baselineSeconds)) at off"
     }
 
-    /// Begins the comparison anew: whoever lets a halted fleet go on has seen to what was slow.
+    /// Starts the comparison again: resuming a halted fleet accepts what was slow.
     func restart() throws {
         test = nil
         try index.set(Self.testWord, nil)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How much of the time something waits for the disk, by the kernel's own word (`/proc/pressure/io`, since Linux 4.20).
+/// The kernel's measure of how long processes wait for the disk (`/proc/pressure/io`, since Linux 4.20).
 enum IOPressure {
-    /// The share of the last ten seconds in which some task waited, of a hundred; nil where the kernel does not say.
+    /// The percentage of the last ten seconds in which some task waited; nil if the kernel does not report it.
     static func now(_ path: String = "/proc/pressure/io") -> Double? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         guard let some = text.split(separator: "\n").first(where: { $0.hasPrefix("some ") }),

@@ -1,34 +1,33 @@
 import Foundation
 import HabitStoreRollout
 
-/// Whether the writes of users who were moved are slower than those of users who were not, by a test that may be looked at as often as
-/// anybody likes.
+/// Tests whether the writes of moved users are slower than those of users at `off`. The test may be evaluated any number of times.
 ///
-/// The bar is the 99th percentile of the writes of users at `off`, at the upper end of its confidence interval (three standard errors of
-/// its rank), and so many percent more. If moved users' writes were no slower than that, one of a hundred would be above the bar at most.
-/// The test bets against it: it multiplies, write by write, how much likelier each is where 1.5, 2, 3, 5, 10 or 20 of a hundred
-/// are above, and takes the mean of the six. Under "one of a hundred at most" that is a supermartingale which begins at 1, and by
-/// Ville's inequality the chance that it *ever* reaches 1/α is α (Howard et al., "Time-uniform Chernoff bounds via nonnegative
-/// supermartingales", 2020). The order of the writes does not matter to it, so counts are all that it needs.
+/// The bar is the 99th percentile of the writes of users at `off`, at the upper end of its confidence interval (three standard errors of its rank),
+/// plus the allowed percentage. If moved users' writes are no slower, at most one in a hundred exceeds the bar. The test bets against that: write by
+/// write, it multiplies how much likelier each is if 1.5, 2, 3, 5, 10 or 20 percent exceed the bar, and takes the mean of the six products. Under "at
+/// most one in a hundred", that is a supermartingale which begins at 1, and by Ville's inequality the chance that it *ever* reaches 1/α is at most α
+/// (Howard et al., "Time-uniform Chernoff bounds via nonnegative supermartingales", 2020). The order of the writes does not matter, so counts are
+/// enough.
 ///
-/// Writes are not independent: a disk that stalls makes many of one moment slow. So nothing is said before ``leastWrites``, and α is small.
+/// Writes are not independent: a disk that stalls slows many writes of the same moment. So the test needs ``leastWrites``, and α is small.
 struct SlowdownTest: Hashable {
-    /// The bucket from which on a write counts as slow.
+    /// The first bucket that counts as slow.
     let slowBucket: Int
-    /// The 99th percentile of the writes that it is held against, in seconds.
+    /// The 99th percentile of the baseline's writes, in seconds.
     let baselineSeconds: Double
 
-    /// How many writes each side has to have.
+    /// The fewest writes that each side needs.
     static let leastWrites: UInt64 = 1_000
-    /// The chance of halting although nothing is slower.
+    /// The chance of a halt although nothing is slower.
     static let alpha = 0.001
     private static let usual = 0.01
     private static let alternatives = [0.015, 0.02, 0.03, 0.05, 0.1, 0.2]
 
     /// - Parameters:
-    ///   - baseline: the writes of users who were not moved.
+    ///   - baseline: the write counts of users at `off`.
     ///   - percent: how much slower the 99th percentile may be.
-    /// - Returns: nil where there are too few writes to tell, or they lie at the end of what is told apart.
+    /// - Returns: nil if there are too few writes, or they are too slow for the buckets.
     init?(baseline: [UInt64], percent: Double) {
         let count = baseline.reduce(0, +)
         guard count >= Self.leastWrites else { return nil }
@@ -39,7 +38,7 @@ struct SlowdownTest: Hashable {
         else { return nil }
         baselineSeconds = WriteTimeCounts.seconds(ofBucket: middle)
         let bar = WriteTimeCounts.seconds(ofBucket: bucket) * (1 + percent / 100)
-        // A bucket's writes lie between the bound of the one before and its own.
+        // A bucket contains the writes between the previous bucket's bound and its own.
         guard
             let slow = (bucket..<WriteTimeCounts.bucketCount - 1).first(where: {
                 WriteTimeCounts.seconds(ofBucket: $0) >= bar
@@ -52,7 +51,7 @@ struct SlowdownTest: Hashable {
         (self.slowBucket, self.baselineSeconds) = (slowBucket, baselineSeconds)
     }
 
-    /// How much speaks for slower writes: 1 for nothing, and ``bar`` for enough.
+    /// The evidence for slower writes: 1 means none, ``bar`` is enough.
     func evidence(_ writes: [UInt64]) -> Double {
         let all = Double(writes.reduce(0, +))
         let slow = Double(writes[slowBucket...].reduce(0, +))
@@ -62,7 +61,7 @@ struct SlowdownTest: Hashable {
         }
     }
 
-    /// What the evidence has to reach.
+    /// The evidence that a halt needs.
     static let bar = 1 / alpha
 
     /// Whether the writes are slower.

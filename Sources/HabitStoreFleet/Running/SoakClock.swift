@@ -1,12 +1,12 @@
 import Foundation
 
-/// How long a wave has been watched, by a clock that nobody sets.
+/// Measures how long a wave has been watched, by the monotonic clock.
 ///
-/// While the machine is the one that was started before the wave's time began, that is the difference of two readings of its own clock, and
-/// whatever is done to the clock of the day changes nothing. Where it was started again, or the fleet runs on another machine, what was
-/// noted last counts, and from then on what runs see: neither clock says how long nobody could write.
+/// If the machine was not restarted since the wave's soak began, that is the difference of two monotonic readings, which no change of the wall clock
+/// affects. After a restart, or on another machine, the last noted duration counts, plus the time since the first look after the restart: neither
+/// clock says for how long no user could write.
 struct SoakClock {
-    /// What an earlier look has noted: for which line of the ledger, in which start of the machine, and how long it was then.
+    /// The note of an earlier look: the ledger line, the boot, the uptime, and the duration so far.
     private struct Note {
         let sequence: Int
         let boot: String
@@ -22,22 +22,22 @@ struct SoakClock {
         }
     }
 
-    /// The name of the word that notes are kept under.
+    /// The key of the note in the index.
     static let word = "soaked"
 
-    /// How long it has been watched.
+    /// How long the wave has been watched, in seconds.
     let seconds: Double
-    /// Whether the machine was started since, so that not all of the time counts.
+    /// Whether the machine was restarted since, so that not all of the time counts.
     let isInterrupted: Bool
-    /// What is to be noted.
+    /// The note to store.
     let note: String?
 
     /// - Parameters:
-    ///   - entry: the line of the ledger that the time began with.
-    ///   - word: what was noted last.
+    ///   - entry: the ledger line at which the soak began.
+    ///   - word: the last stored note.
     init(since entry: FleetLedger.Entry, noted word: String?, _ now: FleetClock.Reading) {
         guard let boot = now.boot, let begun = FleetClock.Reading(entry) else {
-            // A line of an earlier version, or a system without such a clock: one that was put back begins the time anew.
+            // A line of an earlier version, or a system without such a clock: setting the wall clock back restarts the soak.
             let gone = now.time.timeIntervalSince(entry.time)
             (seconds, isInterrupted, note) = (max(0, gone), false, nil)
             return
@@ -54,10 +54,9 @@ struct SoakClock {
 }
 
 extension FleetLedger.Contents {
-    /// A time of the ledger as the clock of the day would have it now: where that was put back since, times from before are later
-    /// than they were.
+    /// Converts a ledger time to the current wall clock: if the clock was set back since, earlier times would otherwise seem too late.
     ///
-    /// - Returns: the earliest time that whatever has happened since can have.
+    /// - Returns: the earliest wall-clock time of any event since the entry.
     func earliest(since entry: FleetLedger.Entry, _ now: FleetClock.Reading) -> Date {
         var (moved, least) = (0.0, 0.0)
         let later = entries.filter { $0.sequence >= entry.sequence }.compactMap(FleetClock.Reading.init) + [now]
@@ -70,17 +69,17 @@ extension FleetLedger.Contents {
     }
 }
 
-/// Notices that the clock of the day was moved.
+/// Detects moves of the wall clock.
 struct ClockWatch {
-    /// What counts: less is what a time server does to a clock that runs wrong.
+    /// The smallest move that counts; time servers make smaller ones to correct a clock.
     static let leastSeconds = 10.0
 
     private var last: FleetClock.Reading?
 
-    /// - Parameter last: the last line of the ledger.
+    /// - Parameter last: the ledger's last line.
     init(_ last: FleetLedger.Entry?) { self.last = last.flatMap(FleetClock.Reading.init) }
 
-    /// By how many seconds the clock was moved since the last look; nil where it was not.
+    /// By how many seconds the wall clock was moved since the last call; nil if it was not.
     mutating func moved(_ now: FleetClock.Reading) -> Double? {
         defer { last = now }
         guard let last, let moved = now.moved(since: last), abs(moved) >= Self.leastSeconds else { return nil }

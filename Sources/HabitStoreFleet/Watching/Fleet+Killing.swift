@@ -4,18 +4,18 @@ import HabitStore
 import HabitStoreRollout
 
 extension Fleet {
-    /// What came of pulling the kill switch.
+    /// The result of pulling the kill switch.
     public struct Kill: Sendable {
-        /// Whether the sentinel file was not there before.
+        /// Whether the sentinel file did not exist before.
         public let isNew: Bool
-        /// Why the fleet's ledger has no line of it, in one line; nil where it has one.
+        /// Why the ledger does not record the kill, in one line; nil if it does.
         public let unrecorded: String?
     }
 
-    /// Pulls the kill switch for everybody by the sentinel file, as `habitstore flags kill` does: whoever has stores open acts on it. It
-    /// needs neither a fleet nor an index, and is done even where it cannot be written into the ledger.
+    /// Pulls the kill switch for all users with the sentinel file, as `habitstore flags kill` does: processes with open stores react to it. It needs
+    /// neither a fleet nor an index, and takes effect even if the ledger cannot be written.
     ///
-    /// - Throws: what keeps the sentinel file from being made: nobody is killed then.
+    /// - Throws: an error if the sentinel file cannot be created; no user is killed then.
     public func kill(by person: String, because reason: String) throws -> Kill {
         let isNew = try SentinelFile(path: RolloutFlags.sentinelPath(root: root)).create()
         do {
@@ -27,26 +27,26 @@ extension Fleet {
         }
     }
 
-    /// Writes down that a kill of everybody has landed, where there is a fleet.
+    /// Records that a kill of all users was applied, if there is a fleet.
     ///
     /// - Parameters:
     ///   - failed: how many users could not be taken back.
-    ///   - seconds: how long it took from the pull.
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` where the ledger cannot be written.
+    ///   - seconds: the time since the kill switch was pulled.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if the ledger cannot be written.
     public func noteKill(by person: String, users: Int, failed: Int, seconds: Double) throws {
         guard FileManager.default.fileExists(atPath: folder.path) else { return }
         try ledger.append(.killLanded(by: person, users: users, failed: failed, seconds: seconds))
     }
 
-    /// Has the index know where users are whom a kill has taken back, where there is one: ``status()`` asks nothing else.
+    /// Updates the index, if there is one, for users whom a kill has taken back: ``status()`` reads only the index.
     ///
     /// - Parameter stores: the users of the root.
-    /// - Throws: what keeps the fleet's files from being read or written.
+    /// - Throws: an error if the fleet's files cannot be read or written.
     public func noteTakenBack(_ users: [String], in stores: UserStores) throws {
         guard FileManager.default.fileExists(atPath: folder.index) else { return }
         let (plan, index) = (try plan(), try FleetIndex.open(folder))
         let taken = Set(users.map { UserKey($0) })
-        // Nobody has looked at who is not begun with.
+        // No run has examined users who were not started yet.
         var entries = try index.entries().filter { $0.stage != nil && taken.contains(UserKey($0.user)) }
         let mover = FleetMover(stores: stores, plan: plan, signals: signals)
         for (place, found) in mover.look(at: entries.map(\.user)).enumerated() { entries[place].take(found, plan) }

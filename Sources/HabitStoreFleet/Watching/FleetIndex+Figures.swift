@@ -1,7 +1,7 @@
 import HabitStoreRollout
 
 extension FleetIndex {
-    /// Figures over all users.
+    /// Totals over all users.
     func figures() throws -> (arrived: Int, largestLag: Int) {
         var figures = (arrived: 0, largestLag: 0)
         try database.query("SELECT count(arrived), max(lag) FROM member") {
@@ -10,14 +10,14 @@ extension FleetIndex {
         return figures
     }
 
-    /// Whether the last look found that a member's stores differ, or the gate is closed for that. The evidence may have refuted it since.
+    /// Whether the last look found that a member's stores differ, or the gate is closed for that reason. The evidence may have refuted it since.
     static let differs = """
         (verdict = '\(Entry.different)' OR verdict = 'waits' AND difference IS NOT NULL
           AND (reasons LIKE '%\(GateReason.Kind.shadowDifferences.rawValue)%'
             OR reasons LIKE '%\(GateReason.Kind.verificationNotClean.rawValue)%'))
         """
 
-    /// How many users wait by each reason; who waits by several is counted under each.
+    /// How many users wait for each reason; a user with several reasons counts under each.
     func usersByReason() throws -> [String: Int] {
         var users: [String: Int] = [:]
         for group in try reasons(limit: Self.mostGroups) {
@@ -26,7 +26,7 @@ extension FleetIndex {
         return users
     }
 
-    /// How many users wait by any of some reasons.
+    /// How many users wait for any of some reasons.
     func users(waitingByAnyOf kinds: [String]) throws -> Int {
         try reasons(limit: Self.mostGroups).reduce(0) { sum, group in
             let isMeant = group.reasons.split(separator: ",").contains { kinds.contains(String($0)) }
@@ -34,6 +34,6 @@ extension FleetIndex {
         }
     }
 
-    /// How many groups of users with the same reasons are looked at.
+    /// The most groups of users with the same reasons that are read.
     private static let mostGroups = 10_000
 }

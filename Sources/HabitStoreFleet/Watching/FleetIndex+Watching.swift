@@ -2,7 +2,7 @@ import Foundation
 import HabitStoreRollout
 
 extension FleetIndex {
-    /// What the users of a wave come to.
+    /// The totals of a wave's users.
     struct WaveSums {
         var arrived = 0
         var refused = 0
@@ -10,16 +10,16 @@ extension FleetIndex {
         var writes = 0
     }
 
-    /// What all users come to.
+    /// The totals of all users.
     struct Sums {
-        /// By the waves' numbers.
+        /// By the wave's number.
         var waves: [Int: WaveSums] = [:]
         var lagging = 0
         var lag = 0
         var mostLag = 0
     }
 
-    /// Adds up what is known of everybody, wave by wave.
+    /// Totals what is known of all users, by wave.
     func sums() throws -> Sums {
         var sums = Sums()
         try database.query(
@@ -45,7 +45,7 @@ extension FleetIndex {
 
     private static func whole(_ number: Double?) -> Int { Int(exactly: (number ?? 0).rounded()) ?? .max }
 
-    /// Users of whom the index says that their stores differ, those who were moved last first.
+    /// The users whose stores differ by the index, the last moved first.
     func different() throws -> [Entry] {
         var found: [Entry] = []
         try database.query("SELECT \(Self.columns) FROM member WHERE \(Self.differs) ORDER BY moved DESC, user") {
@@ -54,12 +54,12 @@ extension FleetIndex {
         return found
     }
 
-    /// Who has waited longest where the user is.
+    /// The users who have waited longest at their stage.
     func slowest(limit: Int, _ names: FleetNames) throws -> [FleetOverview.User] {
         try users("WHERE reasons IS NOT NULL ORDER BY moved IS NULL, moved, user", limit, names)
     }
 
-    /// Whose stores are largest.
+    /// The users with the largest stores.
     func largest(limit: Int, _ names: FleetNames) throws -> [FleetOverview.User] {
         try users("ORDER BY bytes DESC, user", limit, names)
     }
@@ -85,7 +85,7 @@ extension FleetIndex {
         return found
     }
 
-    /// Who came to a store of the new engine last, of those who are on it; nil where nobody is.
+    /// The user who was last moved to a stage that the new engine serves; nil if there is none.
     func lastServed() throws -> String? {
         var user: String?
         try database.query(
@@ -95,7 +95,7 @@ extension FleetIndex {
         return user
     }
 
-    /// Another number than before where another process has changed the index since.
+    /// A number that differs after another process has changed the index.
     func dataVersion() throws -> Int {
         var version = 0
         try database.query("PRAGMA data_version") { version = $0.int(0) }

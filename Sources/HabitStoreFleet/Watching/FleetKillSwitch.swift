@@ -1,19 +1,19 @@
 import Foundation
 import HabitStoreRollout
 
-/// How the kill switch of a root stands, by its files alone: neither an index nor a store is needed for it.
+/// The state of a root's kill switch, from its files alone: it needs neither an index nor a store.
 public struct FleetKillSwitch: Sendable, Hashable {
-    /// Whether the sentinel file is there, which takes everybody back.
+    /// Whether the sentinel file exists, which takes all users back.
     public let isSentinelThere: Bool
-    /// Whether the kill flag is true for everybody; nil where there is no flag file.
+    /// Whether the kill flag is true for all users; nil without a flag file.
     public let isFlagPulled: Bool?
-    /// Whether the root remembers that everybody was killed, until somebody re-arms.
+    /// Whether the root's latch records that all users were killed, until it is re-armed.
     public let isLatched: Bool
-    /// Since when any of the files says so; nil where none does.
+    /// When it was first pulled, by these files; nil if none says so.
     public let since: Date?
-    /// What had pulled it, as the memory has it.
+    /// The trigger that the latch records.
     public let trigger: String?
-    /// Why the flags in force are not what the flag file says.
+    /// Why the flags in effect differ from the flag file.
     public let notes: [String]
 
     init(_ switches: RootSwitches) {
@@ -25,6 +25,6 @@ public struct FleetKillSwitch: Sendable, Hashable {
         notes = switches.notes
     }
 
-    /// Whether it is pulled, or was and nobody has re-armed.
+    /// Whether it is pulled, or was pulled and not re-armed since.
     public var isPulled: Bool { isSentinelThere || isFlagPulled == true || isLatched }
 }

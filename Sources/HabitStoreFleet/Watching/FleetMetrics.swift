@@ -3,15 +3,15 @@ import HabitStore
 import HabitStoreMetrics
 import HabitStoreRollout
 
-/// A fleet's figures as metrics, by its index and files; no user's store is looked at.
+/// A fleet's metrics, from its index and files; reads no user's store.
 struct FleetMetrics {
     typealias Label = MetricFamily.Label
     typealias Sample = MetricFamily.Sample
 
-    /// All states that a fleet, or a wave, can be in.
+    /// The states of a fleet and of a wave.
     static let states = ["planned", "running", "soaking", "waiting", "paused", "halted", "done", "stopped"]
     static let waveStates = ["waiting", "running", "soaking", "done"]
-    /// How far back the stretches of writes are asked for: what is older says nothing of now.
+    /// How old writes may be, in seconds, to say anything about now.
     static let writesSeconds = 3_600.0
     private static let unknownStage = "unknown"
 
@@ -24,9 +24,9 @@ struct FleetMetrics {
         (self.status, self.index, self.lastEvent, self.isKillEngaged) = (status, index, lastEvent, isKillEngaged)
     }
 
-    /// The families, each with its samples.
+    /// The families with their samples.
     ///
-    /// - Throws: what keeps the index from being read.
+    /// - Throws: an error if the index cannot be read.
     func families(now: Date) throws -> [MetricFamily] {
         let figures = try index.figures()
         return [
@@ -65,7 +65,7 @@ struct FleetMetrics {
         status.waves.indices.contains(wave) ? status.waves[wave].name : "\(wave)"
     }
 
-    /// Each wave has all stages, so that none vanishes when its last user leaves it.
+    /// Each wave has all stages, so that no series vanishes when its last user leaves.
     private func users() throws -> MetricFamily {
         var counts: [[String]: Int] = [:]
         for count in try index.counts() {
@@ -90,7 +90,7 @@ struct FleetMetrics {
 
     private func waiting() throws -> MetricFamily {
         let users = try index.usersByReason()
-        // Each reason of the gate is there with 0; others come with their first user.
+        // Reasons of the gate appear with 0; others appear with their first user.
         let kinds = Set(GateReason.Kind.allCases.map(\.rawValue)).union(users.keys)
         return MetricFamily(
             .waitingUsers,
@@ -105,7 +105,7 @@ struct FleetMetrics {
 
     // MARK: Writes
 
-    /// Of each stage the last stretch.
+    /// The last period of each stage.
     private func writes(_ now: Date) throws -> MetricFamily {
         let known = try index.writes(since: now.addingTimeInterval(-Self.writesSeconds))
         let samples = Stage.allCases.flatMap { stage -> [Sample] in
@@ -119,9 +119,9 @@ struct FleetMetrics {
 }
 
 extension Fleet {
-    /// The fleet's figures as metrics, by its index and files, for a page or a collector.
+    /// The fleet's metrics, from its index and files, for a page or a collector.
     ///
-    /// - Throws: what keeps them from being read; ``HabitStoreError/Code/notFound`` where there is no fleet.
+    /// - Throws: an error if these cannot be read; ``HabitStoreError/Code/notFound`` without a fleet.
     public func metrics() throws -> [MetricFamily] {
         let plan = try plan()
         let index = try FleetIndex.open(folder)

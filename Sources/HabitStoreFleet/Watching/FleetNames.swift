@@ -3,38 +3,38 @@ import HabitStore
 import HabitStoreRollout
 import Hashing
 
-/// How users are named to whoever watches.
+/// The names of users on pages and in reports.
 ///
-/// A name that is not shown is 48 bits of the HMAC-SHA256 of the id, keyed by the salt of the fleet's waves: the same user has the same
-/// name for as long as the fleet lasts, and nobody who cannot read the fleet's files can find out whose it is by trying ids.
+/// A pseudonym is 48 bits of the HMAC-SHA256 of the id, keyed by the salt of the fleet's waves: it stays the same as long as the fleet exists, and
+/// only readers of the fleet's files can find the user by trying ids.
 struct FleetNames: Sendable {
     private let key: SymmetricKey
     private let root: String
-    /// Whether ids are shown.
+    /// Whether to show ids.
     private let showsUsers: Bool
 
-    /// - Parameter salt: that of the fleet's members.
+    /// - Parameter salt: the salt of the fleet's members.
     init(salt: String, root: String, showsUsers: Bool) {
         key = SymmetricKey(data: Data(salt.utf8))
         (self.root, self.showsUsers) = (root, showsUsers)
     }
 
-    /// A user's id, or what stands for it.
+    /// A user's id or pseudonym.
     func name(of user: String) -> String {
         guard !showsUsers else { return user }
         return String(HMAC<SHA256>.authenticationCode(for: Array(user.utf8), using: key).hexadecimal.prefix(12))
     }
 
-    /// A text without what tells whom it is about: the id, and paths into users' folders, whose names are made of ids.
+    /// A text without the user's id and without paths into users' folders, whose names contain ids.
     ///
-    /// - Parameter user: whom it is about; nil for nobody, or where that is not known.
+    /// - Parameter user: the user that the text is about; nil if there is none or it is unknown.
     func text(_ text: String, about user: String? = nil) -> String {
         guard !showsUsers else { return text }
         let named = user.map { $0.isEmpty ? text : text.replacing($0, with: name(of: $0)) } ?? text
         return named.replacing(/[uh]-(?:[0-9a-f]{2})+(?:-[0-9a-f]+)?/, with: "…")
     }
 
-    /// An event of the ledger, in which users have their names.
+    /// A ledger event with users' names instead of ids.
     func event(_ event: FleetEvent) -> FleetEvent {
         guard case .halted(let person, let reason, let user) = event else { return event }
         return .halted(by: person, because: text(reason, about: user), user: user.map(name(of:)))
@@ -42,9 +42,9 @@ struct FleetNames: Sendable {
 }
 
 extension Fleet {
-    /// The id of the member that a page without ids shows by a name.
+    /// The id of the member with this pseudonym.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` where no member has the name; what keeps the members from being read.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if no member has it; an error if the members cannot be read.
     public func user(named name: String) throws -> String {
         let members = try members()
         let names = FleetNames(salt: members.salt, root: root, showsUsers: false)

@@ -2,7 +2,7 @@ import Foundation
 import HabitStoreRollout
 
 extension FleetOverview {
-    /// Reads what is known.
+    /// Collects what is known.
     init(
         _ plan: FleetPlan,
         _ status: FleetStatus,
@@ -50,7 +50,7 @@ extension FleetOverview {
         )
     }
 
-    /// What it is doing; who has stopped it is told by ``stop``.
+    /// The current activity; ``stop`` says who stopped it.
     private static func doing(_ status: FleetStatus, _ index: FleetIndex) throws -> String {
         switch status.state {
         case "halted", "paused": try index.word("doing") ?? ""
@@ -90,7 +90,7 @@ extension FleetOverview {
             let asked = plan.waves.indices.contains(number) ? plan.waves[number] : nil
             let own = sums.waves[number] ?? FleetIndex.WaveSums()
             let begun = entries.last { if case .soakBegan(number, _) = $0.event { true } else { false } }
-            // As the run counts: whoever sets the clock of the day changes nothing.
+            // By the same clock as the run, so that setting the wall clock changes nothing.
             let left = begun.map { (asked?.soakSeconds ?? 0) - SoakClock(since: $0, noted: soaked, clock).seconds }
             return Wave(
                 name: wave.name,

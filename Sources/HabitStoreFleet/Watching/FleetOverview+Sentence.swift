@@ -1,12 +1,11 @@
 import Foundation
 
 extension FleetOverview {
-    /// How it goes, in one sentence: `Wave 3 of 6 soaks until 18:40; 41,207 of 100,000 users are on LMDB; 0 differences in 2.1 M shadow
-    /// reads.`
+    /// The fleet's status in one sentence: `Wave 3 of 6 soaks until 18:40; 41,207 of 100,000 users are on LMDB; 0 differences in 2.1 M shadow reads.`
     ///
     /// - Parameters:
-    ///   - engine: what the new engine is called.
-    ///   - clock: writes a time.
+    ///   - engine: the name of the new engine.
+    ///   - clock: formats a time.
     public func sentence(engine: String, clock: (Date) -> String) -> String {
         let served =
             "\(Self.grouped(self.served)) of \(Self.counted(users, "user")) \(users == 1 ? "is" : "are") on \(engine)"
@@ -34,7 +33,7 @@ extension FleetOverview {
         }
     }
 
-    /// A number with commas between its thousands.
+    /// A number with thousands separators.
     public static func grouped(_ number: Int) -> String {
         let digits = Array(String(number.magnitude))
         var text = number < 0 ? "-" : ""
@@ -45,12 +44,12 @@ extension FleetOverview {
         return text
     }
 
-    /// A number and what it counts.
+    /// A number and a noun.
     public static func counted(_ number: Int, _ noun: String) -> String {
         "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
     }
 
-    /// A number with commas between its thousands, or in millions: `2.1 M`.
+    /// A number with thousands separators, or in millions: `2.1 M`.
     public static func short(_ number: Int) -> String {
         let units = [(1e12, "T"), (1e9, "G"), (1e6, "M")]
         guard let (size, unit) = units.first(where: { Double(number) >= $0.0 }) else { return grouped(number) }

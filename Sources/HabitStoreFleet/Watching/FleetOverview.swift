@@ -1,102 +1,102 @@
 import Foundation
 import HabitStoreRollout
 
-/// Where a fleet is, in the order in which people ask: how it goes, where users are, why they wait, what differs, how long writes take,
-/// and what was done. All of it comes from the fleet's index and files; no store is opened.
+/// A fleet's status, in the order in which people ask: how it is going, where users are, why they wait, what differs, how long writes take, and what
+/// was done. It comes from the fleet's index and files; no store is opened.
 public struct FleetOverview: Sendable {
     /// A wave.
     public struct Wave: Sendable, Hashable {
-        /// What people call it.
+        /// The wave's name.
         public let name: String
-        /// `done`, `soaking`, `running`, or `waiting` for the waves before.
+        /// `done`, `soaking`, `running`, or `waiting` for earlier waves.
         public let state: String
         /// How many users are in it.
         public let users: Int
-        /// How many of them have come to the plan's stage.
+        /// How many of them have reached the plan's stage.
         public let arrived: Int
-        /// When it has been watched for long enough; nil before that begins, and when it is over.
+        /// When its soak ends; nil before the soak begins and after it has ended.
         public let soaksUntil: Date?
-        /// The clean shadow reads that its users have come to.
+        /// Its users' clean shadow reads.
         public let cleanReads: Progress
-        /// The writes that its users have made since they came to the plan's stage.
+        /// Its users' writes since they reached the plan's stage.
         public let writes: Progress
-        /// How many of its users could not go on when they were tried last.
+        /// How many of its users could not advance at the last attempt.
         public let refused: Int
     }
 
-    /// How much there is of what the plan asks for.
+    /// A number and how many the plan asks for.
     public struct Progress: Sendable, Hashable {
-        /// So much there is.
+        /// The current number.
         public let have: Int
-        /// So much is asked for; 0 where nothing is.
+        /// The required number; 0 if none is required.
         public let need: Int
     }
 
     /// Who or what has stopped the fleet.
     public struct Stop: Sendable, Hashable {
-        /// Whether nobody is moved any more; else nobody is begun with.
+        /// Whether the fleet is halted; otherwise it is paused.
         public let isHalt: Bool
-        /// Who, or `the run`.
+        /// The person, or `the run`.
         public let by: String
-        /// Why.
+        /// The reason.
         public let because: String
-        /// The user for whom, as ``FleetWatch`` names users; nil where it was not for one.
+        /// The user who caused it, as ``FleetWatch`` names users; nil if none did.
         public let user: String?
-        /// What kind of halt it is, of which the runbook says what helps; nil for a pause.
+        /// The kind of halt, for which the runbook says what to do; nil for a pause.
         public let kind: Runbook.Halt?
     }
 
-    /// A reason of the gate, or an error's code, and how many users wait by it.
+    /// A gate reason or error code, and how many users wait for it.
     public struct Reason: Sendable, Hashable {
-        /// The reason's kind, which the runbook has an entry for.
+        /// The kind of reason, which has an entry in the runbook.
         public let kind: String
-        /// How many users wait by it, perhaps beside others.
+        /// How many users wait for it, perhaps among other reasons.
         public let users: Int
     }
 
-    /// What was found to be different between a user's stores.
+    /// A difference between a user's stores.
     public struct Difference: Sendable, Hashable {
-        /// Whose, as ``FleetWatch`` names users.
+        /// The user, as ``FleetWatch`` names users.
         public let user: String
-        /// Where the user is now.
+        /// The user's current stage.
         public let stage: Stage?
-        /// What differs, without the user's values.
+        /// The difference, without the user's values.
         public let message: String
     }
 
-    /// How far new stores are behind.
+    /// How far new stores lag.
     public struct Lag: Sendable, Hashable {
-        /// When that was seen.
+        /// When this was read.
         public let time: Date
         /// How many users' mirrors lack transactions.
         public let users: Int
-        /// How many transactions they lack together.
+        /// How many transactions they lack in total.
         public let transactions: Int
-        /// How many the one lacks that is furthest behind.
+        /// The most transactions that one of them lacks.
         public let most: Int
     }
 
-    /// A user who stands out.
+    /// A user with a long wait or large stores.
     public struct User: Sendable, Hashable {
-        /// Whose, as ``FleetWatch`` names users.
+        /// The user, as ``FleetWatch`` names users.
         public let user: String
         /// The wave's number, from 0.
         public let wave: Int
-        /// Where the user is; nil where nobody has looked.
+        /// The user's stage; nil if the user was not examined yet.
         public let stage: Stage?
-        /// How large the user's stores were when the waves were drawn.
+        /// The size of the user's stores when the waves were drawn.
         public let bytes: Int
-        /// Since when the user is at the stage, as far as it was seen.
+        /// Since when the user has been at the stage, as far as runs have seen.
         public let since: Date?
-        /// Why the user waits: kinds of the gate's reasons.
+        /// Why the user waits, as kinds of the gate's reasons.
         public let reasons: [String]
     }
 
-    /// A kill of everybody that has landed.
+    /// A kill of all users that was applied.
     public struct Landing: Sendable, Hashable {
-        /// When it had landed.
+        /// When the kill was applied to all users.
         public let time: Date
-        /// How long it took from the pull, in seconds.
+        /// The seconds since the kill switch was pulled.
         public let seconds: Double
         /// How many users are on the old store.
         public let users: Int
@@ -104,59 +104,59 @@ public struct FleetOverview: Sendable {
         public let failed: Int
     }
 
-    /// A rehearsal of the way back.
+    /// A rehearsal of the rollback.
     public struct Rehearsal: Sendable, Hashable {
-        /// When.
+        /// When it ran.
         public let time: Date
-        /// Whether it went well.
+        /// Whether it succeeded.
         public let isClean: Bool
     }
 
-    /// What the fleet is doing, in a word: see ``FleetStatus/state``.
+    /// The state in a word: see ``FleetStatus/state``.
     public let state: String
-    /// What it is doing and what it waits for, without who has stopped it.
+    /// The current activity or wait, without who stopped the fleet.
     public let doing: String
-    /// Who or what has stopped it; nil where nothing has.
+    /// Who or what stopped it; nil if it is not stopped.
     public let stop: Stop?
-    /// The stage that the plan brings users to.
+    /// The plan's stage.
     public let stage: Stage
     /// How many users there are.
     public let users: Int
-    /// How many users are at each stage; nil for those whom nobody has looked at.
+    /// How many users are at each stage; nil for users who were not examined yet.
     public let stages: [(stage: Stage?, users: Int)]
     /// The waves.
     public let waves: [Wave]
-    /// How long what is left may take, in seconds, by the pace of the last hour; nil where that says nothing.
+    /// An estimate of the remaining time, in seconds, from the pace of the last hour; nil if there is too little data.
     public let secondsLeft: ClosedRange<Double>?
     /// Why users wait, the most frequent first.
     public let reasons: [Reason]
     /// How many users' stores differ.
     public let different: Int
-    /// The differences that there are, ``FleetWatch/listedDifferences`` at most.
+    /// The current differences, at most ``FleetWatch/listedDifferences``.
     public let differences: [Difference]
-    /// How long writes took in the last day, a stretch of time and a stage each.
+    /// How long writes took in the last day, by period and stage.
     public let writes: [FleetWrites]
-    /// How far new stores are behind now.
+    /// How far new stores lag now.
     public let lag: Lag
-    /// How far they were since this has been watched, in the order of time.
+    /// The lags since the watch began, in order.
     public let lags: [Lag]
-    /// Who has waited longest.
+    /// The users who have waited longest.
     public let slowest: [User]
-    /// Whose stores are largest.
+    /// The users with the largest stores.
     public let largest: [User]
-    /// The last rehearsal of the way back, of the user who came to the new store last; nil where that cannot be told.
+    /// The last rollback rehearsal of the user who was moved to the new store last; nil if that is unknown.
     public let lastRehearsal: Rehearsal?
-    /// The last kill of everybody by `rollout kill`; nil where the ledger tells of none.
+    /// The last kill of all users by `rollout kill`; nil if the ledger records none.
     public let lastKill: Landing?
-    /// How far the plan's hooks were told.
+    /// The delivery status of the plan's hooks.
     public let hooks: [HookStatus]
-    /// What keeps that from being read; nil where nothing does.
+    /// Why the status of the hooks is unknown; nil if it is known.
     public let hooksProblem: String?
-    /// What was done last, the latest first; users are named as ``FleetWatch`` names them.
+    /// The ledger's last lines, the latest first, with users as ``FleetWatch`` names them.
     public let audit: [FleetLedger.Entry]
     /// How many lines the ledger has.
     public let auditLines: Int
-    /// The first line of the ledger that is not as it was written; nil where all are.
+    /// The first line of the ledger that was changed; nil if none was.
     public let damagedLine: Int?
 
     /// How many users the new store serves.
@@ -164,10 +164,10 @@ public struct FleetOverview: Sendable {
         stages.reduce(0) { $0 + (($1.stage?.authority ?? .old) == .new ? $1.users : 0) }
     }
 
-    /// How many clean shadow reads all users have come to.
+    /// The clean shadow reads of all users.
     public var cleanReads: Int { waves.reduce(0) { $0.addingSaturated($1.cleanReads.have) } }
 
-    /// The wave that is on the way: the first one that is not done, or the last one. Its number is from 0; nil where there is none.
+    /// The current wave, with its number from 0: the first one that is not done, or the last one; nil if there is none.
     public var current: (number: Int, wave: Wave)? {
         guard let number = waves.firstIndex(where: { $0.state != "done" }) ?? waves.indices.last else { return nil }
         return (number, waves[number])

@@ -1,10 +1,9 @@
 import Foundation
 import HabitStoreRollout
 
-/// What tells that something of a fleet has changed: its files, the kill switch's, the index's own count of changes, and whether a run is
-/// at work.
+/// Detects changes of a fleet: in its files, the kill switch's files, the index's change counter, and whether a run is at work.
 struct FleetSigns: Hashable {
-    /// What tells a file from others, and from what it was.
+    /// A file's identity and modification, from `lstat`.
     struct File: Hashable {
         private let device: UInt64
         private let number: UInt64
@@ -29,7 +28,7 @@ struct FleetSigns: Hashable {
             (seconds, nanoseconds) = (Int64(changed.tv_sec), Int64(changed.tv_nsec))
         }
 
-        /// Whether it is the same file, whatever was written to it.
+        /// Whether it is the same file, even if it was written to.
         func isSameFile(as other: File) -> Bool { size >= 0 && device == other.device && number == other.number }
     }
 
@@ -40,7 +39,7 @@ struct FleetSigns: Hashable {
 
     /// - Parameters:
     ///   - flags: the flag file; nil for none.
-    ///   - version: the index's own count of changes.
+    ///   - version: the index's change counter.
     init(_ folder: FleetFolder, _ place: StoreRoot, flags: String?, version: Int, isRunning: Bool) {
         let paths =
             [
@@ -48,7 +47,7 @@ struct FleetSigns: Hashable {
                 folder.plan + ".yaml", folder.hooks, DifferenceMarks(root: place.path).path,
             ]
             + RootSwitches.paths(place, flags: flags)
-        // A database that was replaced counts its changes anew.
+        // A replaced database starts its counter again.
         files = (paths + [folder.index]).map(File.init)
         (self.version, self.isRunning) = (version, isRunning)
     }

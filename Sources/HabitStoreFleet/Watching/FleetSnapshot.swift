@@ -1,16 +1,16 @@
 import Foundation
 import HabitStore
 
-/// What ``FleetWatch`` has seen at one moment.
+/// What ``FleetWatch`` has read at one time.
 public struct FleetSnapshot: Sendable {
-    /// Another number than before where anything was read anew.
+    /// A number that changes with every reading.
     public let number: Int
     /// When the files were read.
     public let time: Date
-    /// How the kill switch stands.
+    /// The state of the kill switch.
     public let killSwitch: FleetKillSwitch
-    /// The engine that the flags bring users to; nil where they do not say.
+    /// The engine to which the flags move users; nil if they do not say.
     public let newEngine: String?
-    /// Where the fleet is, or what keeps that from being read, in one line.
+    /// The fleet's status, or why it cannot be read.
     public let fleet: Result<FleetOverview, HabitStoreError>
 }

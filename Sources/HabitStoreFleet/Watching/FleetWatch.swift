@@ -3,16 +3,16 @@ import HabitStore
 import HabitStoreRollout
 import Synchronization
 
-/// Watches a fleet for many viewers at once: one reading for all, at most one a second, and only when a file of the fleet, the kill
-/// switch or the index has changed.
+/// Watches a fleet for many viewers at the same time: one reading serves all, at most once a second, and only if the files of the fleet or the kill
+/// switch, or the index, have changed.
 ///
 /// ```swift
 /// let watch = FleetWatch(root: "/var/lib/habits", flags: "/etc/habits/habit-store.flagd.json")
 /// let snapshot = watch.snapshot()
 /// ```
 ///
-/// It opens no store: single users are followed by live queries, a fleet by its index. Reading waits for the disk, and so is not for a
-/// thread of Swift's tasks.
+/// It opens no store: live queries follow single users, and the index follows the fleet. Reading blocks on the disk, so do not call it from a Swift
+/// task.
 public final class FleetWatch: Sendable {
     /// How many differences are listed.
     public static let listedDifferences = 100
@@ -20,7 +20,7 @@ public final class FleetWatch: Sendable {
     public static let listedUsers = 5
     /// How many lines of the ledger are listed.
     public static let listedLines = 20
-    /// For how long writes are listed, in seconds: a day.
+    /// How far back writes are listed, in seconds: a day.
     public static let writesSeconds = 86_400.0
 
     private let place: StoreRoot
@@ -30,7 +30,7 @@ public final class FleetWatch: Sendable {
     private let folder: FleetFolder
     private let state = Mutex(State())
 
-    /// What is read once and again only where it has changed.
+    /// Files and answers, cached until they change.
     private struct State {
         var signs: FleetSigns?
         var looked: ContinuousClock.Instant?
@@ -41,20 +41,20 @@ public final class FleetWatch: Sendable {
         var lags: [FleetOverview.Lag] = []
     }
 
-    /// Watches a root; nothing is read yet.
+    /// Watches a root; reads nothing yet.
     ///
     /// - Parameters:
     ///   - flags: the flag file; nil for none.
-    ///   - showsUsers: whether users are named by their ids. Else a name is a hash of the id, keyed by the salt of the fleet's waves: the
-    ///     same for as long as the fleet lasts.
+    ///   - showsUsers: whether to name users by their ids. Otherwise, a name is a hash of the id, keyed by the salt of the fleet's waves, that stays
+    ///     the same as long as the fleet exists.
     public convenience init(root: String, flags: String?, showsUsers: Bool = false) {
         self.init(StoreRoot(root), flags: flags, showsUsers: showsUsers)
     }
 
-    /// The same of the users' stores of a name, which obey the root's kill switch and their own.
+    /// Watches the users' stores with a name, which obey the root's kill switch and their own.
     ///
-    /// - Parameter store: the name; nil for the stores without one.
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a name that no store can have.
+    /// - Parameter store: the name; nil for unnamed stores.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` if the name is invalid.
     public convenience init(root: String, store: String?, flags: String?, showsUsers: Bool = false) throws {
         self.init(try StoreRoot(root, named: store), flags: flags, showsUsers: showsUsers)
     }
@@ -65,17 +65,17 @@ public final class FleetWatch: Sendable {
         folder = FleetFolder(root: place.path)
     }
 
-    /// How soon files are looked at again.
+    /// How often files are checked.
     private static let lookSeconds = 1.0
-    /// How soon all is read again though no file has changed, for what follows from the time.
+    /// How often everything is read even if no file has changed, because some of it depends on the time.
     private static let readSeconds = 30.0
-    /// The stretch of time that one lag stands for, and how many are kept: a day.
+    /// The period of one lag, and how many lags are kept: a day.
     private static let lagSeconds = 60.0
     private static let keptLags = 1_440
 
-    /// What there is now, or was less than a second ago.
+    /// The current snapshot, less than a second old.
     ///
-    /// - Parameter looksAnew: whether files are looked at however short a time ago that was: for who has just changed one.
+    /// - Parameter looksAnew: whether to check the files even if they were checked less than a second ago; for callers that have just changed one.
     public func snapshot(looksAnew: Bool = false) -> FleetSnapshot {
         state.withLock { state in
             let now = ContinuousClock.now
@@ -104,11 +104,11 @@ public final class FleetWatch: Sendable {
         }
     }
 
-    /// What tells that something has changed.
+    /// The current signs of change.
     private func signs(_ state: inout State) -> FleetSigns {
         let index = FleetSigns.File(folder.index)
         if state.index?.identity.isSameFile(as: index) != true { state.index = nil }
-        // What keeps it from being opened is told by the overview.
+        // The overview reports why it cannot be opened.
         _ = try? self.index(&state)
         let version = (try? state.index?.index.dataVersion()) ?? 0
         return FleetSigns(folder, place, flags: flags, version: version, isRunning: fleet.isRunning)
@@ -119,7 +119,7 @@ public final class FleetWatch: Sendable {
             let members = try members(&state)
             return .success(try overview(members, index(&state), &state.lags, isRunning: isRunning))
         } catch {
-            // Whatever was known of files that cannot be read is of no use.
+            // Drop what was known of files that cannot be read.
             (state.index, state.members) = (nil, nil)
             let known = error as? HabitStoreError
             return .failure(
@@ -188,7 +188,7 @@ public final class FleetWatch: Sendable {
         )
     }
 
-    /// It stands in the user's evidence, a file; that one cannot be read is the doctor's to tell.
+    /// From the user's evidence, a file. The doctor reports unreadable evidence.
     private func lastRehearsal(_ index: FleetIndex) throws -> FleetOverview.Rehearsal? {
         guard let user = try index.lastServed(), let directory = try? UserDirectory(root: place.path, user: user),
             let last = try? EvidenceLog(directory).summary().lastRehearsal

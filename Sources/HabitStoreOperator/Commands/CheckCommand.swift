@@ -40,7 +40,7 @@ struct CheckCommand: ReportingCommand {
             return (try replica.information().role, total)
         }
         var findings = try store.check { bar.show("checking", $0, total) }
-        // Over a damaged file there is nothing to hold them against.
+        // A damaged file cannot be compared with its digests.
         if !findings.contains(where: { $0.severity == .damage }) { findings += try store.checkDigests() }
         bar.clear()
         StandardError.noteIfUnfinished(role)

@@ -27,7 +27,7 @@ struct FlagsKillCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var options: KillOptions
 
-    /// Whom a kill reaches.
+    /// The users whom a kill reaches.
     private struct Reach {
         /// The number of users; nil if it is unknown which roots read the flag file.
         var users: Int?

@@ -49,7 +49,7 @@ struct FlagsLintCommand: ReportingCommand {
         if let status = status(results) { throw ExitCode(status.rawValue) }
     }
 
-    /// Of several the one that says most about what was not looked at.
+    /// The status to exit with: of several, the one that says most about what was not linted.
     private func status(_ results: [Result<LintReport, FlagError>]) -> ExitStatus? {
         var statuses: [ExitStatus] = []
         for result in results {

@@ -97,7 +97,7 @@ struct FlagsSetCommand: ReportingCommand {
         return new
     }
 
-    /// What the linter finds in the new text, and did not find in the old one.
+    /// The linter's findings in the new text that it does not have in the old one.
     static func newFindings(_ old: FlagFileText, _ new: FlagFileText, _ linter: FlagLinter) -> [LintFinding] {
         let known = Set(old.lint(linter).findings.map { [$0.rule.rawValue, $0.message] })
         return new.lint(linter, against: old).findings.filter {

@@ -87,7 +87,7 @@ struct FleetPlanCommand: ReportingCommand {
         }
     }
 
-    /// Who is in each wave.
+    /// Lists the users of each wave.
     private func list(_ waves: [FleetWaveReport]) -> String {
         guard users else { return "" }
         var text = ""
@@ -102,7 +102,7 @@ struct FleetPlanCommand: ReportingCommand {
     }
 }
 
-/// A wave, as it is planned.
+/// A wave in the plan's report.
 struct FleetWaveReport: Encodable {
     struct Member: Encodable {
         let user: String
@@ -114,9 +114,9 @@ struct FleetWaveReport: Encodable {
     let users: Int
     let heavy: Int
     let bytes: Int
-    /// What the plan's pace and the wave's soak take at least.
+    /// The least that the plan's pace and the wave's soak can take.
     let leastSeconds: Double
-    /// Who is in it, in the order in which they are moved; nil where that was not asked for.
+    /// The wave's users, in moving order; nil unless requested.
     let members: [Member]?
 
     init(_ plan: FleetPlan, _ members: FleetMembers, _ wave: Int, listsUsers: Bool) {
@@ -134,7 +134,7 @@ struct FleetWaveReport: Encodable {
 /// A plan's waves.
 struct FleetPlanReport: Encodable {
     let isDryRun: Bool
-    /// What decided who comes when.
+    /// The hexadecimal digits that decided the order of users.
     let salt: String
     let users: Int
     let waves: [FleetWaveReport]

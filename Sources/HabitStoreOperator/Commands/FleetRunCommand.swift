@@ -27,7 +27,7 @@ struct FleetRunCommand: ReportingCommand {
         let fleet = Fleet(root: settings.root)
         let isShown = output.format == .text && !quiet
         let end = try await withCheckedThrowingContinuation { continuation in
-            // It waits for hours, which no thread of Swift's tasks is for.
+            // A run blocks for hours, which a Swift task must not do.
             Thread.detachNewThread {
                 continuation.resume(
                     with: Result {

@@ -5,7 +5,7 @@ import HabitStoreFleet
 import HabitStoreReports
 import HabitStoreRollout
 
-/// Why a fleet is stopped, or let go on.
+/// The reason for stopping or resuming a fleet.
 struct FleetWordOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Why, for the ledger.", valueName: "text"))
     var because: String
@@ -18,7 +18,7 @@ struct FleetWordOptions: ParsableArguments {
 }
 
 extension Fleet {
-    /// Tells the plan's hooks what was just done, and says what came of it.
+    /// Notifies the plan's hooks of what was just done, and reports the result.
     fileprivate func tellHooksAloud() {
         for line in tellHooksInWords() { StandardError.note(line) }
     }

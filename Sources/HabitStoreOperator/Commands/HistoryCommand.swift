@@ -84,7 +84,7 @@ struct HistoryCommand: ReportingCommand {
         }
     }
 
-    /// - Parameter hasHead: whether the columns' names stand above them.
+    /// - Parameter hasHead: whether to print column names.
     private func text(_ transactions: [HistoryTransaction], hasHead: Bool = true) -> String {
         guard !transactions.isEmpty else { return "no changes\n" }
         func column(_ name: String, _ alignment: TerminalText.Alignment = .left, canShrink: Bool = false)

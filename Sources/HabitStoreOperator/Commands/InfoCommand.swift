@@ -20,7 +20,7 @@ struct InfoCommand: ReportingCommand {
         let address = try StoreAddress(argument: store)
         let store = try address.openAsWritten(.readOnly, by: .known)
         defer { store.close() }
-        // The target of an unfinished copy or import serves nobody, but says what it is.
+        // The target of an unfinished copy or import serves no reads, but has information.
         let (information, counts) = try store.replicaRead { replica in
             let counts = try store.schema.entities.enumerated().map { ($1.name, try replica.count(entity: $0)) }
             return (try replica.information(), counts)

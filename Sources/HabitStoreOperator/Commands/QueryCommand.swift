@@ -69,7 +69,7 @@ struct QueryCommand: ReportingCommand {
     }
 
     func run() async throws {
-        // A mistake in the query is told before any file is touched.
+        // Report errors in the query before touching any file.
         let query = try parsedQuery()
         if let store {
             let store = try open(try StoreAddress(argument: store), by: .known, for: query)

@@ -36,7 +36,7 @@ struct RolloutKillCommand: ReportingCommand {
     @Option(help: "Which trigger: the flag, the sentinel file, or both. With users who are named it is the flag.")
     var by = KillOptions.Trigger.both
 
-    /// How many users are taken back at once for each processor: most of the time each waits for its disk.
+    /// How many users each processor takes back at the same time: most of the time they wait for the disk.
     private static let jobsEach = 8
 
     func validate() throws {
@@ -85,23 +85,23 @@ struct RolloutKillCommand: ReportingCommand {
         case .json: try JSON.write(report.json)
         case .text: try Output.write(report.text)
         }
-        // Only now: nobody is to wait for a fleet's files to be taken back.
+        // Only now, so that no user waits for a fleet's files.
         for part in taken { tellFleet(part, isForAll: named == nil) }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
     }
 
-    /// What became of the users of one place.
+    /// The users of one store root, taken back.
     private struct TakenBack {
         let place: StoreRoot
         let stores: UserStores
         let results: [UserResult<Bool>]
-        /// How long it took from the pull.
+        /// The seconds since the kill switch was pulled.
         let seconds: Double
     }
 
-    /// Takes back who has stores in a place, or those of them who are named.
+    /// Takes back the users with stores in a root, or the named ones among them.
     ///
-    /// - Throws: why nobody could be looked for there.
+    /// - Throws: an error if the users cannot be listed.
     private func takeBack(
         _ settings: Settings,
         _ named: [String]?,
@@ -118,7 +118,7 @@ struct RolloutKillCommand: ReportingCommand {
         return TakenBack(place: settings.place, stores: stores, results: results, seconds: seconds)
     }
 
-    /// Writes down how long it took, and where users are now, where there is a fleet. The kill has landed, whatever becomes of that.
+    /// Records in the fleet, if there is one, how long the kill took and where users are now. The kill has been applied, even if this fails.
     private func tellFleet(_ taken: TakenBack, isForAll: Bool) {
         let (fleet, failed) = (Fleet(taken.place), taken.results.failures().count)
         do {

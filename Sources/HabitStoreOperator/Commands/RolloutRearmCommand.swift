@@ -29,7 +29,7 @@ struct RolloutRearmCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        // Before anything is taken back: a store with a name is not armed while the root is not.
+        // Checked before anything else: a named store cannot be re-armed before its root.
         try settings.stores(otherVersions: .asWrittenByAnyApp).requireRootRearmed()
         let triggers = try settings.killTriggers(
             users: all ? nil : [settings.user],
@@ -57,7 +57,7 @@ struct RolloutRearmCommand: ReportingCommand {
         if report.status != .success { throw ExitCode(report.status.rawValue) }
     }
 
-    /// A flag that is not there does not kill this user either.
+    /// A missing flag does not kill this user either.
     private func rearm(_ triggers: KillTriggers) throws -> KillTriggers.Rearmed {
         do {
             return try triggers.rearm()

@@ -63,7 +63,7 @@ struct RolloutResyncCommand: ReportingCommand {
     }
 }
 
-/// The outcome for programs.
+/// The outcome as JSON.
 private struct RolloutResyncReport: Encodable {
     let user: String
     let engine: EngineName

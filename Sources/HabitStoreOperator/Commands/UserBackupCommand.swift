@@ -87,7 +87,7 @@ struct UserBackupCommand: ReportingCommand {
         }
     }
 
-    /// Makes sure that a backup is not made where users' stores are: it would be taken for a user's folder, or for those of a store's users.
+    /// Checks that a backup is not made among users' stores, where it would be taken for a user's folder or for a store's.
     private static func requireOutside(of root: String, _ path: String) throws {
         let (place, folder) = (resolved(path), resolved(root))
         guard place != folder, !place.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/") else {
@@ -97,7 +97,7 @@ struct UserBackupCommand: ReportingCommand {
         }
     }
 
-    /// A path without symbolic links, as far as there is anything at it.
+    /// A path without symbolic links, as far as it exists.
     private static func resolved(_ path: String) -> String {
         var url = URL(fileURLWithPath: path).standardizedFileURL
         var missing: [String] = []

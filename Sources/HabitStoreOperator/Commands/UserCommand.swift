@@ -12,10 +12,10 @@ struct UserCommand: AsyncParsableCommand {
     )
 }
 
-/// The user whom a command names by its first argument, or by `--user`. There is no default: the environment's user is not meant.
+/// The user that a command names by its first argument or with `--user`. There is no default: the user in the environment does not count.
 extension UserOptions {
-    /// - Parameter argument: the first argument; nil where none was given.
-    /// - Throws: a usage error where neither names a user, or both do.
+    /// - Parameter argument: the first argument; nil if there is none.
+    /// - Throws: a usage error if neither names a user, or both do.
     func named(by argument: String?) throws -> String {
         guard users.count <= 1, (argument == nil) != users.isEmpty, let name = argument ?? user else {
             throw ValidationError("name one user, as the first argument or with --user")
@@ -23,8 +23,8 @@ extension UserOptions {
         return name
     }
 
-    /// - Parameter arguments: the arguments, which begin with the user unless `--user` names one.
-    /// - Returns: the user, and the other arguments.
+    /// - Parameter arguments: the arguments, beginning with the user unless `--user` names one.
+    /// - Returns: the user and the other arguments.
     func named(by arguments: [String]) throws -> (user: String, others: [String]) {
         if users.isEmpty { return (try named(by: arguments.first), Array(arguments.dropFirst())) }
         return (try named(by: nil), arguments)

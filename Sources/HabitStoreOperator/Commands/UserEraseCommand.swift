@@ -60,7 +60,7 @@ struct UserEraseCommand: ReportingCommand {
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
     }
 
-    /// For programs.
+    /// The outcome as JSON.
     private struct Document: Encodable {
         let user: String
         let isDryRun: Bool

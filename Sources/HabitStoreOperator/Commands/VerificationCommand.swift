@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `habitstore verify`: the comparison itself, and what is done with the mismatches that one has recorded.
+/// `habitstore verify`: the comparison itself, and the commands for recorded mismatches.
 struct VerificationCommand: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(

@@ -26,7 +26,7 @@ struct VerifyCommand: ReportingCommand {
         )
     }
 
-    /// Which of the three forms was written.
+    /// The form of the command line.
     private enum Form {
         case stores(String, String)
         case fixtures(String)
@@ -133,7 +133,7 @@ struct VerifyCommand: ReportingCommand {
         return options
     }
 
-    /// Compares a Core Data file with the store that was made from it.
+    /// Compares a Core Data file with the store that was imported from it.
     private func compare(_ source: String, with store: String) throws {
         guard checkpoint == nil else { throw CommandFailure.usage("--checkpoint is for two stores") }
         let options = try options()
@@ -144,10 +144,10 @@ struct VerifyCommand: ReportingCommand {
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
         let mapping = try mapping.map { try CoreDataMapping(path: $0) }
-        // On the disk, since a file may have more records than there is memory.
+        // On disk, because a file may have more records than fit in memory.
         let scratch = try StoreAddress(argument: "sqlite:" + file.scratchPath("witness"))
         try fill(scratch, with: file, for: target, mapping)
-        // Opened anew, it no longer has what was in memory for writing.
+        // Reopening frees the memory of writing.
         let witness = try scratch.open(.readOnly, schema: target.schema, by: .known)
         defer { witness.close() }
         let verifier = ShadowVerifier(
@@ -163,7 +163,7 @@ struct VerifyCommand: ReportingCommand {
         try show(report, options)
     }
 
-    /// Makes the store that the target has to be equal to.
+    /// Creates the store that the target has to equal.
     private func fill(
         _ scratch: StoreAddress,
         with file: CoreDataFile,
@@ -179,7 +179,7 @@ struct VerifyCommand: ReportingCommand {
         }
     }
 
-    /// What of the file nobody accounts for, whatever the import's plan was.
+    /// The parts of the file that are not accounted for, whatever the import's plan was.
     private func account(
         _ file: CoreDataFile,
         _ target: any UserStoreBackend,
@@ -232,7 +232,7 @@ struct VerifyCommand: ReportingCommand {
         try show(report, options)
     }
 
-    /// Which file is at a path, whatever names and links lead to it; nil where that cannot be told, of which opening it says why.
+    /// The file at a path, whatever names and links lead to it; nil if that is unknown, and opening it says why.
     private static func identity(_ path: String) -> [NSNumber]? {
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
@@ -242,7 +242,7 @@ struct VerifyCommand: ReportingCommand {
     }
 
     private func show(_ report: VerificationReport, _ options: VerificationOptions) throws {
-        // A report that was worth the wait is shown also where a file cannot be written.
+        // Show the report, which took long to make, even if a file cannot be written.
         let files = Result { try comparison.write(report, options.recorder) }
         switch output.format {
         case .json: try JSON.write(report)
@@ -285,7 +285,7 @@ struct VerifyCommand: ReportingCommand {
 }
 
 extension VerificationReport {
-    /// Adds what was found beside the comparison of two stores.
+    /// Adds a difference found outside the comparison of two stores.
     fileprivate mutating func add(_ difference: StoreDifference) {
         differences.append(difference)
         differenceCount += 1

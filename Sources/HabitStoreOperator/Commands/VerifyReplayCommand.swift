@@ -3,7 +3,7 @@ import ShadowVerifier
 
 /// `habitstore verify replay`.
 struct VerifyReplayCommand: ReportingCommand {
-    /// Identifiers that are named when there is no such one.
+    /// How many identifiers an error lists.
     private static let namedIdentifiers = 5
 
     static let configuration = CommandConfiguration(

@@ -3,7 +3,7 @@ import Foundation
 import HabitStoreReports
 import ShadowVerifier
 
-/// What a comparison ignores, how long it may take, and the files that it writes.
+/// The options of a comparison: what to ignore, a time limit, and files to write.
 struct ComparisonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A JSON file of rules that name differences which do not count.", valueName: "file"))
     var ignore: String?
@@ -33,7 +33,7 @@ struct ComparisonOptions: ParsableArguments {
         }
     }
 
-    /// Adds them to the options of a comparison.
+    /// Applies them to the options of a comparison.
     func configure(_ options: inout VerificationOptions) throws {
         if let ignore { options.ignoreRules = try IgnoreRules.load(path: ignore) }
         if record != nil { options.recorder = MismatchRecorder() }
@@ -41,7 +41,7 @@ struct ComparisonOptions: ParsableArguments {
         options.reportsErrors = true
     }
 
-    /// Writes the files. What shows values is for its owner only.
+    /// Writes the files. A file with values is accessible to its owner only.
     func write(_ report: VerificationReport, _ recorder: MismatchRecorder?) throws {
         if let html {
             try OutputFile(path: html, beginning: VerificationPage.beginning)

@@ -2,7 +2,7 @@ import Configuration
 import Foundation
 import HabitStore
 
-/// The configuration file, a JSON object of texts.
+/// The configuration file, a JSON object of strings.
 enum ConfigurationFile {
     static let keys: Set<String> = [
         "root", "storeName", "user", "flags", "servers", "policy", "evidenceKeyFile", "timeZone", "openUsers",
@@ -10,7 +10,7 @@ enum ConfigurationFile {
 
     /// Reads the file.
     ///
-    /// A wrong key or value is refused rather than passed over: a misspelt `user` would write into another user's store.
+    /// A wrong key or value is refused and not ignored: a misspelt `user` would write into another user's store.
     static func load(path: String) async throws -> any ConfigProvider {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {

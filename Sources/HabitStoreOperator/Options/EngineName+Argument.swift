@@ -2,5 +2,5 @@ import ArgumentParser
 import HabitStore
 import HabitStoreRollout
 
-/// Engines are typed by their names.
+/// Arguments name engines.
 extension EngineName: ExpressibleByArgument {}

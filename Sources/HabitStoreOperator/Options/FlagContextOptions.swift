@@ -1,7 +1,7 @@
 import ArgumentParser
 import FeatureFlags
 
-/// For whom flags are evaluated.
+/// The evaluation context of flags.
 struct FlagContextOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A JSON object, as '{\"targetingKey\": \"ada\", \"app\": {\"version\": \"2.1.0\"}}'."))
     var context = "{}"

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Which flag file is meant.
+/// Selects the flag file.
 struct FlagFileOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -11,17 +11,17 @@ struct FlagFileOptions: ParsableArguments {
     )
     var file: String?
 
-    /// The settings, in which this file counts as the one that is named.
+    /// The settings with this flag file, if one is given.
     ///
-    /// - Parameter storeName: which one of several stores is meant; nil for what the settings say.
+    /// - Parameter storeName: the store that is meant; nil for the one in the settings.
     func settings(storeName: String? = nil) async throws -> Settings {
         var options = try UserOptions.parse([])
         (options.flags, options.storeName) = (file, storeName)
         return try await Settings(options)
     }
 
-    /// The settings of the root whose flag file this is: that of the settings, where they name the file, or the folder in which it lies
-    /// under the name of a root's flag file, next to users' stores.
+    /// The settings of the root that this flag file belongs to: the settings' own root if they name the file, or the file's folder if the file has
+    /// the name of a root's flag file and lies next to users' stores.
     ///
     /// - Returns: nil if that is unknown.
     func owner(storeName: String? = nil) async throws -> Settings? {
@@ -40,7 +40,6 @@ struct FlagFileOptions: ParsableArguments {
         return try await Settings(options)
     }
 
-    /// The file's path.
     func path() async throws -> String {
         if let file { return file }
         return try await settings().flagFile

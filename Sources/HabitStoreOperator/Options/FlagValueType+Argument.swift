@@ -1,5 +1,5 @@
 import ArgumentParser
 import FeatureFlags
 
-/// Types of values are typed by their names.
+/// Arguments name value types.
 extension FlagValueType: ExpressibleByArgument {}

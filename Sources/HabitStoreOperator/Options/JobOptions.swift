@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStoreRollout
 
-/// How the work on many users is done.
+/// Options for commands that work on many users.
 struct JobOptions: ParsableArguments {
     static let maximumJobs = 256
 
@@ -21,9 +21,9 @@ struct JobOptions: ParsableArguments {
         throw ValidationError("--jobs is \(jobs); it can be 1 to \(Self.maximumJobs)")
     }
 
-    /// Does a piece of work for each of some users, and shows how many are done.
+    /// Runs the work for each user and shows the progress.
     ///
-    /// - Parameter jobsEach: how many are worked on at once for each processor, where nobody says otherwise.
+    /// - Parameter jobsEach: how many users each processor works on at the same time, unless `--jobs` says otherwise.
     func run<R: Sendable>(
         _ label: String,
         _ users: [String],
@@ -36,8 +36,7 @@ struct JobOptions: ParsableArguments {
         return await UserWork(jobs: count).run(users, work) { bar.show(label, $0, users.count) }
     }
 
-    /// Does a piece of work for everybody under a root. A folder of which nobody can tell whose it is counts as a user for whom
-    /// it went wrong: a command for all must not pass over anybody.
+    /// Runs the work for all users under a root. A folder whose user is unknown counts as a failure: a command for all users must not pass over any.
     func run<R: Sendable>(
         _ label: String,
         _ listing: UserListing,

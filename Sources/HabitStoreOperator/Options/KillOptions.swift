@@ -3,9 +3,9 @@ import FeatureFlags
 import Foundation
 import HabitStoreRollout
 
-/// The triggers of the kill switch.
+/// The options that select the triggers of the kill switch.
 struct KillOptions: ParsableArguments {
-    /// Which triggers are meant.
+    /// The triggers to use.
     enum Trigger: String, ExpressibleByArgument, CaseIterable {
         case flag, sentinel, both
     }
@@ -53,9 +53,9 @@ struct KillOptions: ParsableArguments {
         }
     }
 
-    /// The settings, and the triggers.
+    /// The settings and the triggers.
     ///
-    /// - Returns: the settings of the root that reads the flag file; nil if it is unknown, so that the users whom the file reaches are, too.
+    /// - Returns: the settings of the root that reads the flag file; nil if it is unknown, and with it the users whom the file reaches.
     func triggers() async throws -> (settings: Settings?, triggers: KillTriggers) {
         let settings = try await fileOptions.settings(storeName: storeName)
         let owner = try await fileOptions.owner(storeName: storeName)

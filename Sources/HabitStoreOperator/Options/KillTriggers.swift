@@ -6,14 +6,14 @@ import HabitStoreRollout
 
 /// The two triggers of the kill switch: the flag in the flag file, and the sentinel file.
 struct KillTriggers {
-    /// What pulling came to.
+    /// The result of pulling the triggers.
     struct Pulled {
         let isFlagSet: Bool
-        /// Why it is not.
+        /// Why it is not set.
         let flagFailure: FlagError?
     }
 
-    /// What taking back came to.
+    /// The result of re-arming.
     struct Rearmed {
         let isFlagRearmed: Bool
         /// The sentinel file that was removed.
@@ -22,28 +22,27 @@ struct KillTriggers {
 
     /// The kill flag's key.
     let flag: String
-    /// The flag file.
     let file: String
-    /// nil if it is unknown which one the flag file's readers look for.
+    /// Nil if it is unknown which one the readers of the flag file check.
     let sentinel: SentinelFile?
-    /// Whether the sentinel's folder is made where it is missing: the root may not be there yet.
+    /// Whether to create a missing folder for the sentinel file: the root may not exist yet.
     let makesFolder: Bool
     let by: KillOptions.Trigger
-    /// Only these users; nil for everybody.
+    /// Only these users; nil for all.
     let users: [String]?
-    /// The store that they are about; nil for those without a name, and where the sentinel file stands for all.
+    /// The store to kill; nil for unnamed stores, or if the sentinel file is for all.
     let store: StoreName?
 
-    /// For whom they are, in words.
+    /// The users to kill, in words.
     var whom: String {
         (users.map { $0.joined(separator: ", ") } ?? "everybody") + (store.map { " in the store \($0.text)" } ?? "")
     }
 
-    /// The sentinel file's path, where it is there and these triggers are for everybody.
+    /// The sentinel file's path, if it exists and these triggers are for all users.
     var presentSentinel: String? { users == nil ? sentinel.flatMap { $0.isPresent ? $0.path : nil } : nil }
 
-    /// Pulls the triggers that are asked for. For everybody each is tried, whatever became of the other, and it is an error
-    /// only where none of them works.
+    /// Pulls the requested triggers. For all users, each is tried even if the other fails, and only the failure of all is an error. If only the flag
+    /// was requested and cannot be set, the sentinel file replaces it.
     func pull() throws -> Pulled {
         if let users {
             do throws(FlagError) {
@@ -81,9 +80,9 @@ struct KillTriggers {
         return Pulled(isFlagSet: isFlagSet, flagFailure: flagFailure)
     }
 
-    /// Takes the triggers back, the flag first: where that fails the sentinel stays, and the kill switch with it.
+    /// Re-arms the triggers, the flag first: if that fails, the sentinel file stays, and the kill switch with it.
     ///
-    /// - Throws: why the flag cannot be taken back; for everybody a flag that is not there is not pulled, and no error.
+    /// - Throws: why the flag cannot be re-armed. For all users, a missing flag is not an error.
     func rearm() throws -> Rearmed {
         var isFlagRearmed = false
         if by != .sentinel {
@@ -102,7 +101,7 @@ struct KillTriggers {
         return Rearmed(isFlagRearmed: isFlagRearmed, removedSentinel: removed)
     }
 
-    /// Advice for a flag file that belongs to no known root.
+    /// The error for a flag file whose root is unknown.
     private var unknownRoot: CommandFailure {
         .usage(
             "the sentinel file of the root that \(file) belongs to is not known: name it with --sentinel "

@@ -3,7 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// Users who are named as a list.
+/// Options that list users.
 struct NamedUsers: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -33,24 +33,23 @@ struct NamedUsers: ParsableArguments {
         }
     }
 
-    /// The named users, each once; nil if no option names any.
+    /// The listed users, without duplicates; nil if no option lists any.
     ///
     /// - Parameters:
-    ///   - exact: ids that are named one by one.
-    ///   - root: where the users have their folders; nil where that is not known.
-    /// - Throws: a usage error for a list that can be read in two ways, and for a file without users.
+    ///   - exact: ids given one by one.
+    ///   - root: the folder of the users' folders; nil if it is unknown.
+    /// - Throws: a usage error for an ambiguous list or a file without users.
     func ids(and exact: [String], root: String?) throws -> [String]? {
         guard !isEmpty || !exact.isEmpty else { return nil }
         let ids =
             try exact + users.flatMap { try Self.ids(in: $0, root: root) }
             + (try usersFile.map(Self.ids(ofFile:)) ?? [])
-        // By their bytes: ids that differ in their Unicode form only are two users.
+        // By bytes: ids that differ only in their Unicode form are two users.
         var named: Set<[UInt8]> = []
         return ids.filter { named.insert(Array($0.utf8)).inserted }
     }
 
-    /// The ids in the text of one option. A comma may be part of an id: then the text is that id, and where its parts are users as well,
-    /// nobody can tell who is meant.
+    /// The ids in one option. A comma may be part of an id: then the text is one id, and ambiguous if its parts are users as well.
     private static func ids(in text: String, root: String?) throws -> [String] {
         let parts = text.split(separator: ",").map(String.init)
         guard let root, parts.count > 1, hasFolder(text, root) else { return parts }
@@ -68,7 +67,7 @@ struct NamedUsers: ParsableArguments {
         return lstat(path, &status) == 0
     }
 
-    /// The ids in a file, exactly as they stand there.
+    /// The ids in a file, unchanged.
     private static func ids(ofFile path: String) throws -> [String] {
         let bytes: Data
         do {

@@ -1,13 +1,13 @@
 import ArgumentParser
 import HabitStore
 
-/// How a command answers.
+/// The options for a command's output.
 package struct OutputOptions: ParsableArguments {
-    /// The forms of an answer.
+    /// The output formats.
     package enum Format: String, ExpressibleByArgument, CaseIterable {
         /// For people.
         case text
-        /// For programs: stable, sorted keys.
+        /// For programs: stable, with sorted keys.
         case json
     }
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HabitStoreRollout
 
-/// For which users a command of `rollout` stands, and how much evidence its gate asks for.
+/// The users that a `rollout` command is for, and the evidence that its gate asks for.
 struct PolicyOptions: ParsableArguments {
     @OptionGroup var userOptions: UserOptions
 
@@ -13,8 +13,8 @@ struct PolicyOptions: ParsableArguments {
     )
     var policy: String?
 
-    /// The settings, and the stores under the root with this policy. Those of earlier versions are opened as they were written:
-    /// whoever verifies or moves users with a newer command does not lock out the programs that have not been updated yet.
+    /// The settings, and the stores under the root with this policy. Stores of earlier schema versions stay unmigrated: verifying or moving users
+    /// with a newer command must not lock out programs that are not updated yet.
     func stores(
         queries: String? = nil,
         otherVersions: RolloutOptions.OtherVersions = .asWritten

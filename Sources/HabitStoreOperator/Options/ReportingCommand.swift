@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// A command that has the common options of output.
+/// A command with the common output options.
 package protocol ReportingCommand: AsyncParsableCommand {
     var output: OutputOptions { get }
-    /// Whether it goes on until it is stopped, and writes a document on each line.
+    /// Whether it runs until it is stopped and writes one document per line.
     var isFollowing: Bool { get }
 }
 

@@ -4,15 +4,15 @@ import HabitStore
 import HabitStoreRollout
 
 extension RolloutFlags {
-    /// How the product evaluates its flags.
+    /// The configuration that the product evaluates its flags with.
     static let configuration = FlagConfiguration(killFlags: [kill])
 
-    /// Finds in a flag file what its author would not have wanted.
+    /// The linter for flag files.
     ///
-    /// A server has whatever name it is given where the command is run: where there may be servers and the settings name none, an engine
-    /// that is not known is a warning only.
+    /// The names of servers depend on where a command runs. So if servers are possible and the settings name none, an unknown engine is only a
+    /// warning.
     static func linter() async -> FlagLinter {
-        // A lint needs no settings, and is not to fail where they are broken.
+        // Linting needs no settings and must not fail if they are broken.
         let settings = try? await Settings(UserOptions.parse([]))
         let engines = (settings?.engines ?? Tool.current.engines).names
         let isComplete = Tool.current.servers == nil || engines.count > Tool.current.engines.names.count

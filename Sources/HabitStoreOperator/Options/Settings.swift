@@ -5,40 +5,39 @@ import Foundation
 import HabitStoreRollout
 import ShadowVerifier
 
-/// Where the stores are, whose they are, and how days are counted: from the command line, else the environment, else
-/// the configuration file, else the defaults.
+/// The settings of a command: from the command line, or else the environment, the configuration file, or the defaults.
 package struct Settings {
     package static let flagFileName = "habit-store.flagd.json"
     static let policyFileName = "habit-store.policy.json"
 
-    /// The folder of all stores of all users.
+    /// The root: the folder of all users' stores.
     package let home: String
-    /// Which one of several stores of each user is meant; nil for the one without a name.
+    /// The store that is meant; nil for unnamed stores.
     package private(set) var store: StoreName?
     package let user: String
-    /// The flag file; nil when there is none.
+    /// The flag file; nil if there is none.
     package let flags: String?
-    /// Where the app has its flags, where no file is named.
+    /// The app's own source of flags, used if no file is named.
     let flagProvider: (any RolloutFlagProvider)?
     /// The engines that users may be on.
     package let engines: Engines
-    /// The file of the gate's policy; nil where there is none, and its defaults hold.
+    /// The file with the gate's policy; nil for the defaults.
     let policy: String?
-    /// The file of the keys that evidence is sealed with; nil for none.
+    /// The file with the keys that seal evidence; nil for none.
     let evidenceKeyFile: String?
     package let timeZone: TimeZone
-    /// How many users' files may be open at once; nil for what fits into the files that this process may open.
+    /// How many users' files may be open at the same time; nil for as many as this process's limit on open files allows.
     let openUsers: Int?
 
-    /// Where the stores that are meant are.
+    /// The place of the selected stores.
     package var place: StoreRoot { StoreRoot(home, store) }
 
-    /// The folder that these stores have to themselves.
+    /// The folder of the selected stores.
     package var root: String { place.path }
 
-    /// Finds the settings.
+    /// Reads the settings.
     ///
-    /// - Throws: a usage error for a configuration file that cannot be understood, or an unknown time zone.
+    /// - Throws: a usage error for an invalid configuration file or an unknown time zone.
     package init(_ options: UserOptions) async throws {
         guard options.users.count < 2 else {
             throw CommandFailure.usage(
@@ -96,12 +95,12 @@ package struct Settings {
         }
     }
 
-    /// The flag file, whether it is there or not.
+    /// The flag file's path, even if the file does not exist.
     var flagFile: String { flags ?? home + "/" + Self.flagFileName }
 
-    /// The settings for each of the stores that users have under the root; these alone where one is named.
+    /// The settings for each store that users have under the root, or only these if they name a store.
     ///
-    /// - Returns: also why those with names cannot be listed: the ones without a name are where they are all the same.
+    /// - Returns: these settings and an error if the named stores cannot be listed, because the unnamed ones are still known.
     func ofAllStores() -> (stores: [Settings], failure: (any Error)?) {
         guard store == nil else { return ([self], nil) }
         do {
@@ -116,9 +115,9 @@ package struct Settings {
         }
     }
 
-    /// The stores with names that a user has under the root, where none is named; what is about the user as a whole is about them, too.
+    /// The named stores that a user has under the root, for commands about the user as a whole; none if the settings name a store.
     ///
-    /// - Throws: why they cannot be listed.
+    /// - Throws: an error if they cannot be listed.
     func otherStores(of user: String) throws -> [(settings: Settings, stores: UserStores)] {
         guard store == nil else { return [] }
         let (all, failure) = ofAllStores()
@@ -140,7 +139,7 @@ package struct Settings {
             + (names.isEmpty ? "there are none with names" : "there are \(names.joined(separator: ", "))")
     }
 
-    /// Whether anybody has such a store; a folder that cannot be read is not empty.
+    /// Whether any user has such a store; a folder that cannot be read is not empty.
     private var hasUsers: Bool {
         guard let listing = try? stores(otherVersions: .asWrittenByAnyApp).users() else { return true }
         return !listing.users.isEmpty || !listing.unknown.isEmpty
@@ -149,11 +148,11 @@ package struct Settings {
     /// The stores under the root.
     ///
     /// - Parameters:
-    ///   - gate: how much evidence promotions need.
-    ///   - queries: the file of the queries that a verification compares besides.
-    ///   - recorder: what gathers the queries that are asked.
-    ///   - otherVersions: what is done with stores of other versions of the schema.
-    ///   - followsFlags: whether the command goes on, and has to act on the flags and the kill switch as any program does.
+    ///   - gate: the evidence that promotions need.
+    ///   - queries: the file with additional queries for verifications.
+    ///   - recorder: records the queries that users ask.
+    ///   - otherVersions: what to do with stores of other schema versions.
+    ///   - followsFlags: whether the command keeps running and has to react to the flags and the kill switch.
     package func stores(
         gate: GatePolicy = GatePolicy(),
         queries: String? = nil,
@@ -180,7 +179,7 @@ package struct Settings {
         )
     }
 
-    /// The tool's engines, and the servers.
+    /// The tool's engines and the servers.
     private static func engines(servers: String) throws -> Engines {
         let named = servers.split(whereSeparator: \.isWhitespace)
         guard !named.isEmpty else { return Tool.current.engines }
@@ -190,7 +189,7 @@ package struct Settings {
         let providers = try named.map { text in
             let parts = text.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, let name = EngineName(rawValue: String(parts[0])) else {
-                // Nothing of it is repeated: it may hold a password.
+                // Do not repeat any of it: it may contain a password.
                 throw CommandFailure.usage("a server is written as NAME=postgresql://HOST:PORT/DATABASE")
             }
             return try makers.named(name, String(parts[1]))
@@ -198,9 +197,9 @@ package struct Settings {
         return try Engines(Tool.current.engines.providers + providers)
     }
 
-    /// Makes sure that the kill flag is in a file, where it is asked for.
+    /// Checks that the kill flag is in a file, if it is needed.
     ///
-    /// - Throws: a usage error where flags come from a provider: nobody would read the file.
+    /// - Throws: a usage error if flags come from a provider, because no process would read the file.
     func requireKillFlag(users: [String]?, by: KillOptions.Trigger) throws {
         guard flagProvider == nil || by != .flag && users == nil else {
             throw CommandFailure.usage(
@@ -210,14 +209,14 @@ package struct Settings {
         }
     }
 
-    /// The triggers of the kill switch of the stores that are meant.
+    /// The triggers of the kill switch of the selected stores.
     ///
     /// - Parameters:
-    ///   - users: only these; nil for everybody.
-    ///   - flag: another kill flag than these stores'.
-    ///   - file: another flag file.
-    ///   - sentinel: the sentinel file; nil if it is unknown which one the flag file's readers look for.
-    ///   - makesFolder: whether its folder is made where it is missing.
+    ///   - users: only these; nil for all.
+    ///   - flag: the kill flag; nil for these stores' own.
+    ///   - file: the flag file; nil for the settings' own.
+    ///   - sentinel: the sentinel file; nil if it is unknown which one the readers of the flag file check.
+    ///   - makesFolder: whether to create a missing folder for the sentinel file.
     func killTriggers(
         users: [String]?,
         by: KillOptions.Trigger,
@@ -237,10 +236,10 @@ package struct Settings {
         )
     }
 
-    /// How soon a command that goes on takes its user back when the flags say so.
+    /// How often a running command checks the flags for its user.
     private static let lookSeconds = 1.0
 
-    /// Users are moved forward by `rollout advance`, and not by the way. What there is to tell, commands tell themselves.
+    /// Only `rollout advance` moves users forward, not any command that opens them. Commands print their own messages.
     private static var rolloutOptions: RolloutOptions {
         var options = RolloutOptions()
         options.advancesByItself = false
@@ -267,7 +266,7 @@ package struct Settings {
         return try await reader.fetchString(forKey: key)
     }
 
-    /// No shell has replaced the home folder's sign in a file.
+    /// In a file, no shell has expanded `~`.
     private static func expanded(_ path: String, _ home: String) -> String {
         path.hasPrefix("~/") ? home + path.dropFirst() : path
     }

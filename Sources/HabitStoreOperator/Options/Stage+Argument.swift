@@ -1,5 +1,5 @@
 import ArgumentParser
 import HabitStoreRollout
 
-/// Stages are typed by their names.
+/// Arguments name stages.
 extension Stage: ExpressibleByArgument {}

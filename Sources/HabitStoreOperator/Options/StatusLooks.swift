@@ -1,16 +1,15 @@
 import Foundation
 import HabitStoreRollout
 
-/// Where users are, looked at again and again: whoever may have become different by the signs that can be had without opening
-/// a store, and now and then everybody.
+/// Examines users repeatedly: those whose files have changed, which needs no open store, and occasionally all.
 struct StatusLooks {
     /// How often control files are read.
     private static let lookSeconds = 0.1
-    /// How often everything is read that tells of a change without opening a store.
+    /// How often to read all files that show a change without opening a store.
     private static let signsSeconds = 1.0
-    /// How often everybody is looked at: what other programs do to a store shows nowhere else.
+    /// How often to examine all users: some changes by other programs show only in the store.
     private static let fullSeconds = 10.0
-    /// How much longer than a look everything waits for the next one of its kind: many users are not looked at all the time.
+    /// The shortest pause until the next look of the same kind, as a multiple of the last look's duration.
     private static let rest = 4
 
     private let options: PolicyOptions
@@ -21,7 +20,7 @@ struct StatusLooks {
     private var signs: [UserKey: UserSigns] = [:]
     private var found: [UserKey: Result<UserStatus, any Error>] = [:]
     private(set) var timeZone = TimeZone.current
-    /// The folder under which users have their folders.
+    /// The folder of the users' folders.
     private(set) var folder = ""
     private var signsAreDue = ContinuousClock.now
     private var fullIsDue = ContinuousClock.now
@@ -30,10 +29,10 @@ struct StatusLooks {
 
     init(options: PolicyOptions, jobs: JobOptions) { (self.options, self.jobs) = (options, jobs) }
 
-    /// The users who could be looked at.
+    /// The status of the users who could be examined.
     var statuses: [UserStatus] { listing.users.compactMap { try? found[UserKey($0)]?.get() } }
 
-    /// Why the others could not be, and of which folders nobody can tell whose they are.
+    /// Why the others could not be examined, and the folders whose users are unknown.
     var failures: [any Error] {
         listing.users.compactMap { user in
             guard case .failure(let error) = found[UserKey(user)] else { return nil }
@@ -41,20 +40,20 @@ struct StatusLooks {
         } + listing.unknown
     }
 
-    /// Looks at everybody.
+    /// Examines all users.
     ///
-    /// - Throws: what is wrong with the settings, the policy or the root; that a user who is named is not there.
+    /// - Throws: an error in the settings, the policy or the root, or if a named user does not exist.
     mutating func lookAtAll() async throws {
         let start = ContinuousClock.now
         let settings = try await readSettings()
         if options.userOptions.user != nil { try stores?.check(settings.user) }
         await look(at: listing.users)
-        // A bar is for the first look, which somebody waits for.
+        // Show progress only for the first look, which a person waits for.
         jobs.quiet = true
         plan(since: start, isFull: true)
     }
 
-    /// Looks at the users who may have become different.
+    /// Examines the users who may have changed.
     ///
     /// - Returns: whether there were any.
     mutating func lookAgain() async throws -> Bool {
@@ -76,7 +75,7 @@ struct StatusLooks {
             || listing.unknown.map(\.description) != known.unknown.map(\.description)
     }
 
-    /// Reads what is the same for all: settings, flag files, who there is.
+    /// Reads what is common to all users: settings, flag files, and the list of users.
     @discardableResult
     private mutating func readSettings() async throws -> Settings {
         let (settings, stores) = try await options.stores(otherVersions: .asWrittenByAnyApp)
@@ -87,7 +86,7 @@ struct StatusLooks {
 
     private mutating func look(at users: [String]) async {
         guard let stores else { return }
-        // Read before the stores: what changes meanwhile is seen by the next look.
+        // Signs before stores: the next look notices a change in between.
         for user in users { signs[UserKey(user)] = try? stores.signs(of: user) }
         for result in await jobs.run("looking", users, { try stores.status(of: $0) }) {
             found[UserKey(result.user)] = result.result

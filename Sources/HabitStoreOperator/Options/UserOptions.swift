@@ -3,8 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// Whose stores are meant, and where they are: `--root`, `--user`, `--flags` and the others, which a command of the app's own takes by an
-/// `@OptionGroup`, too.
+/// Selects users' stores with `--root`, `--user`, `--flags` and the like; an app's own commands can include it as an `@OptionGroup`.
 public struct UserOptions: ParsableArguments {
     @Option(help: "The folder of all users' stores. [$\(Tool.environment)_ROOT; default: ~/.local/share/\(Tool.name)]")
     package var root: String?
@@ -59,28 +58,28 @@ public struct UserOptions: ParsableArguments {
     )
     package var config: String?
 
-    /// Options that nobody has given.
+    /// Creates the options without values.
     public init() {}
 
-    /// The user whom the command line names; where it names several, most commands refuse it.
+    /// The user that the command line names. If it names several, most commands refuse it.
     package var user: String? {
         get { users.first }
         set { users = newValue.map { [$0] } ?? [] }
     }
 
-    /// Makes sure that a command for all users names none.
+    /// Checks that a command for all users names none.
     func requireNoUser(with all: Bool) throws {
         guard !all || user == nil else { throw ValidationError("give --user or --all, not both") }
     }
 
-    /// Whether the command line itself names a user's stores.
+    /// Whether the command line itself selects users' stores.
     package var isGiven: Bool { root != nil || storeName != nil || user != nil }
 
-    /// The users' stores, as all commands open them: users are not moved in the background, and flags and the kill switch are looked at when
-    /// a user is opened.
+    /// Opens the users' stores as all commands do: users are not moved in the background, and flags and the kill switch are read when a user is
+    /// opened.
     ///
-    /// - Returns: the stores, and the user who is meant.
-    /// - Throws: what is wrong with the settings, in one line.
+    /// - Returns: the stores and the selected user.
+    /// - Throws: an error in the settings, in one line.
     public func stores() async throws -> (stores: UserStores, user: String) {
         let settings = try await Settings(self)
         return (try settings.stores(), settings.user)

@@ -1,7 +1,7 @@
 import HabitStoreReports
 import HabitStoreRollout
 
-/// What became of the users who were to be moved forward.
+/// The result of moving users forward.
 struct AdvanceReport {
     private let reports: [PromotionReport]
     private let failures: [(user: String, error: any Error)]
@@ -14,14 +14,13 @@ struct AdvanceReport {
         }
     }
 
-    /// The exit code.
     var status: ExitStatus {
         if let failure = failures.first { return ErrorReport(failure.error, showsDetail: false).status }
         if reports.contains(where: { $0.flagFailure != nil }) { return .data }
         return reports.contains(where: \.isRefused) ? .different : .success
     }
 
-    /// Whoever moved, was kept back or could not be moved; and with many users how many that are.
+    /// A line for each user who moved, was kept back or failed, and for many users a summary.
     func text(_ options: TerminalOptions, hasSummary: Bool) -> String {
         let told = hasSummary ? reports.filter { $0.from != $0.to || $0.isRefused } : reports
         var text = told.map(\.text).joined()
@@ -29,7 +28,7 @@ struct AdvanceReport {
             text += TerminalText.escaped("\(user): FAILED: \(ErrorReport.message(of: error))") + "\n"
         }
         guard hasSummary else { return text }
-        // Mostly one reason for all, which need not be repeated for each.
+        // Mostly one reason for all users, printed once.
         let unread = Dictionary(grouping: reports.compactMap(\.flagFailure), by: \.self).sorted { $0.key < $1.key }
         for (reason, users) in unread {
             let line =
@@ -50,7 +49,7 @@ struct AdvanceReport {
         return text + (text.isEmpty ? "" : "\n") + table.text(options) + "\n" + last
     }
 
-    /// For programs.
+    /// The result as JSON.
     var json: Document {
         Document(
             users: reports,
@@ -60,7 +59,6 @@ struct AdvanceReport {
         )
     }
 
-    /// The JSON form.
     struct Document: Encodable {
         struct Failure: Encodable {
             let user: String

@@ -1,12 +1,12 @@
 import HabitStoreReports
 import HabitStoreRollout
 
-/// What is wrong with users' folders, and what was mended.
+/// The problems of users' folders, and which of them were repaired.
 struct DoctorReport {
-    /// What was found of a user.
+    /// The findings about a user.
     struct User: Sendable {
         let before: [UserFinding]
-        /// What is left behind the mending; nil where nothing was to be mended.
+        /// The findings left after the repair; nil if none was requested.
         let left: [UserFinding]?
     }
 
@@ -16,7 +16,6 @@ struct DoctorReport {
         results.compactMap { result in (try? result.result.get()).map { (result.user, $0) } }
     }
 
-    /// The exit code.
     var status: ExitStatus {
         if let failure = results.failures().first { return ErrorReport(failure.error, showsDetail: false).status }
         return users.allSatisfy { ($0.found.left ?? $0.found.before).isEmpty } ? .success : .different

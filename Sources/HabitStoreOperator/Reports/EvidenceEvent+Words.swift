@@ -1,7 +1,7 @@
 import HabitStoreRollout
 
 extension EvidenceEvent {
-    /// What happened, and the rest of it.
+    /// The event and its details.
     var words: (what: String, details: String) {
         switch self {
         case .stageChanged(let from, let to, let epoch, let token, let reason, _, let because):
@@ -68,7 +68,7 @@ extension EvidenceEvent {
         }
     }
 
-    /// What was missing, without what helps against it: that was said to whoever asked.
+    /// The missing evidence, without the gate's advice.
     private static func lack(_ reason: GateReason) -> String {
         let sentence = reason.description
         return String(sentence[..<(sentence.firstRange(of: ": ")?.lowerBound ?? sentence.endIndex)])

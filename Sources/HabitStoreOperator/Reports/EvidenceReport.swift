@@ -2,9 +2,9 @@ import Foundation
 import HabitStoreReports
 import HabitStoreRollout
 
-/// A user's evidence, and whether it is as it was written.
+/// A user's evidence, and whether it is intact.
 struct EvidenceReport: Encodable {
-    /// A record, with its time as the file has it.
+    /// A record with its time as written in the file.
     struct Record: Encodable {
         let sequence: Int
         let time: String
@@ -16,17 +16,17 @@ struct EvidenceReport: Encodable {
     let user: String
     let path: String
     let isIntact: Bool
-    /// The first line that is not as it was written.
+    /// The first line that was changed.
     let damage: EvidenceChain.Damage?
-    /// Whether it ends before what the stores remember of it.
+    /// Whether it ends before the point that the stores remember.
     let isCutOff: Bool
-    /// The lines that speak for the user and do not count.
+    /// The lines in the user's favour that do not count.
     let uncounted: EvidenceLog.Uncounted
-    /// What a crash left of a write that nobody was told of.
+    /// The size of a partial line that a crash left; its write was never acknowledged.
     let tornBytes: Int
     /// How many records there are.
     let recordCount: Int
-    /// The newest ones.
+    /// The newest records.
     let records: [Record]
     private let lines: Int
     private let times: [Date]
@@ -57,7 +57,7 @@ struct EvidenceReport: Encodable {
         }
     }
 
-    /// A row for each record, and how a line is checked by hand.
+    /// A row for each record, and how to check a line by hand.
     func text(_ options: TerminalOptions, timeZone: TimeZone) -> String {
         guard recordCount > 0 || !isIntact else { return "there is no evidence yet\n" }
         var table = TextTable([

@@ -1,6 +1,6 @@
 import HabitStoreRollout
 
-/// Whether a user's evidence is whole, as JSON.
+/// Whether a user's evidence is complete and intact, as JSON.
 struct EvidenceVerificationReport: Encodable {
     let user: String
     let verification: EvidenceVerification
@@ -22,7 +22,7 @@ struct EvidenceVerificationReport: Encodable {
 }
 
 extension EvidenceVerification {
-    /// What came of it, in one line.
+    /// The result in one line.
     var sentence: String {
         if let damage { return "DAMAGED: line \(damage.line) of \(damage.file): \(damage.reason)" }
         if isCutOff { return "DAMAGED: it ends before what the stores remember of it, or is another user's" }

@@ -5,7 +5,7 @@ import HabitStoreRollout
 enum FixtureText {
     private static let listedProblems = 5
 
-    /// One fixture's line, and under it what is not as it must be.
+    /// A fixture's line, followed by its problems.
     static func line(_ result: FixtureVerification.Result, _ seconds: Double) -> String {
         let mark = result.passed ? "pass" : "FAIL"
         var text = "\(mark)  \(TerminalText.escaped(result.name)): \(TerminalText.escaped(result.description))"

@@ -1,9 +1,9 @@
 import FeatureFlags
 
-/// An outcome of an evaluation, as it is shown.
+/// The outcome of an evaluation, for output.
 struct FlagOutcome {
     let flag: String
-    /// nil where the caller's default is to be used.
+    /// Nil if the caller's default applies.
     let value: FlagValue?
     let variant: String?
     let reason: Reason
@@ -21,7 +21,7 @@ struct FlagOutcome {
         metadata = resolution.flagMetadata
     }
 
-    /// The outcome as members of an answer.
+    /// The outcome as members of a JSON object.
     var json: [String: JSON] {
         [
             "flag": .string(flag),
@@ -34,7 +34,7 @@ struct FlagOutcome {
         ]
     }
 
-    /// The outcome as one row of a table of several.
+    /// The outcome as one row in a table of several.
     var summary: [String] {
         let why = errorCode.map { "\(reason.rawValue): \($0.rawValue)" } ?? reason.rawValue
         return [flag, value?.text ?? "the caller's default", variant ?? "none", why]

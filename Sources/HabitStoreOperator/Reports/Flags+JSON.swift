@@ -3,7 +3,7 @@ import FlagTools
 import HabitStore
 
 extension LintFinding {
-    /// The finding in an answer.
+    /// The finding as JSON.
     var json: JSON {
         .object([
             "rule": .string(rule.rawValue),
@@ -17,7 +17,7 @@ extension LintFinding {
 }
 
 extension FlagValue {
-    /// The value in an answer.
+    /// The value as JSON.
     var json: JSON {
         switch self {
         case .null: .null
@@ -30,7 +30,7 @@ extension FlagValue {
         }
     }
 
-    /// The value on one line, as JSON.
+    /// The value as one line of JSON.
     var text: String {
         switch self {
         case .null: "null"
@@ -47,7 +47,7 @@ extension FlagValue {
 }
 
 extension FlagError.Location {
-    /// The place in an answer.
+    /// The location as JSON.
     var json: JSON {
         .object([
             "file": .optional(file.map(Passwords.redacted)),

@@ -2,7 +2,7 @@ import Foundation
 import HabitStoreFleet
 import HabitStoreReports
 
-/// How far hooks were told, for people and programs.
+/// The delivery status of hooks, as text and JSON.
 struct FleetHooksReport: Encodable {
     struct Hook: Encodable {
         let name: String
@@ -19,7 +19,7 @@ struct FleetHooksReport: Encodable {
             (failure, failingSince) = (status.failure, status.failingSince)
         }
 
-        /// What is owed and why, in one line; nil where nothing is.
+        /// How many lines are pending and why, in one line; nil if none are.
         var trouble: String? {
             guard owed > 0 || failure != nil else { return nil }
             let since = failingSince.map { "; so since \(ISODate.instant($0))" } ?? ""
@@ -43,7 +43,7 @@ struct FleetHooksReport: Encodable {
         self.tries = tries.map { Try(name: $0.name, told: $0.told, failure: $0.failure) }
     }
 
-    /// A line for each try, and a table of the hooks.
+    /// A line for each attempt, or a table of the hooks.
     func text(_ options: TerminalOptions) -> String {
         var text = ""
         for one in tries {

@@ -3,7 +3,7 @@ import HabitStoreFleet
 import HabitStoreReports
 import HabitStoreRollout
 
-/// Where a fleet is, for people and programs.
+/// A fleet's status, as text and JSON.
 struct FleetStatusReport: Encodable {
     struct Wave: Encodable {
         let name: String
@@ -66,7 +66,7 @@ struct FleetStatusReport: Encodable {
         mostSecondsLeft = status.secondsLeft?.upperBound
     }
 
-    /// One sentence, the users whose stores differ, the waves, and why users wait.
+    /// The state in a sentence, the users whose stores differ, the waves, and why users wait.
     func text(_ options: TerminalOptions) -> String {
         var text = TerminalText.escaped("\(state): \(doing)") + "\n" + differences
         let difference = Runbook.Halt.haltedByDifference.rawValue
@@ -100,7 +100,7 @@ struct FleetStatusReport: Encodable {
 }
 
 extension FleetStatusReport {
-    /// The users whose stores differ, and what helps.
+    /// The users whose stores differ, and what to do.
     private var differences: String {
         guard !different.isEmpty else { return "" }
         var text = "DIFFERENT: the stores of \(FleetOverview.counted(different.count, "user")) differ:\n"
@@ -119,13 +119,13 @@ extension FleetStatusReport {
     private static let listedDifferent = 100
 }
 
-/// A fleet's ledger, for programs.
+/// A fleet's ledger as JSON.
 struct FleetLedgerReport: Encodable {
     let entries: [FleetLedger.Entry]
     let damagedLine: Int?
 }
 
-/// What an audit has found, for programs.
+/// The findings of an audit as JSON.
 struct FleetAuditReport: Encodable {
     struct Finding: Encodable {
         let user: String

@@ -1,10 +1,10 @@
 import HabitStore
 
 extension HistoryTransaction {
-    /// A transaction of the history, for programs.
+    /// A transaction of the history as JSON.
     package var json: JSON { .object(head.merging(["changes": .array(changes.map(\.json))]) { $1 }) }
 
-    /// The same without its changes, of which there may be many.
+    /// The transaction without its changes, of which there may be many.
     package var head: [String: JSON] {
         var members: [String: JSON] = ["token": .int(Int(token.rawValue)), "author": .optional(author)]
         members.set("timestamp", timestamp)
@@ -13,7 +13,7 @@ extension HistoryTransaction {
 }
 
 extension HistoryChange {
-    /// A change of a transaction, for programs.
+    /// A change in a transaction as JSON.
     package var json: JSON {
         var members: [String: JSON] = ["entity": .string(entity), "id": .string(id.uuidString)]
         switch kind {

@@ -2,18 +2,18 @@ import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
 
-/// What pulling the kill switch came to: the triggers, and who was taken back.
+/// The result of pulling the kill switch: the triggers, and the users who were taken back.
 struct KillReport {
-    /// Stores in which nobody could be looked for.
+    /// Stores whose users could not be listed.
     struct Unread {
-        /// Which, in words.
+        /// The stores, in words.
         let what: String
         let error: any Error
     }
 
     let triggers: KillTriggers
     let pulled: KillTriggers.Pulled
-    /// Whether each user is killed now, or why the user could not be taken back.
+    /// Whether each user is now killed, or why the user could not be taken back.
     let results: [UserResult<Bool>]
     let unread: [Unread]
     /// A message that no user has such stores; nil if some user has.
@@ -21,7 +21,7 @@ struct KillReport {
 
     private var failures: [(user: String, error: any Error)] { results.failures() }
 
-    /// What keeps a kill that is recorded from landing now; nil for one that is not recorded.
+    /// Why a recorded kill is not applied yet; nil if the kill is not recorded.
     private static func recorded(_ error: any Error) -> RecordedKill? {
         (error as? HabitStoreError)?.underlying as? RecordedKill
     }

@@ -3,7 +3,7 @@ import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
 
-/// What a migration did, or would do.
+/// The result of a migration or of its dry run.
 struct MigrationReport {
     private let address: StoreAddress
     private let outcome: MigrationOutcome

@@ -16,7 +16,7 @@ struct MismatchList: Encodable {
         mismatches = recording.differences
     }
 
-    /// As a table.
+    /// The mismatches as a table.
     func text(_ options: TerminalOptions) -> String {
         let values = keepsValues ? "with values" : "without values"
         let head = "\(mismatches.count.counted("mismatch", plural: "mismatches")) at token \(token), \(values)\n"

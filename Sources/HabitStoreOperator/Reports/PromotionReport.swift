@@ -2,16 +2,16 @@ import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
 
-/// What the gate said to one user's promotion, or to the last step of an advance.
+/// The gate's answer to a user's promotion, or to the last step of an advance.
 struct PromotionReport: Encodable {
     let user: String
-    /// Where the user was before.
+    /// The user's stage before.
     let from: Stage
-    /// Where the user is now.
+    /// The user's stage now.
     let to: Stage
-    /// Where the user was to go; nil when the flags want nothing.
+    /// The stage that the flags want; nil if they want none.
     let wanted: Stage?
-    /// Why nobody can tell where the user was to go; nil where the flags say it, or there are none.
+    /// Why the wanted stage is unknown; nil if the flags say it, or there are none.
     let flagFailure: String?
     let reasons: [GateReason]
     /// The reasons in words.
@@ -19,7 +19,7 @@ struct PromotionReport: Encodable {
     let cleanShadowReads: Int
     let upperBound: Double?
 
-    /// Why the store that follows does not, where the gate refused; nil where nothing is known to keep it.
+    /// Why the mirror does not follow, if the gate refused; nil if no reason is known.
     let mirrorFailure: String?
 
     init(_ store: UserStore, from: Stage, _ decision: GateDecision?) throws {
@@ -40,10 +40,10 @@ struct PromotionReport: Encodable {
     }
 
     var isRefused: Bool { !reasons.isEmpty }
-    /// Whether the user was to go forward, and not back.
+    /// Whether the flags want the user to move forward, not back.
     private var isTakenForward: Bool { wanted.map { $0 >= to } ?? true }
 
-    /// What became of the user, and under it every reason why not more.
+    /// The result, followed by every reason why the user did not get further.
     var text: String {
         var text = from == to ? "\(user): stays at \(to.rawValue)\n" : "\(user): \(from.rawValue) → \(to.rawValue)\n"
         if isRefused {

@@ -1,10 +1,10 @@
 import HabitStoreReports
 
-/// What re-arming the kill switch came to.
+/// The result of re-arming the kill switch.
 struct RearmReport {
     let triggers: KillTriggers
     let rearmed: KillTriggers.Rearmed
-    /// Whether it was remembered that the kill switch had been pulled for everybody.
+    /// Whether a kill of all users was recorded.
     let isRootRearmed: Bool
     /// Whether each user had been killed, or why the user could not be re-armed.
     let results: [UserResult<Bool>]
@@ -13,7 +13,6 @@ struct RearmReport {
 
     private var count: Int { results.count { (try? $0.result.get()) == true } }
 
-    /// The exit code.
     var status: ExitStatus {
         failures.first.map { ErrorReport($0.error, showsDetail: false).status } ?? .success
     }

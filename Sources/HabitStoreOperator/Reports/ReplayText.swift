@@ -2,7 +2,7 @@ import HabitStore
 import HabitStoreReports
 import ShadowVerifier
 
-/// A replayed mismatch as text: what was found, then both sides of it.
+/// A replayed mismatch as text: the finding, then both sides.
 struct ReplayText {
     private let replay: MismatchReplay
     private let options: TerminalOptions
@@ -12,7 +12,6 @@ struct ReplayText {
         self.options = options
     }
 
-    /// All of it.
     var text: String {
         [verdict, sides, rows].filter { !$0.isEmpty }.joined(separator: "\n")
     }

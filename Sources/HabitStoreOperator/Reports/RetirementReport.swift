@@ -1,7 +1,7 @@
 import HabitStoreReports
 import HabitStoreRollout
 
-/// What became of the stores that users had left.
+/// The result of retiring the stores that users had left.
 struct RetirementReport {
     private let results: [UserResult<RetirementOutcome>]
     private let isDry: Bool
@@ -13,16 +13,15 @@ struct RetirementReport {
     /// How many stores were removed.
     var removed: Int { outcomes.count(where: \.isRemoved) }
 
-    /// How many stores had been removed before.
+    /// How many stores had already been removed.
     var before: Int { outcomes.count(where: \.wasRemovedBefore) }
 
-    /// The exit code.
     var status: ExitStatus {
         if let failure = results.failures().first { return ErrorReport(failure.error, showsDetail: false).status }
         return outcomes.allSatisfy(\.decision.isOpen) ? .success : .different
     }
 
-    /// A line for everybody, with what is left beside the store, and why it was kept.
+    /// A line for each user, with what is left next to the store and why a store was kept.
     func text(hasSummary: Bool) -> String {
         var text = results.map(text).joined()
         if hasSummary {
@@ -54,7 +53,7 @@ struct RetirementReport {
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
     }
 
-    /// For programs.
+    /// The result as JSON.
     var json: Document {
         Document(
             isDryRun: isDry,
@@ -75,7 +74,6 @@ struct RetirementReport {
         )
     }
 
-    /// The JSON form.
     struct Document: Encodable {
         struct User: Encodable {
             let user: String

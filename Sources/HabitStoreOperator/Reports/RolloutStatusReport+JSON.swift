@@ -3,7 +3,7 @@ import HabitStore
 import HabitStoreRollout
 
 extension RolloutStatusReport {
-    /// Where users are, for programs.
+    /// All users' status as JSON.
     static func json(_ statuses: [UserStatus]) -> JSON {
         let stages = Stage.allCases.map { stage in
             let here = statuses.filter { $0.stage == stage }
@@ -23,7 +23,7 @@ extension RolloutStatusReport {
         ])
     }
 
-    /// Where a user is, for programs.
+    /// A user's status as JSON.
     static func json(_ status: UserStatus) -> JSON {
         .object([
             "user": .string(status.user),

@@ -3,21 +3,21 @@ import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
 
-/// Where users are on the way, as a table and a summary.
+/// Users' status as a table and a summary.
 struct RolloutStatusReport {
     private let statuses: [UserStatus]
     private let root: String
     private let options: TerminalOptions
     private let timeZone: TimeZone
 
-    /// - Parameter root: the folder under which users were looked for.
+    /// - Parameter root: the folder that was searched for users.
     init(_ statuses: [UserStatus], root: String, options: TerminalOptions, timeZone: TimeZone) {
         (self.statuses, self.root) = (statuses, root)
         self.options = options
         self.timeZone = timeZone
     }
 
-    /// The table, and under it how many users are at each stage.
+    /// The table, and the number of users at each stage.
     var text: String {
         guard !statuses.isEmpty else { return TerminalText.escaped("no user has stores under \(root)") + "\n" }
         var table = TextTable([
@@ -50,7 +50,7 @@ struct RolloutStatusReport {
         ]
     }
 
-    /// How long ago something was proven, or not: `3 h ago, NOT CLEAN`.
+    /// The age and result of a proof: `3 h ago, NOT CLEAN`.
     private static func age(_ proof: (time: Date, isClean: Bool)?) -> String {
         guard let proof else { return "never" }
         let seconds = max(0, Date().timeIntervalSince(proof.time))
@@ -99,7 +99,7 @@ struct RolloutStatusReport {
 }
 
 extension UserStatus.Mirror {
-    /// In one or two words.
+    /// The mirror's state in one or two words.
     var text: String {
         switch self {
         case .none: "none"
@@ -111,7 +111,7 @@ extension UserStatus.Mirror {
         }
     }
 
-    /// Whether it lacks something that it is known to lack.
+    /// Whether it is known to lack transactions.
     var isLagging: Bool {
         switch self {
         case .none, .unknown, .behind(0): false

@@ -4,18 +4,18 @@ import Foundation
 import HabitStoreImport
 import HabitStoreRollout
 
-/// Everything that is kept about a user, as one JSON document that is written as it is read: what is in memory does not grow with the
-/// user, but with the largest transactions of the history.
+/// Writes everything that is stored about a user as one JSON document, while reading it: memory use does not grow with the user's data, only with the
+/// largest transactions of the history.
 struct UserExport {
     static let format = "habitstore-user"
     static let version = 1
-    /// How many transactions of the history are read at a time.
+    /// How many transactions of the history are read together.
     private static let transactionsAtOnce = 8
 
     let user: String
     let settings: Settings
     let stores: UserStores
-    /// The user's stores with names.
+    /// The user's named stores.
     var others: [(settings: Settings, stores: UserStores)] = []
     let progress: (Int, Int) -> Void
 
@@ -40,7 +40,7 @@ struct UserExport {
         try write("\n]\n}\n")
     }
 
-    /// The user's data in these stores.
+    /// The user's data in one set of stores.
     private func writeMembers(_ write: (String) throws -> Void) throws {
         try member("status", RolloutStatusReport.json(try stores.status(of: user)), write)
         try member("flags", try flags(), write)
@@ -49,7 +49,7 @@ struct UserExport {
         try writeEvidence(write)
     }
 
-    /// What the flag file comes to for the user; null where there is none.
+    /// The user's flag values; null without a flag file.
     private func flags() throws -> JSON {
         guard let path = settings.flags else { return .null }
         let snapshot = try FlagSnapshot.load(path: path, configuration: RolloutFlags.configuration)
@@ -59,7 +59,7 @@ struct UserExport {
         )
     }
 
-    /// The records and the history, of one moment of the store that serves.
+    /// The records and the history, from one snapshot of the serving store.
     private func writeStore(_ write: (String) throws -> Void) throws {
         let address = try stores.currentAddress(of: user)
         let store = try address.openAsWritten(.readOnly, by: settings.engines)
@@ -87,10 +87,10 @@ struct UserExport {
         }
     }
 
-    /// A transaction may have as many changes as the store has records: they are written one by one.
+    /// Writes changes one by one, because a transaction may have as many as the store has records.
     private func writeTransaction(_ transaction: HistoryTransaction, _ write: (String) throws -> Void) throws {
         let head = try Self.line(JSON.object(transaction.head))
-        // The head is an object, which goes on with the changes.
+        // The head is an object that is completed with the changes.
         try write(String(head.dropLast()) + ",\"changes\":[")
         for (number, change) in transaction.changes.enumerated() {
             try write((number == 0 ? "" : ",") + (try Self.line(change.json)))
@@ -103,7 +103,7 @@ struct UserExport {
         var separator = "\n"
         try stores.enumerateEvidence(of: user) { file, line in
             let name = try Self.line(JSON.string(file))
-            // A line that is not a record any more is a text.
+            // A line that is no longer a valid record becomes a string.
             let isRecord = line.map { (try? JSONSerialization.jsonObject(with: $0)) is [String: Any] } ?? false
             let text = line.map { String(decoding: $0, as: UTF8.self) }
             let record = isRecord ? text ?? "null" : try Self.line(JSON.optional(text))

@@ -3,11 +3,11 @@ import HabitStore
 import HabitStoreReports
 import ShadowVerifier
 
-/// A comparison of two stores as text: the verdict first, then what it rests on.
+/// A comparison of two stores as text: the verdict first, then its basis.
 struct VerificationText {
-    /// Differences that are named, of each kind.
+    /// How many differences of each kind are listed.
     private static let listedDifferences = 10
-    /// Kinds whose sentence does not say what both sides are.
+    /// The kinds whose message does not contain both sides.
     private static let sidesToldBesides: Set<StoreDifference.Kind> = [.attribute, .queryRecords, .queryOrder]
 
     private let report: VerificationReport
@@ -18,7 +18,6 @@ struct VerificationText {
         self.options = options
     }
 
-    /// All of it.
     var text: String {
         let parts = [
             verdict, sides, levels, counts, differences, ignoreRules, anomalies, queries, notCompared, notes,

@@ -1,13 +1,13 @@
-/// What a command answers, in the form that was asked for.
+/// A command's answer in the requested format.
 package enum Answer {
     /// For people.
     case text(String)
     /// For programs.
     case document(any Encodable)
 
-    /// The text to be written.
+    /// The text to write.
     ///
-    /// - Parameter asLine: whether a document is one of several, and stands on a line of its own.
+    /// - Parameter asLine: whether the document is one of several, each on its own line.
     package func text(asLine: Bool) throws -> String {
         switch self {
         case .text(let text): text

@@ -1,8 +1,8 @@
-/// The arguments as the system hands them over.
+/// Checks the arguments from the system.
 enum ArgumentText {
-    /// Makes sure that all arguments are text.
+    /// Checks that all arguments are UTF-8.
     ///
-    /// Swift puts U+FFFD into the place of bytes that are not UTF-8: two users' ids, or two files' paths, would be taken for one.
+    /// Swift replaces bytes that are not UTF-8 with U+FFFD, so that the ids of two users or the paths of two files could become equal.
     ///
     /// - Throws: a usage error that names the first argument that is not UTF-8.
     static func check(

@@ -1,10 +1,10 @@
-/// An error of the command itself: one line, perhaps the lines of a filter with a caret, and the exit code.
+/// An error of the command itself: one line, perhaps a filter's lines with a caret, and the exit code.
 package struct CommandFailure: Error {
     let status: ExitStatus
     let message: String
-    /// A filter and a caret under it.
+    /// A filter, and a caret below it.
     let illustration: [String]
-    /// User's values, shown when they are asked for.
+    /// Users' values, shown only on request.
     let detail: String?
 
     package init(status: ExitStatus, message: String, illustration: [String] = [], detail: String? = nil) {

@@ -1,11 +1,11 @@
 import ArgumentParser
 import FeatureFlags
 
-/// The words of a command line that name a command: `rollout status`.
+/// The words at the beginning of a command line that name a command: `rollout status`.
 enum CommandWords {
-    /// The error for the first word that should name a command and does not; nil if all of them do.
+    /// The error for the first word that names no command although it should; nil if there is none.
     ///
-    /// - Parameter arguments: without the program's name.
+    /// - Parameter arguments: the arguments, without the program's name.
     static func failure(_ arguments: [String], of root: any ParsableCommand.Type) -> CommandFailure? {
         var (command, path) = (root, [Tool.name])
         for word in arguments {
@@ -18,7 +18,7 @@ enum CommandWords {
                 continue
             }
             let question = NearMiss.question(word, among: commands.flatMap(names))
-            // An argument of the command that is meant where none is named.
+            // The word is an argument of the default subcommand.
             if configuration.defaultSubcommand != nil, question.isEmpty { return nil }
             let advice = question.isEmpty ? "; `\(path.dropLast().joined(separator: " ")) --help` lists them" : question
             return .usage("there is no command \(quoted(path.joined(separator: " ")))\(advice)")

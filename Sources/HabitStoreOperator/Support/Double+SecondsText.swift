@@ -1,7 +1,7 @@
 import Foundation
 
 extension Double {
-    /// Seconds as people read them: `0.4 ms`, `120 ms`, `3.2 s`.
+    /// Seconds for people: `0.4 ms`, `120 ms`, `3.2 s`.
     var secondsText: String {
         let milliseconds = self * 1_000
         if milliseconds < 10 { return String(format: "%.1f ms", milliseconds) }
@@ -9,7 +9,7 @@ extension Double {
         return String(format: "%.1f s", self)
     }
 
-    /// Seconds as people read long times: `45 s`, `12m 30s`, `3h 5m`, `2d 4h`.
+    /// Long durations for people: `45 s`, `12m 30s`, `3h 5m`, `2d 4h`.
     var durationText: String {
         guard self >= 60 else { return "\(Int(rounded(.up))) s" }
         let units: Set<Duration.UnitsFormatStyle.Unit> = [.days, .hours, .minutes, .seconds]

@@ -5,14 +5,12 @@ import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
 
-/// What an error comes to: text for standard error (or, for help, standard output), an object for programs, and the exit
-/// code.
+/// The output of an error: text for standard error (or, for help, standard output), a JSON object, and the exit code.
 package struct ErrorReport {
-    /// The exit code.
     let status: ExitStatus
     private var standardOutput = ""
     private var lines: [String] = []
-    /// The kind of the error, and where it is, as far as it says.
+    /// The error's code and location, if it has any.
     private var code: String?
     private var location: FlagError.Location?
 
@@ -43,7 +41,7 @@ package struct ErrorReport {
                 status = .usage
                 lines = [Self.line(command.message(for: error), nil)]
             } else {
-                // What is left comes from the system: a file that could not be listed, copied or removed.
+                // All other errors come from the system: a file could not be listed, copied or removed.
                 status = .inputOutput
                 lines = [Self.line((error as? CocoaError)?.localizedDescription ?? "\(error)", nil)]
             }
@@ -53,7 +51,7 @@ package struct ErrorReport {
     /// The lines for standard error.
     var text: String { lines.map { $0 + "\n" }.joined() }
 
-    /// The error for programs.
+    /// The error as JSON.
     var json: JSON {
         .object([
             "code": .optional(code),
@@ -63,9 +61,9 @@ package struct ErrorReport {
         ])
     }
 
-    /// Writes the text, and for programs, which read standard output, the object too, where nothing was written there.
+    /// Writes the text and, for programs that read standard output, the JSON object if nothing was written there yet.
     ///
-    /// - Parameter asLine: whether the object is one of several, and stands on a line of its own.
+    /// - Parameter asLine: whether the object is one of several, each on its own line.
     func emit(asJSON: Bool = false, asLine: Bool = false) -> ExitStatus {
         StandardError.write(text)
         if asJSON, !lines.isEmpty, !Output.isUsed {
@@ -92,7 +90,7 @@ package struct ErrorReport {
         return prefix + TerminalText.escaped(Passwords.redacted(text))
     }
 
-    /// The store leaves out which name was unknown, since it may come from anywhere; here it was typed.
+    /// The store leaves out an unknown name, since it may come from anywhere. Here, the user typed it.
     private static func text(of error: HabitStoreError) -> String {
         switch error.code {
         case .unknownAttribute:
@@ -104,7 +102,7 @@ package struct ErrorReport {
         return described(error)
     }
 
-    /// The error's line, with the user whose id is nearest to one that does not exist.
+    /// The error's line and, if its user does not exist, the user with the most similar id.
     private static func described(_ error: HabitStoreError) -> String {
         guard let missing = error.underlying as? NoSuchUser else { return error.description }
         return error.description + NearMiss.question(missing.user, among: missing.others)
@@ -118,7 +116,7 @@ package struct ErrorReport {
         }
     }
 
-    /// An error in one line of a report that goes on.
+    /// An error as one line within a report.
     package static func message(of error: any Error) -> String {
         (error as? HabitStoreError).map(described)
             ?? Passwords.redacted((error as? FlagError)?.description ?? "\(error)")

@@ -3,7 +3,7 @@ import HabitStore
 import ShadowVerifier
 
 extension ExitStatus {
-    /// What a verdict ends the command with.
+    /// The exit code for a verdict.
     init(_ report: VerificationReport) {
         switch report.verdict {
         case .match: self = .success
@@ -14,9 +14,9 @@ extension ExitStatus {
         }
     }
 
-    /// Ends the command, unless the stores match.
+    /// Throws an exit code unless the stores match.
     ///
-    /// - Throws: the exit code; for a store that could not be read, also the line that says so.
+    /// - Throws: the exit code, and an error message if a store could not be read.
     static func end(with report: VerificationReport) throws {
         let status = ExitStatus(report)
         if let failure = report.failure { throw CommandFailure(status: status, message: failure.message) }

@@ -1,12 +1,12 @@
 import HabitStore
 import HabitStoreReports
 
-/// An error of a filter, with a caret under the place where it is.
+/// An error in a filter, with a caret below its position.
 enum FilterFailure {
-    /// How much of a long filter is shown to both sides of the place.
+    /// How many characters of a long filter to show on each side of the error.
     private static let margin = 50
 
-    /// The error as the command tells it; one that names no column is passed on.
+    /// The error with an illustration; unchanged if it has no column.
     static func illustrated(_ error: HabitStoreError, filter: String) -> any Error {
         guard let column = error.location.column, column >= 1 else { return error }
         let characters = Array(filter)

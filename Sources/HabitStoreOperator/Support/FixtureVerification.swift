@@ -5,23 +5,19 @@ import ShadowVerifier
 
 /// Verifies every store in a folder of fixtures.
 ///
-/// A fixture `NAME.ENGINE`, as `tidy.sqlite`, with `NAME.expected.json` beside it is copied aside, taken through the migration plan
-/// if it is of an older schema version, backfilled into a fresh store of the other engine, and both are compared with one
-/// another and with the expected results. A
-/// `NAME.pair.json` names two stores and the differences that must be found between them, neither more nor fewer.
-/// The folder itself is only read.
+/// A fixture `NAME.ENGINE`, such as `tidy.sqlite`, with `NAME.expected.json` next to it is copied, migrated if it has an older schema version, and
+/// backfilled into a new store of the other engine. Both are compared with each other and with the expected results. A `NAME.pair.json` names two
+/// stores and exactly the differences that have to be found between them. The folder itself is only read.
 struct FixtureVerification {
-    /// What came of one fixture.
+    /// The result for one fixture.
     struct Result: Sendable, Codable {
-        /// The fixture's name.
         var name: String
-        /// What it is, for people.
+        /// The fixture's description, for people.
         var description: String
-        /// Whether everything is as it must be.
+        /// Whether all checks passed.
         var passed: Bool
-        /// What is not, in sentences without the user's values.
+        /// The failed checks, in sentences without users' values.
         var problems: [String]
-        /// The comparison.
         var report: VerificationReport
     }
 
@@ -34,9 +30,9 @@ struct FixtureVerification {
     /// Prepares the verification of a folder.
     ///
     /// - Parameters:
-    ///   - engines: those whose stores are fixtures; each is copied to the first other one.
-    ///   - queriesPath: the file of queries; nil takes `queries.json` in the folder.
-    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such folder, or no file of queries in it.
+    ///   - engines: the engines of the fixtures; each fixture is copied to the first other one.
+    ///   - queriesPath: the file of queries; nil for `queries.json` in the folder.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if the folder or the file of queries does not exist.
     init(_ engines: Engines, directory: String, queriesPath: String? = nil, showsValues: Bool = false) throws {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory) else {
@@ -56,9 +52,9 @@ struct FixtureVerification {
         self.showsValues = showsValues
     }
 
-    /// The names of the fixtures, in the order in which they are verified; the file's, where both engines have one.
+    /// The names of the fixtures, in order; the file name if both engines have a fixture of that name.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` when there is none, and when a store has no expectations beside it.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is none, or a store has no expectations next to it.
     func names() throws -> [String] {
         let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
         let described = files.compactMap { file in
@@ -90,7 +86,7 @@ struct FixtureVerification {
 
     /// Verifies one fixture.
     ///
-    /// - Parameter progress: is told what is being done, and how far it is.
+    /// - Parameter progress: receives the current step and its progress.
     func verify(_ name: String, progress: (String, Int, Int) throws -> Void = { _, _, _ in }) throws -> Result {
         let aside = FileManager.default.temporaryDirectory.appendingPathComponent("\(Tool.name)-\(UUID().uuidString)")
         try PrivateFolder.make(
@@ -199,7 +195,7 @@ struct FixtureVerification {
         )
     }
 
-    /// Copies a store with what belongs to it.
+    /// Copies a store with all its files.
     private func copy(_ file: String, to aside: URL) throws -> StoreAddress {
         let source = try engines.address(parsing: directory.appendingPathComponent(file).path)
         let target = StoreAddress(source.engine, path: aside.appendingPathComponent(file).path)
@@ -209,7 +205,7 @@ struct FixtureVerification {
 }
 
 extension PairExpectation.Difference {
-    /// The difference in words, without the user's values.
+    /// The difference in words, without users' values.
     fileprivate var words: String {
         if let query { return "query \"\(query)\"" }
         return [kind?.rawValue, entity, attribute, id?.uuidString].compactMap { $0 }.joined(separator: " ")

@@ -1,18 +1,18 @@
 import Foundation
 import HabitStore
 
-/// What a command waits for that goes on until it is stopped, beside its store: another day, a reader who went away, a signal.
+/// The other events that a running command waits for: a new day, a reader that went away, a signal.
 package enum FollowedOutput {
-    /// How often the clock and the reader are looked at.
+    /// How often to check the clock and the reader.
     private static let lookSeconds = 0.25
 
-    /// Runs `body` at once, and then whenever the store has come to another token, or another day has begun.
+    /// Runs `body` for the store's current state, and again after every commit and at the beginning of every day.
     ///
     /// - Parameters:
-    ///   - calendar: by which days are counted; nil where what is shown does not go by them.
-    ///   - now: the present.
-    ///   - isInterruptible: whether `SIGINT`, `SIGTERM` and `SIGHUP` end it by an error, so that there is time to close the store.
-    /// - Throws: what is wrong with the store; ``OutputClosed`` when the reader went away; ``Interrupted``.
+    ///   - calendar: the calendar that defines days; nil if the output does not depend on them.
+    ///   - now: returns the current time.
+    ///   - isInterruptible: whether `SIGINT`, `SIGTERM` and `SIGHUP` end it with an error, which leaves time to close the store.
+    /// - Throws: the store's errors; ``OutputClosed`` if the reader went away; ``Interrupted``.
     package static func moments(
         of store: any HabitStore,
         in calendar: Calendar? = nil,
@@ -21,7 +21,7 @@ package enum FollowedOutput {
         _ body: () throws -> Void
     ) async throws {
         if isInterruptible { Interrupted.beginNoting() }
-        // What comes while an answer is being shown is shown by one answer.
+        // All events during an answer lead to one more answer.
         let (moments, continuation) = AsyncThrowingStream.makeStream(
             of: Void.self,
             throwing: (any Error).self,
@@ -55,9 +55,9 @@ package enum FollowedOutput {
         }
     }
 
-    /// Runs `body` with each element of a sequence, for as long as somebody reads the output.
+    /// Runs `body` with each element of a sequence, as long as the output has a reader.
     ///
-    /// - Throws: what the sequence and `body` throw; ``OutputClosed`` when the reader went away.
+    /// - Throws: the errors of the sequence and of `body`; ``OutputClosed`` if the reader went away.
     package static func each<S: AsyncSequence & Sendable>(
         of sequence: S,
         _ body: @escaping @Sendable (S.Element) throws -> Void

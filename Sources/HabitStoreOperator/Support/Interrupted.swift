@@ -1,16 +1,15 @@
 import Foundation
 import Synchronization
 
-/// A signal has asked the command to end, which closes its store and saves what it was to save first.
+/// A signal asked the command to end; it first closes its store and saves its work.
 struct Interrupted: Error {
     private static let received = Atomic<Int32>(0)
 
     let signal: Int32
 
-    /// From now on these signals are noted, once each: a second one ends the command at once. A signal that is ignored, as for a
-    /// command behind `nohup`, stays so.
+    /// Records these signals from now on; a second signal ends the command immediately. A signal that is ignored, as under `nohup`, stays ignored.
     static func beginNoting() {
-        // Made here, and not in the middle of a signal.
+        // Initialize the variable here, not inside a signal handler.
         received.store(0, ordering: .releasing)
         for number in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(number) {
             _ = Foundation.signal(number) { number in
@@ -23,20 +22,20 @@ struct Interrupted: Error {
     private static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(number, nil, &action) == 0 else { return false }
-        // The handler is the first member, whatever the system calls it, and 1 is the one that ignores.
+        // The handler is the first member, whatever the system calls it, and 1 is `SIG_IGN`.
         return withUnsafeBytes(of: &action) { $0.load(as: UInt.self) } == 1
     }
 
-    /// - Throws: ``Interrupted`` when one was noted.
+    /// - Throws: ``Interrupted`` if a signal was recorded.
     static func check() throws {
         let number = received.load(ordering: .acquiring)
         if number != 0 { throw Interrupted(signal: number) }
     }
 
-    /// Ends the command as the signal would have done, so that whoever has started it sees why.
+    /// Ends the command as the signal would have done, so that the parent process sees why.
     func end() -> Never {
         _ = Foundation.signal(signal, SIG_DFL)
-        // Threads that run tasks leave signals to others.
+        // Swift's task threads block signals.
         var these = sigset_t()
         sigemptyset(&these)
         sigaddset(&these, signal)

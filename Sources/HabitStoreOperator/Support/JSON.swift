@@ -2,10 +2,10 @@ import Foundation
 import HabitStore
 import HabitStoreReports
 
-/// A JSON document under construction. Keys come out sorted, so that two runs can be compared line by line.
+/// A JSON document under construction. Keys are sorted, so that two runs can be compared line by line.
 ///
-/// Instants stand under their attribute's name as ISO 8601 text in UTC with milliseconds, and beside it, with
-/// `Reference` behind the name, as the exact number of seconds since 2001-01-01 UTC.
+/// A date appears under its attribute's name as ISO 8601 text in UTC with milliseconds, and under the same name with the suffix `Reference` as the
+/// exact number of seconds since 2001-01-01 UTC.
 package enum JSON: Encodable {
     case null
     case bool(Bool)
@@ -15,7 +15,7 @@ package enum JSON: Encodable {
     case array([JSON])
     case object([String: JSON])
 
-    /// A text, or null.
+    /// A string, or null.
     package static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
 
     /// A number, or null.
@@ -37,13 +37,13 @@ package enum JSON: Encodable {
         }
     }
 
-    /// Writes a document to standard output, with nothing in it that drives a terminal.
+    /// Writes a document to standard output, with control characters escaped.
     package static func write(_ document: some Encodable) throws { try Output.write(try text(document)) }
 
     /// Writes a document as one line.
     package static func writeLine(_ document: some Encodable) throws { try Output.write(try line(document)) }
 
-    /// A document for people who look into it, with nothing in it that drives a terminal.
+    /// A document with line breaks and indentation, with control characters escaped.
     package static func text(_ document: some Encodable) throws -> String { try text(document, [.prettyPrinted]) }
 
     /// A document on one line.
@@ -60,11 +60,11 @@ package enum JSON: Encodable {
     }
 }
 
-/// A store's value, by a name that a dictionary's own `Value` does not hide.
+/// A store's value. In a dictionary's extension, the dictionary's own `Value` hides that name.
 package typealias StoredValue = Value
 
 extension [String: JSON] {
-    /// Adds an instant under a name, in both forms.
+    /// Adds a date under a name, in both forms.
     package mutating func set(_ name: String, _ date: Date?) {
         self[name] = .optional(date.map { ISODate.instant($0) })
         self[name + "Reference"] = .optional(date?.timeIntervalSinceReferenceDate)

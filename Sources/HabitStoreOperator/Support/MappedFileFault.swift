@@ -6,15 +6,15 @@ import Musl
 import Darwin
 #endif
 
-/// The signal for memory whose file has become shorter than what is mapped of it.
+/// Handles the signal for mapped memory whose file has become shorter.
 ///
-/// LMDB's file, its lock and SQLite's shared memory are read by the memory they are mapped to. Another program that cuts one of
-/// them off takes the memory away, and no look at a size beforehand can rule that out.
+/// LMDB's file, its lock and SQLite's shared memory are mapped. If another program truncates one of them, the memory goes away, and no earlier check
+/// of the size can rule that out.
 enum MappedFileFault {
-    /// What is said then. Written once, before there is a signal, and never freed: in the middle of one no text can be made.
+    /// The message, allocated before any signal and never freed, because a signal handler cannot allocate.
     nonisolated(unsafe) private static var line = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
 
-    /// Has it end the command in one line and 74, without registers and memory on the terminal.
+    /// Makes the signal end the command with one line and exit code 74, instead of a dump of registers and memory.
     static func endInOneLine() {
         let text =
             "\(Tool.name): error: a store's file was cut off by another program, or its disk failed, while it was read\n"

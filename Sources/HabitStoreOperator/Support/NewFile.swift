@@ -1,13 +1,13 @@
 import DurableFiles
 import Foundation
 
-/// A file for its owner only that is written a piece at a time, and gets its name when it is whole.
+/// A file for its owner only that is written in pieces and gets its name when it is complete.
 final class NewFile {
     private let path: String
     private let draft: String
     private let file: OpenFile
 
-    /// - Throws: a usage error where there is something at the path, and a ``CommandFailure`` when no file can be made.
+    /// - Throws: a usage error if something exists at the path, and a ``CommandFailure`` if no file can be created.
     init(_ path: String) throws {
         let draft = DurableFile.ownDraft(of: path)
         (self.path, self.draft) = (path, draft)
@@ -36,7 +36,7 @@ final class NewFile {
         }
     }
 
-    /// Removes what was written of a file that came to nothing.
+    /// Removes an incomplete file.
     func remove() { unlink(draft) }
 
     private static func told<R: ~Copyable>(_ path: String, _ body: () throws(FileFailure) -> R) throws -> R {

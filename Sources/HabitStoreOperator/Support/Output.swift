@@ -8,9 +8,9 @@ package enum Output {
     /// Whether anything was written to it.
     package static var isUsed: Bool { used.load(ordering: .acquiring) }
 
-    /// Writes all of a text.
+    /// Writes a text completely.
     ///
-    /// - Throws: ``OutputClosed`` when the reader went away, and a ``CommandFailure`` when it cannot be written.
+    /// - Throws: ``OutputClosed`` if the reader went away, and a ``CommandFailure`` if it cannot be written.
     package static func write(_ text: String) throws {
         if !text.isEmpty { used.store(true, ordering: .releasing) }
         if let reason = writeAll(text, to: STDOUT_FILENO) {
@@ -22,17 +22,16 @@ package enum Output {
         }
     }
 
-    /// - Throws: ``OutputClosed`` when its reader went away, as far as that can be told without writing: of a pipe, a socket or a
-    ///   terminal.
+    /// - Throws: ``OutputClosed`` if the reader of a pipe, socket or terminal went away; other outputs would have to be written to.
     package static func requireReader() throws {
         var stream = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         guard poll(&stream, 1, 0) > 0, Int32(stream.revents) & Int32(POLLERR | POLLHUP) != 0 else { return }
         throw OutputClosed()
     }
 
-    /// A stream that does not wait for its reader, because some other program has made it so, is waited for here.
+    /// Writes a text completely; waits even if another program has made the stream nonblocking.
     ///
-    /// - Returns: the error number that ended it, or nil.
+    /// - Returns: the error number of a failure, or nil.
     package static func writeAll(_ text: String, to descriptor: Int32) -> Int32? {
         var text = text
         return text.withUTF8 { bytes in

@@ -1,2 +1,2 @@
-/// Nobody reads the output any more.
+/// The output has no reader any more.
 struct OutputClosed: Error {}

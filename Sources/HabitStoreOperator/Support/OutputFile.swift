@@ -1,15 +1,15 @@
 import DurableFiles
 import Foundation
 
-/// A file that a command writes as a whole, or not at all, and that only its owner may read.
+/// A file that a command replaces atomically, and that only its owner may read.
 struct OutputFile {
     let path: String
-    /// What the files of its kind begin with: another file in its place is not written over.
+    /// The first bytes of files of this kind; a file that begins differently is not overwritten.
     let beginning: Data
 
-    /// Writes a file beside it, and puts that in its place.
+    /// Writes a file next to it and renames that.
     ///
-    /// - Throws: a usage error when something else is there, and a ``CommandFailure`` when it cannot be written.
+    /// - Throws: a usage error if something else exists at the path, and a ``CommandFailure`` if the file cannot be written.
     func write(_ data: Data) throws {
         try checkPlace()
         do {

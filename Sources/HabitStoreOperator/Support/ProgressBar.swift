@@ -1,7 +1,7 @@
 import Foundation
 import HabitStoreReports
 
-/// A bar on standard error for long work; shown only when that is a terminal.
+/// A progress bar on standard error, if that is a terminal.
 package final class ProgressBar {
     private static let width = 30
     private static let pauseSeconds = 0.1
@@ -11,7 +11,7 @@ package final class ProgressBar {
 
     package init(isQuiet: Bool) { isShown = !isQuiet && Terminal.isTerminal(STDERR_FILENO) }
 
-    /// Draws how far the work has come, unless it was drawn a moment ago.
+    /// Draws the progress, unless it was drawn a moment ago.
     package func show(_ label: String, _ done: Int, _ total: Int) {
         guard isShown else { return }
         let now = ContinuousClock.now
@@ -26,7 +26,7 @@ package final class ProgressBar {
         StandardError.write("\r" + TerminalText.truncated(line, toWidth: max(1, columns - 1)) + "\u{1B}[K")
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     package func clear() {
         if lastDrawn != nil { StandardError.write("\r\u{1B}[K") }
         lastDrawn = nil

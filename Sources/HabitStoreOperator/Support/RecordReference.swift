@@ -2,9 +2,9 @@ import Foundation
 import HabitStore
 import HabitStoreReports
 
-/// A record as it is named on the command line: by its exact name, a beginning of its identifier, or all of that.
+/// A record named on the command line: by its exact name, or by its identifier or the first digits of it.
 package struct RecordReference {
-    /// Something that can be named.
+    /// A record that may be meant.
     package struct Candidate {
         let id: UUID
         let name: String
@@ -16,18 +16,18 @@ package struct RecordReference {
     private static let listedCandidates = 8
 
     let text: String
-    /// What is asked for, with its article: `habit`, `draft`.
+    /// The noun for the record in messages: `habit`, `draft`.
     let what: String
 
     package init(text: String, what: String) { (self.text, self.what) = (text, what) }
 
-    /// The first digits of an identifier, which name it in listings.
+    /// The first digits of an identifier, as listings show it.
     package static func short(_ id: UUID) -> String { String(id.uuidString.prefix(8)).lowercased() }
 
-    /// The one record that is meant.
+    /// Finds the one record that is meant.
     ///
-    /// - Parameter byName: the records that have the text for a name.
-    /// - Throws: a usage error when there is none, or when there are several.
+    /// - Parameter byName: the records with the text as their name.
+    /// - Throws: a usage error if there is none, or more than one.
     package func resolve(byName: [Candidate] = [], byIdentifier: (FilterExpression) throws -> [Candidate]) throws
         -> UUID
     {
@@ -52,17 +52,17 @@ package struct RecordReference {
         )
     }
 
-    /// As many digits as tell the record from the others.
+    /// As many digits as needed to distinguish the record from the others.
     private static func distinct(_ id: UUID, among others: [Candidate]) -> String {
         let digits = id.uuidString.lowercased()
         let isTaken = others.contains { $0.id != id && short($0.id) == short(id) }
         return isTaken ? digits : short(id)
     }
 
-    /// The text as messages show it.
+    /// The text as shown in messages.
     package var shown: String { TerminalText.truncated(TerminalText.escaped(text), toWidth: 60) }
 
-    /// Whether an identifier begins with the text; nil when that is no beginning of one.
+    /// The condition that an identifier begins with the text; nil if the text is not the beginning of one.
     private var identifierCondition: FilterExpression? {
         let digits = text.filter { $0 != "-" }
         guard (Self.fewestDigits...32).contains(digits.count), digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {

@@ -1,20 +1,20 @@
 import Foundation
 
-/// Answers that are shown one after the other, as long as they become others: in a terminal each in the place of the one before,
-/// elsewhere below it after an empty line, and documents as a line each.
+/// Prints successive answers that differ: on a terminal each replaces the one before, elsewhere an empty line separates them, and documents take one
+/// line each.
 package struct ShownAnswers {
     private var last: [String]?
 
     package init() {}
 
-    /// Whether none was shown so far.
+    /// Whether no answer was printed yet.
     package var isEmpty: Bool { last == nil }
 
-    /// Shows an answer, unless it is what was shown last.
+    /// Prints an answer, unless it equals the last one.
     ///
     /// - Parameters:
-    ///   - notes: what goes to standard error before it.
-    ///   - errors: what goes to standard error after it.
+    ///   - notes: text for standard error before it.
+    ///   - errors: text for standard error after it.
     package mutating func show(_ answer: Answer, notes: String = "", errors: String = "") throws {
         let text = try answer.text(asLine: true)
         guard last != [notes, text, errors] else { return }

@@ -2,9 +2,9 @@
 import HabitStoreRollout
 
 extension StoreAddress {
-    /// Reads the address of a store that may have to be made.
+    /// Parses the address of a store that may not exist yet.
     ///
-    /// - Throws: a usage error where nothing says which kind a new one is to be.
+    /// - Throws: a usage error if nothing says which kind a new store should be.
     package init(destination text: String) throws {
         do {
             try self.init(argument: text)
@@ -16,10 +16,10 @@ extension StoreAddress {
         }
     }
 
-    /// Makes sure that an import may write to a store at this place by its path.
+    /// Checks that an import may write to the store at this path.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` in a user's folder, where also a store that the rollout has not opened
-    ///   yet is the user's.
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` in a user's folder, where even a store that the rollout has not opened yet belongs to the
+    ///   user.
     package func requireOutsideOfUsers() throws {
         guard UserDirectory.isParent(ofFileAt: path) else { return }
         throw HabitStoreError(
@@ -30,10 +30,10 @@ extension StoreAddress {
         )
     }
 
-    /// Opens the destination of an import; it is made where there is none.
+    /// Opens the destination of an import, and creates it if there is none.
     ///
-    /// - Parameter schema: the schema of a new one; nil where there is a store, to be opened as it was written.
-    /// - Throws: as ``requireOutsideOfUsers()`` does, also for a store of a rollout elsewhere; what is wrong with the file.
+    /// - Parameter schema: the schema of a new store; nil to open an existing one with its own schema.
+    /// - Throws: the errors of ``requireOutsideOfUsers()``, even for a rollout's store elsewhere; errors of the file.
     package func openForImport(schema: Schema?) throws -> any UserStoreBackend {
         try requireOutsideOfUsers()
         let store =

@@ -2,17 +2,17 @@
 import HabitStoreRollout
 
 extension Engines {
-    /// What the tool knows: its engines, and servers.
+    /// All engines of the tool: those for users, and those for servers.
     package static var known: Engines { Tool.current.known }
 }
 
-/// Stores that are named on the command line, by the engines that the tool knows.
+/// Stores named on the command line, opened by the tool's engines.
 extension StoreAddress {
-    /// Reads an address: `sqlite:PATH`, `lmdb:PATH`, `postgres://SERVER#NAME`, or a path whose engine is recognised.
+    /// Parses an address: `sqlite:PATH`, `lmdb:PATH`, `postgres://SERVER#NAME`, or a path whose engine is recognised.
     ///
-    /// A server's may be written with the scheme that libpq gives it, too.
+    /// A server's address may also have the scheme `postgresql`, as in libpq.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an address with a password, and what is wrong with another one.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an address with a password; other errors of the address.
     package init(argument text: String) throws {
         if text.contains("://"), Passwords.isIn(text) { throw Passwords.refusal(of: text) }
         let scheme = text.prefix { $0 != ":" }.lowercased()
@@ -28,7 +28,7 @@ extension StoreAddress {
         try engines.open(self, access, schema: schema)
     }
 
-    /// Opens the store with the tool's schema, or else with the one that it was written with.
+    /// Opens the store with the tool's schema, or otherwise with the one that it was written with.
     package func openAsWritten(_ access: StoreAccess, by engines: Engines) throws -> any UserStoreBackend {
         try engines.openAsWritten(self, access, schema: Tool.current.schema, plan: Tool.current.plan)
     }

@@ -1,4 +1,4 @@
-/// Gathers short texts into pieces that are worth writing.
+/// Buffers short texts and writes them in larger pieces.
 final class TextPiece {
     private static let limit = 1 << 16
 
@@ -12,7 +12,7 @@ final class TextPiece {
         if text.utf8.count >= Self.limit { try finish() }
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     func finish() throws {
         guard !text.isEmpty else { return }
         try write(text)

@@ -1,11 +1,11 @@
-/// What came of the work for one user.
+/// The result of the work for one user.
 struct UserResult<R: Sendable>: Sendable {
     let user: String
     let result: Result<R, any Error>
 }
 
 extension UserResult<Bool> {
-    /// The user, what came of it under a name, and what went wrong.
+    /// The user, the result under a name, and the error, as JSON.
     func json(_ name: String) -> JSON {
         var message: String?
         if case .failure(let error) = result { message = ErrorReport.message(of: error) }
@@ -18,7 +18,7 @@ extension UserResult<Bool> {
 }
 
 extension Array {
-    /// The users for whom it went wrong, and how.
+    /// The users for whom the work failed, and the errors.
     func failures<R>() -> [(user: String, error: any Error)] where Element == UserResult<R> {
         compactMap { result in
             guard case .failure(let error) = result.result else { return nil }

@@ -1,19 +1,19 @@
 import Dispatch
 import Foundation
 
-/// The same work for many users, several at once. One user's failure stops nobody else's.
+/// Does the same work for many users, several at the same time. One user's failure does not affect others.
 struct UserWork {
-    /// How many at once.
+    /// The number of users at the same time.
     let jobs: Int
-    /// Stores wait for disks and locks, which the threads of Swift's tasks must not.
+    /// Stores wait for disks and locks, and Swift's task threads must not.
     private let queue = DispatchQueue(label: "habitstore.users", attributes: .concurrent)
 
     init(jobs: Int) { self.jobs = max(1, jobs) }
 
-    /// Does the work.
+    /// Runs the work for all users.
     ///
-    /// - Parameter progress: is told how many users are done.
-    /// - Returns: what came of it, in the order of the users.
+    /// - Parameter progress: receives how many users are done.
+    /// - Returns: the results in the order of the users.
     func run<R: Sendable>(
         _ users: [String],
         _ work: @escaping @Sendable (String) throws -> R,

@@ -1,6 +1,6 @@
-/// Names of commands, and what follows from them.
+/// Derives names of commands and of their environment variables.
 enum CommandName {
-    /// A type's name in small letters, with dashes between its words: `notes-operator` for `NotesOperator`.
+    /// A type's name in lowercase, with dashes between its words: `notes-operator` for `NotesOperator`.
     static func words(of type: String) -> String {
         var words = ""
         var last: Character?
@@ -12,7 +12,7 @@ enum CommandName {
         return words
     }
 
-    /// What the environment's variables for a command begin with: `NOTES_OPERATOR` for `notes-operator`.
+    /// The prefix of a command's environment variables: `NOTES_OPERATOR` for `notes-operator`.
     static func environment(of name: String) -> String {
         String(name.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
     }

@@ -1,11 +1,11 @@
 import HabitStore
 
-/// What help texts say of the tool.
+/// The words with which help texts describe the tool.
 extension Tool {
-    /// The name, to be typed.
+    /// The name to type.
     package static var name: String { OperatorCommand.name }
 
-    /// What the environment's variables begin with.
+    /// The prefix of the environment variables.
     package static var environment: String { CommandName.environment(of: name) }
 
     /// The schema's entities: `Habit, Entry, Tag or Draft`.

@@ -3,31 +3,30 @@ import HabitStoreRollout
 import StandardEngines
 import Synchronization
 
-/// What the process's ``RolloutCommand`` has declared, read once.
+/// The declarations of the process's ``RolloutCommand``, read once.
 package struct Tool: Sendable {
-    /// The command.
     let command: any RolloutCommand.Type
-    /// Its name.
+    /// The command's name.
     package let name: String
-    /// The schema that users' stores have.
+    /// The schema of users' stores.
     package let schema: Schema
-    /// What brings stores of older versions to it.
+    /// The plan that migrates older stores to it.
     package let plan: (any SchemaMigrationPlan.Type)?
-    /// The engines that users may be on where no servers are named.
+    /// The engines that users may be on if no servers are named.
     let engines: Engines
-    /// Those, and stores on whatever server an address names.
+    /// The same engines, and the one for stores on the server that an address names.
     let known: Engines
-    /// How engines are made of servers.
+    /// Makes the engines of servers.
     let servers: ServerEngines?
 
     private static let declared = Mutex<Tool?>(nil)
 
-    /// The process's.
+    /// The tool of this process.
     package static var current: Tool { declared.withLock { $0 } ?? .undeclared }
 
-    /// Says which command the process is: once, before arguments are read.
+    /// Declares which command the process is; called once, before arguments are read.
     ///
-    /// - Throws: what is wrong with what it declares.
+    /// - Throws: an error in the command's declarations.
     static func become(_ command: any RolloutCommand.Type) throws {
         OperatorCommand.name = command.name
         let tool = try Tool(declaredBy: command)

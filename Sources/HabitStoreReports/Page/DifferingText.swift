@@ -1,19 +1,19 @@
-/// Two texts, each in three parts: what both begin with, what differs, and what both end with.
+/// Two texts, each in three parts: their common beginning, the difference, and their common end.
 struct DifferingText {
     /// One of the two texts.
     struct Part: Equatable {
         var before: String
         var differing: String
         var after: String
-        /// The scalars of what differs, where both sides of it look the same.
+        /// The differing scalars, if both parts look the same.
         var scalars: String?
     }
 
-    /// How much is shown of what both have in common, at each end.
+    /// How many common scalars to show at each end.
     private static let margin = 60
-    /// How much is shown of what differs.
+    /// How many differing scalars to show.
     private static let maximumDiffering = 1_000
-    /// How many scalars are named.
+    /// How many scalars to name.
     private static let namedScalars = 8
 
     let a: Part
@@ -29,7 +29,7 @@ struct DifferingText {
             suffix += 1
         }
         let middles = (left[prefix..<left.count - suffix], right[prefix..<right.count - suffix])
-        // Swift calls texts equal that differ in their Unicode form only; so does the eye.
+        // Swift considers texts equal that differ only in their Unicode form, and readers see no difference.
         let looksEqual = a == b && left != right
         func part(_ all: [Unicode.Scalar], _ middle: ArraySlice<Unicode.Scalar>) -> Part {
             Part(

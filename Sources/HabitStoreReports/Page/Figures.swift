@@ -1,11 +1,11 @@
 import Foundation
 
-/// Figures as people read them, the same under every locale.
+/// Formats numbers for people, the same in every locale.
 enum Figures {
-    /// Seconds with three digits behind the point.
+    /// Seconds with three decimals.
     static func seconds(_ seconds: Double) -> String { fixed(seconds, 3) }
 
-    /// Milliseconds with three digits that count.
+    /// Milliseconds with three significant digits.
     static func milliseconds(_ milliseconds: Double) -> String {
         switch milliseconds {
         case ..<1: fixed(milliseconds, 3)
@@ -15,7 +15,7 @@ enum Figures {
         }
     }
 
-    /// A number with so many digits behind the point.
+    /// A number with this many decimals.
     static func fixed(_ number: Double, _ digits: Int) -> String {
         guard number.isFinite else { return "–" }
         return String(format: "%.\(digits)f", number)

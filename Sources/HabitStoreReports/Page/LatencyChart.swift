@@ -1,7 +1,7 @@
 import Foundation
 import ShadowVerifier
 
-/// The latency of both stores for each query as horizontal bars on one logarithmic scale, in SVG.
+/// A horizontal bar chart in SVG with the latency of both stores for each query, on one logarithmic scale.
 struct LatencyChart {
     private static let width = 920.0
     private static let nameWidth = 230.0
@@ -22,7 +22,7 @@ struct LatencyChart {
         decades = low...max(low + 1, Int(log10(measured.max() ?? 1).rounded(.up)))
     }
 
-    /// The chart; what it shows is also there as numbers.
+    /// The chart; its values also appear as numbers.
     var markup: Markup {
         let height = Self.axisHeight + Double(queries.count) * Self.rowHeight
         return .element(
@@ -87,7 +87,7 @@ struct LatencyChart {
             )
     }
 
-    /// Where a bar of so many milliseconds ends; no time at all is at the beginning.
+    /// The end of a bar for this duration; zero is at the beginning.
     private func position(_ milliseconds: Double) -> Double {
         let span = Double(decades.upperBound - decades.lowerBound)
         let share = milliseconds > 0 ? (log10(milliseconds) - Double(decades.lowerBound)) / span : 0

@@ -1,19 +1,18 @@
-/// A piece of HTML or SVG that is escaped by construction: text comes in as text only, and tags are named in the program.
+/// HTML or SVG that is escaped by construction: input is always text, and tags are static strings.
 struct Markup {
     private(set) var source: String
 
-    /// Nothing.
     static let empty = Markup(source: "")
 
     private init(source: String) { self.source = source }
 
-    /// Pieces one behind the other.
+    /// Joins pieces.
     init(_ parts: [Markup]) { source = parts.map(\.source).joined() }
 
-    /// Text as it is read, whatever it holds.
+    /// Escapes a text.
     static func text(_ text: String) -> Markup { Markup(source: escaped(text)) }
 
-    /// What is written in the program itself: a style sheet.
+    /// Source from the program itself: a style sheet.
     static func program(_ source: StaticString) -> Markup { Markup(source: "\(source)") }
 
     /// An element with content.
@@ -25,7 +24,7 @@ struct Markup {
         Markup(source: "<\(name)\(written(attributes))>\(Markup(content).source)</\(name)>")
     }
 
-    /// An element without content and without an end.
+    /// An element without content and end tag.
     static func void(_ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:]) -> Markup {
         Markup(source: "<\(name)\(written(attributes))>")
     }
@@ -54,7 +53,7 @@ struct Markup {
         return result
     }
 
-    /// Control characters, which HTML does not allow, and those that reorder the text after them, are named instead.
+    /// Whether to show a scalar's name instead: control characters, which HTML does not allow, and those that reorder the text after them.
     private static func leadsAstray(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F, 0x2028...0x2029, 0x202A...0x202E, 0x2066...0x2069, 0xFFFE...0xFFFF: true

@@ -1,4 +1,4 @@
-/// A column of a table in a page.
+/// A column of a table on a page.
 struct PageColumn {
     let title: String
     var className = ""
@@ -8,6 +8,6 @@ struct PageColumn {
     /// Aligned to the right.
     static func number(_ title: String) -> PageColumn { PageColumn(title: title, className: "number") }
 
-    /// A value as it stands, in letters of one width.
+    /// Values in a monospaced font.
     static func value(_ title: String) -> PageColumn { PageColumn(title: title, className: "value") }
 }

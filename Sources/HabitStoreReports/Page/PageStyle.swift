@@ -1,4 +1,4 @@
-/// How a page looks, by day and by night.
+/// The style of a page, in light and dark mode.
 enum PageStyle {
     static let sheet = Markup.program(
         """

@@ -1,7 +1,7 @@
 import ShadowVerifier
 
 extension VerificationPage {
-    /// The differences side by side, those that count first.
+    /// The differences side by side, with those that are not ignored first.
     var differences: Markup {
         guard !report.differences.isEmpty else { return .empty }
         let open = report.differences.filter { $0.ignoredBy == nil }

@@ -1,7 +1,7 @@
 import ShadowVerifier
 
 extension VerificationPage {
-    /// What each level compared and found.
+    /// The work and the findings of each level.
     var levels: Markup {
         guard !report.levels.isEmpty else { return .empty }
         return section(
@@ -23,7 +23,7 @@ extension VerificationPage {
         )
     }
 
-    /// Records of each entity in both stores.
+    /// The number of records of each entity in both stores.
     var counts: Markup {
         let entities = Set(report.a.counts.keys).union(report.b.counts.keys).sorted()
         guard !entities.isEmpty else { return .empty }
@@ -40,7 +40,7 @@ extension VerificationPage {
         )
     }
 
-    /// What the stores share in oddities.
+    /// The data's oddities.
     var anomalies: Markup {
         guard !report.anomalies.isEmpty else { return .empty }
         return section(
@@ -66,7 +66,7 @@ extension VerificationPage {
         )
     }
 
-    /// What was not compared, and why.
+    /// The parts that were not compared, and why.
     var notCompared: Markup {
         guard !report.notCompared.isEmpty else { return .empty }
         return section(
@@ -75,7 +75,7 @@ extension VerificationPage {
         )
     }
 
-    /// How it was compared, where there is something to know.
+    /// Notes about the comparison, if there are any.
     var notes: Markup {
         guard !report.notes.isEmpty else { return .empty }
         return section(
@@ -84,7 +84,7 @@ extension VerificationPage {
         )
     }
 
-    /// What rules ignored, and which have expired.
+    /// The rules, the differences that they ignored, and whether they have expired.
     var ignoreRules: Markup {
         guard !report.ignoreRules.isEmpty else { return .empty }
         return section(
@@ -110,7 +110,7 @@ extension VerificationPage {
 }
 
 extension StoreAnomaly.Presence {
-    /// Which stores, for people.
+    /// The stores in words.
     fileprivate var words: String {
         switch self {
         case .both: "both"

@@ -25,7 +25,7 @@ extension VerificationPage {
         )
     }
 
-    /// How long both stores took for each query.
+    /// The latency of both stores for each query.
     var latency: Markup {
         guard !report.queries.isEmpty else { return .empty }
         let shown = report.queries.prefix(Self.maximumRows)

@@ -36,7 +36,7 @@ extension VerificationPage {
         }
     }
 
-    /// What a reader sees first: the verdict, why, and of which stores.
+    /// The top of the page: the verdict, the reason, and the stores.
     var verdict: Markup {
         .element(
             "header",

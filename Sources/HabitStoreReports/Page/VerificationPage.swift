@@ -1,19 +1,19 @@
 import Foundation
 import ShadowVerifier
 
-/// A report as one HTML page that needs nothing else: no network, no script, no other file.
+/// A report as a self-contained HTML page, without network access, scripts or other files.
 ///
-/// It shows what the report holds, so values only where the report has them. Whatever comes from a store is text in it.
+/// It shows values only if the report contains them. All text from stores is escaped.
 public struct VerificationPage {
-    /// How many rows any of its tables has.
+    /// The most rows of a table.
     public static let maximumRows = 1_000
 
     let report: VerificationReport
 
-    /// The page of a report.
+    /// Creates the page of a report.
     public init(_ report: VerificationReport) { self.report = report }
 
-    /// What every page begins with.
+    /// The first bytes of every page.
     public static let beginning = Data("<!DOCTYPE html>".utf8)
 
     /// The page, in UTF-8.
@@ -48,13 +48,13 @@ public struct VerificationPage {
         ]
     }
 
-    /// A section with a heading; nothing where there is no content.
+    /// A section with a heading; empty without content.
     func section(_ title: String, _ content: Markup?) -> Markup {
         guard let content else { return .empty }
         return .element("section", [:], .element("h2", [:], .text(title)), content)
     }
 
-    /// A table with a row for each of some things, the first ``maximumRows`` of them.
+    /// A table with at most ``maximumRows`` rows.
     func table(_ columns: [PageColumn], _ rows: [[Markup]], total: Int? = nil) -> Markup {
         let head = columns.map { Markup.element("th", ["class": $0.className], .text($0.title)) }
         let body = rows.prefix(Self.maximumRows).map { row in

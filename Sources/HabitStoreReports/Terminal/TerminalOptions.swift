@@ -1,10 +1,10 @@
-/// What the terminal that a text is meant for can show.
+/// The abilities of the terminal that a text is for.
 public struct TerminalOptions: Hashable, Sendable {
-    /// The width of the terminal; nil for no limit, as in a file. A width below 1 is taken for 1.
+    /// The width of the terminal; nil for no limit, as in a file. Widths below 1 become 1.
     public var columns: Int? {
         didSet { columns = columns.map { max(1, $0) } }
     }
-    /// Whether to draw with ASCII only. A person's own text stays as it is.
+    /// Whether to draw only with ASCII. A user's own text stays unchanged.
     public var isASCII: Bool
     /// Whether to use ANSI colours.
     public var usesColor: Bool
@@ -16,6 +16,6 @@ public struct TerminalOptions: Hashable, Sendable {
         self.usesColor = usesColor
     }
 
-    /// What stands for the rest of a text that was cut.
+    /// The replacement for the rest of a truncated text.
     public var ellipsis: String { isASCII ? "..." : "…" }
 }

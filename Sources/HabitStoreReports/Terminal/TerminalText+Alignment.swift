@@ -1,5 +1,5 @@
 extension TerminalText {
-    /// The side to which a text is moved within its columns.
+    /// The side of a column on which a text is aligned.
     public enum Alignment: Hashable, Sendable {
         /// The text begins in the first column.
         case left

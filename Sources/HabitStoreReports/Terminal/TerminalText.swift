@@ -1,11 +1,10 @@
-/// Making a person's text fit for a terminal.
+/// Formats users' text for a terminal.
 public enum TerminalText {
-    /// The text with everything that drives a terminal or leads the eye astray made visible.
+    /// The text with all characters escaped that control a terminal or mislead the reader.
     ///
-    /// Line feed, carriage return and tab become `\n`, `\r` and `\t`. The other control characters (escape, backspace,
-    /// the C1 controls, which some terminals take for escape sequences), the line and paragraph separators, and the
-    /// controls that reorder the text after them (bidirectional embeddings, overrides, isolates) become `\u{1B}` and
-    /// the like. A backslash stays as it is.
+    /// Line feed, carriage return and tab become `\n`, `\r` and `\t`. Other control characters (escape, backspace, and the C1 controls, which some
+    /// terminals read as escape sequences), the line and paragraph separators, and the controls that reorder the text after them (bidirectional
+    /// embeddings, overrides, isolates) become `\u{1B}` and the like. A backslash stays unchanged.
     public static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: needsEscape) else { return text }
         var result = ""
@@ -22,8 +21,8 @@ public enum TerminalText {
         return result
     }
 
-    /// A JSON document with the same characters in their JSON form, `\u009B` and the like, which every parser reads as the
-    /// characters themselves. The marks that only hint at a direction are among them.
+    /// A JSON document with these characters in their JSON form, such as `\u009B`, which every parser decodes to the characters themselves. Invisible
+    /// direction marks are escaped as well.
     public static func escapedJSON(_ document: String) -> String {
         func isHidden(_ scalar: Unicode.Scalar) -> Bool {
             switch scalar.value {
@@ -45,10 +44,10 @@ public enum TerminalText {
         return result
     }
 
-    /// The text, cut so that it takes up at most `width` columns, with the ellipsis at its end if anything was cut.
+    /// The text, truncated to at most `width` columns, with the ellipsis at its end if anything was cut.
     ///
-    /// Never cuts through a character. Where the next character is wide and only one column is left, the result is one
-    /// column narrower than `width`. Expects escaped text.
+    /// Characters are never split: if the next one is wide and only one column is left, the result is one column narrower than `width`. Expects
+    /// escaped text.
     public static func truncated(_ text: String, toWidth width: Int, ellipsis: String = "…") -> String {
         guard !fits(text, width: width) else { return text }
         let room = width - displayWidth(of: ellipsis)
@@ -56,7 +55,7 @@ public enum TerminalText {
         return prefix(of: text, width: room) + ellipsis
     }
 
-    /// The text, filled up with spaces to `width` columns; a wider text stays as it is.
+    /// The text, padded with spaces to `width` columns; a wider text stays unchanged.
     public static func padded(_ text: String, toWidth width: Int, alignment: Alignment = .left) -> String {
         let padding = String(repeating: " ", count: max(0, width - displayWidth(of: text)))
         return alignment == .left ? text + padding : padding + text
@@ -70,7 +69,7 @@ public enum TerminalText {
         }
     }
 
-    /// Whether the text takes up at most `width` columns. Looks no further than it must: a note may be very long.
+    /// Whether the text occupies at most `width` columns. Stops as early as possible, because a note may be very long.
     private static func fits(_ text: String, width: Int) -> Bool {
         var used = 0
         for character in text {
@@ -80,7 +79,7 @@ public enum TerminalText {
         return true
     }
 
-    /// As many whole characters as `width` columns hold.
+    /// As many whole characters as fit into `width` columns.
     private static func prefix(of text: String, width: Int) -> String {
         var used = 0
         var result = ""

@@ -1,5 +1,5 @@
 extension TextTable {
-    /// An escaped text and the columns it takes up, measured once.
+    /// An escaped text and its width in columns, measured once.
     struct Cell: Sendable {
         let text: String
         let width: Int

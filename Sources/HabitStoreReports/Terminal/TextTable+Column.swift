@@ -1,14 +1,13 @@
 extension TextTable {
     /// A column of a table.
     public struct Column: Hashable, Sendable {
-        /// What stands above the column; may be empty.
+        /// The column's title; may be empty.
         public var title: String
-        /// The side to which its cells are moved.
+        /// The alignment of its cells.
         public var alignment: TerminalText.Alignment
-        /// The greatest width; longer cells are cut. Nil for no limit.
+        /// The maximum width; longer cells are truncated. Nil for no limit.
         public var maximumWidth: Int?
-        /// Whether its cells may be cut when the terminal is too narrow. False for what is useless when cut, as an
-        /// identifier is.
+        /// Whether its cells may be truncated on a narrow terminal. False for text that is useless when truncated, such as identifiers.
         public var canShrink: Bool
 
         /// Describes a column.

@@ -1,9 +1,8 @@
-/// Rows of text in columns that are aligned by what a terminal shows.
+/// Rows of text in columns that are aligned by their width on a terminal.
 ///
-/// Every cell is escaped (``TerminalText/escaped(_:)``), so that one row is one line and no cell can drive the
-/// terminal. Columns are as wide as their widest cell. A table wider than the terminal is narrowed: the widest of the
-/// columns that may shrink give way first, and their long cells are cut with an ellipsis. What still does not fit is
-/// cut at the line's end. Lines have no spaces at their end.
+/// Every cell is escaped (``TerminalText/escaped(_:)``), so that a row is one line and no cell can control the terminal. Columns are as wide as their
+/// widest cell. If the table is wider than the terminal, the widest columns that may shrink are narrowed first, and their long cells end in an
+/// ellipsis. Lines that are still too long are cut. Lines have no trailing spaces.
 public struct TextTable: Sendable {
     /// The spaces between two columns.
     static let gap = 2
@@ -16,7 +15,7 @@ public struct TextTable: Sendable {
         self.columns = columns
     }
 
-    /// Adds a row. Missing cells are empty; cells beyond the last column are shown in further columns without a title.
+    /// Adds a row. Missing cells are empty; additional cells get columns without a title.
     public mutating func append(_ cells: [String]) {
         while columns.count < cells.count { columns.append(Column("")) }
         rows.append(cells.map { Cell($0) })
@@ -31,7 +30,7 @@ public struct TextTable: Sendable {
         return all.map { line($0, widths: widths, options: options) }
     }
 
-    /// The lines, each with a line feed at its end; empty for a table without titles and rows.
+    /// The lines, each terminated by a line feed; empty for a table without titles and rows.
     public func text(_ options: TerminalOptions = TerminalOptions()) -> String {
         lines(options).reduce(into: "") { $0 += $1 + "\n" }
     }
@@ -46,7 +45,7 @@ public struct TextTable: Sendable {
         }
     }
 
-    /// Lowers the widest shrinkable columns to one common width, the greatest with which the table fits.
+    /// Narrows the widest shrinkable columns to a common width, the largest with which the table fits.
     private func fittedWidths(_ widths: [Int], columns limit: Int?) -> [Int] {
         guard let limit else { return widths }
         let total = widths.reduce(0, +) + Self.gap * max(0, widths.count - 1)

@@ -2,7 +2,7 @@ extension Unicode.Scalar {
     /// Half of a flag.
     var isRegionalIndicator: Bool { (0x1F1E6...0x1F1FF).contains(value) }
 
-    /// The columns that the scalar takes up by itself.
+    /// The columns that the scalar occupies alone.
     var terminalWidth: Int {
         if (0x20...0x7E).contains(value) { return 1 }
         switch properties.generalCategory {
@@ -24,15 +24,15 @@ extension Unicode.Scalar {
         }
     }
 
-    /// The parts of a spelled-out Korean syllable that are drawn into the first part's two columns.
+    /// The parts of a decomposed Korean syllable that are drawn into the first part's two columns.
     private var isMedialOrFinalJamo: Bool {
         (0x1160...0x11FF).contains(value) || (0xD7B0...0xD7FF).contains(value)
     }
 
-    /// East_Asian_Width Wide or Fullwidth.
+    /// Whether East_Asian_Width is Wide or Fullwidth.
     ///
-    /// The ranges are those of Unicode 14, with the unassigned gaps within them filled. Emoji are wide as well; the
-    /// standard library knows which there are, so that newer ones need no change here.
+    /// The ranges are those of Unicode 14, with the unassigned gaps within them filled. Emoji are wide as well; the standard library knows them, so
+    /// that new ones need no change here.
     private var isWide: Bool {
         switch value {
         case 0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x3247, 0x3250...0x4DBF, 0x4E00...0xA4C6,

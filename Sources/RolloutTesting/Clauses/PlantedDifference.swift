@@ -3,7 +3,7 @@ import Foundation
 import HabitStoreTesting
 import HabitTracker
 
-/// A change to one of two stores that no history tells of.
+/// A change to one of two stores that is not in its history.
 enum PlantedDifference: String, CaseIterable {
     case changed = "a record that was changed"
     case removed = "a record that was removed"
@@ -18,7 +18,7 @@ enum PlantedDifference: String, CaseIterable {
         UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number))
     }
 
-    /// What it is planted into.
+    /// Writes the records that the difference is planted into.
     static func fill(_ store: some HabitStore) throws {
         let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
         try store.write(author: "contract") { transaction in
@@ -35,7 +35,7 @@ enum PlantedDifference: String, CaseIterable {
         }
     }
 
-    /// The record that differs then.
+    /// The record that will differ.
     var id: UUID {
         switch self {
         case .changed, .removed: Self.entry
@@ -44,7 +44,7 @@ enum PlantedDifference: String, CaseIterable {
         }
     }
 
-    /// Plants it, as a transaction of the replication that forgot the other store.
+    /// Plants the difference as a replicating transaction that never reached the other store.
     func plant(in store: any UserStoreBackend) throws {
         let schema = store.schema
         let entity = try schema.position(ofEntity: self == .relinked ? "Habit" : "Entry")

@@ -3,7 +3,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import HabitTracker
 
-/// A verification finds what one of the two stores has and the other one has not, and the gate stays closed.
+/// A verification finds a record that differs between the stores, and the gate stays closed.
 extension RolloutContract {
     static let differenceClauses = PlantedDifference.allCases.flatMap { difference in
         StoreSide.allCases.map { side in

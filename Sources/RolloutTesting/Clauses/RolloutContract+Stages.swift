@@ -20,7 +20,7 @@ extension RolloutContract {
             try expectEqual(try user.habitCount(.old), isWritten(.old) ? 2 : before.0, "the old store's habits")
             try expectEqual(try user.habitCount(.new), isWritten(.new) ? 2 : before.1, "the new store's habits")
             store.close()
-            // It is no other stage for the next process.
+            // The next process finds the same stage.
             let again = try user.stores().store(for: "alice")
             defer { again.close() }
             try user.expect(again, at: stage, habits: ["Read", "Run"])
@@ -39,7 +39,7 @@ extension RolloutContract {
             store.reloadFlags()
             try user.expect(store, at: .off, habits: ["Read", "Run"])
             try store.save(Habit(name: "Swim"))
-            // It is latched: neither a flag that is taken back nor the wanted stage lets the user go forward.
+            // The kill is latched: neither resetting the flag nor the wanted stage lets the user move forward.
             try user.want("complete")
             store.reloadFlags()
             try expectEqual(try store.stage(), .off, "the stage of a user who was killed")

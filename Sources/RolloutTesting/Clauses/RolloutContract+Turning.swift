@@ -3,7 +3,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import HabitTracker
 
-/// Where a rollout is complete, the next one may lead back.
+/// After a complete rollout, the next one may lead back.
 extension RolloutContract {
     static let turningClauses = [
         Clause("a user who has arrived goes back to the first engine by a rollout of its own") { rollout in

@@ -1,22 +1,22 @@
 import HabitStoreTesting
 import Synchronization
 
-/// What was not as it should be, gathered on whatever thread it was seen.
+/// Collects violations from any thread.
 package final class Complaints: Sendable {
     private let all = Mutex<[String]>([])
 
-    /// Without any.
+    /// Creates an empty collection.
     package init() {}
 
-    /// Adds one.
+    /// Adds a violation.
     package func add(_ complaint: String) { all.withLock { $0.append(complaint) } }
 
-    /// Adds one unless the claim holds.
+    /// Adds a violation unless the claim holds.
     package func expect(_ holds: Bool, _ claim: @autoclosure () -> String) {
         if !holds { add("expected that \(claim())") }
     }
 
-    /// - Throws: ``HabitStoreTesting/ContractViolation`` with all of them, unless there are none.
+    /// - Throws: ``HabitStoreTesting/ContractViolation`` with all violations, if there are any.
     package func require() throws {
         let all = all.withLock { $0 }
         guard all.isEmpty else { throw ContractViolation(all.joined(separator: "\n")) }

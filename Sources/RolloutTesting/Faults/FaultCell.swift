@@ -3,29 +3,29 @@ import Foundation
 import HabitStoreRollout
 import HabitStoreTesting
 
-/// A fault of one of the two stores of a user at a stage, while reads and writes go on: what callers are told is true, nothing
-/// is lost or written twice, and once the fault is gone the user is served and both stores are equal again.
+/// A fault in one of a user's two stores at a stage, during reads and writes: callers get true results, nothing is lost or written twice, and once
+/// the fault has ended, the user is served and both stores are equal again.
 package struct FaultCell: Sendable, CustomStringConvertible {
-    /// Where the user is.
+    /// The user's stage.
     package let stage: Stage
     /// The store that fails.
     package let side: StoreSide
-    /// What goes wrong in it.
+    /// The fault in that store.
     package let fault: Fault
-    /// Whether the kill switch is pulled while it does.
+    /// Whether the kill switch is pulled during the fault.
     package let pullsKillSwitch: Bool
 
-    /// Describes a cell.
+    /// Creates a cell.
     package init(_ stage: Stage, _ side: StoreSide, _ fault: Fault, pullsKillSwitch: Bool = false) {
         (self.stage, self.side, self.fault, self.pullsKillSwitch) = (stage, side, fault, pullsKillSwitch)
     }
 
-    /// One line.
+    /// The cell in one line.
     package var description: String {
         "\(stage.rawValue), \(side.rawValue) store: \(fault)\(pullsKillSwitch ? ", and the kill switch is pulled" : "")"
     }
 
-    /// Each stage, with each fault of either store, once and for ever.
+    /// Each stage with each fault of either store, once and permanently.
     package static let table: [FaultCell] = {
         let kinds: [(Fault.Effect, Set<Fault.Operation>, Fault.Moment)] = [
             (.fail(.inputOutput), .reads, .beginning),
@@ -50,7 +50,7 @@ package struct FaultCell: Sendable, CustomStringConvertible {
         }
     }()
 
-    /// Each stage, with a new store that fails or hangs when the kill switch is pulled.
+    /// Each stage with a new store that fails or hangs when the kill switch is pulled.
     package static let kills: [FaultCell] = {
         let faults = [
             Fault(.fail(.inputOutput), on: .all),
@@ -72,15 +72,15 @@ package struct FaultCell: Sendable, CustomStringConvertible {
         }
     }()
 
-    /// Lets it happen to a user of two engines.
+    /// Injects the fault for a user of two engines and checks the results.
     ///
-    /// - Throws: ``HabitStoreTesting/ContractViolation`` with everything that was not as it should be.
+    /// - Throws: ``HabitStoreTesting/ContractViolation`` with all violations.
     package func verify(_ rollout: RolloutUnderTest) async throws {
         let complaints = Complaints()
         do {
             try await run(try FaultyUser(at: stage, rollout), complaints)
         } catch {
-            // What was seen before tells more.
+            // Earlier violations say more than this error.
             complaints.add("\(error)")
         }
         try complaints.require()
@@ -100,7 +100,7 @@ package struct FaultCell: Sendable, CustomStringConvertible {
             try await kill(user, store, ledger, complaints)
         }
         user.heal()
-        // What was in the way is looked at again by the writes behind it.
+        // Writes after the fault check again whether the store works.
         complaints.expect(
             ledger.writeAgainAndAgain(store) == .acknowledged,
             "a write is taken when the fault has gone"
@@ -113,7 +113,7 @@ package struct FaultCell: Sendable, CustomStringConvertible {
 }
 
 extension FaultCell {
-    /// Reads and writes go on under the fault.
+    /// Reads and writes during the fault.
     private func write(
         _ user: FaultyUser,
         _ store: UserStore,
@@ -133,7 +133,7 @@ extension FaultCell {
         expectAnotherProcess(user, ledger, complaints)
     }
 
-    /// A process that begins under the fault serves the user or says why not, and needs no store that only follows.
+    /// A process that starts during the fault serves the user or reports why not, and does not need a store that only follows.
     private func expectAnotherProcess(_ user: FaultyUser, _ ledger: Ledger, _ complaints: Complaints) {
         do {
             let next = try user.open()
@@ -147,7 +147,7 @@ extension FaultCell {
         }
     }
 
-    /// Whether the store is one that this stage needs for writing.
+    /// Whether writes at this stage need the store.
     private var isNeeded: Bool { stage.authority == side || (stage.awaitsMirror && stage.mirror == side) }
 
     /// Whether every write has to succeed.
@@ -159,10 +159,10 @@ extension FaultCell {
         return fault.effect == .fail(.outcomeUnknown) && fault.moment == .afterCommit && fault.times == 1
     }
 
-    /// Whether every read of a process that has the store open has to succeed.
+    /// Whether every read in a process with an open store has to succeed.
     private var sparesReads: Bool { stage.authority != side || !fault.operations.contains(.read) }
 
-    /// What the stage's row promises while the fault lasts.
+    /// Checks the promises of the stage's table row during the fault.
     private func expectTheTable(_ store: UserStore, _ ledger: Ledger, _ complaints: Complaints) {
         let outcomes = ledger.outcomes
         if sparesWrites {
@@ -170,14 +170,14 @@ extension FaultCell {
         }
         if sparesReads { complaints.expect(ledger.readErrors.isEmpty, "every read is answered: \(ledger.readErrors)") }
         if stage.awaitsMirror {
-            // Only the write whose commit failed: those behind it are refused before they begin.
+            // Only the write whose commit failed: later ones are refused before they begin.
             complaints.expect(outcomes.count { $0 == .unknown } <= 1, "one outcome at most is unknown: \(outcomes)")
         }
         if fault.times == 1 {
             complaints.expect(outcomes.last == .acknowledged, "a fault that strikes once is over: \(outcomes)")
         }
         guard stage.authority == .old, side == .new else { return }
-        // One write waits for the mirror in vain, the others do not wait any more.
+        // One write waits for the mirror in vain; later ones do not wait.
         complaints.expect(ledger.longestSeconds < 0.2 + 2, "no operation takes \(ledger.longestSeconds) s")
         guard stage.mirror == .new, fault.times == nil, fault.operations.contains(.replicate) else { return }
         switch store.mirrorStatus {
@@ -186,7 +186,7 @@ extension FaultCell {
         }
     }
 
-    /// The kill switch works without the new store, and lands on a store that has everything.
+    /// Checks that the kill switch works without the new store and switches to a store that has everything.
     private func kill(
         _ user: FaultyUser,
         _ store: UserStore,
@@ -202,7 +202,7 @@ extension FaultCell {
         complaints.expect(isOver && ledger.readErrors.isEmpty, "every read is answered: \(ledger.readErrors)")
         complaints.expect(try store.stage() == .off, "the user is at off")
         complaints.expect(try store.engine() == user.staged.old, "the user is on the old engine")
-        // The next process finds the same, while the new store is still what it is.
+        // The next process gets the same result, while the new store is still faulty.
         let isThere = await user.withinSeconds(60) {
             do {
                 let next = try user.open()
@@ -218,8 +218,8 @@ extension FaultCell {
         complaints.expect(outcomes == [.acknowledged, .acknowledged, .acknowledged], "writes are taken: \(outcomes)")
     }
 
-    /// At `complete` the old store has stayed behind: it must not be served. Either the new one can still be drained, or
-    /// nobody is served what is not there, and writes are refused with a reason.
+    /// At `complete`, the old store is out of date and must not be served. Either the new one can still be drained, or no caller is served a store
+    /// without its records, and writes are refused with a reason.
     private func killFromTheEnd(
         _ user: FaultyUser,
         _ store: UserStore,

@@ -4,8 +4,8 @@ import HabitStoreRollout
 import ShadowVerifier
 
 extension FaultyUser {
-    /// After all faults have gone and everybody has closed the stores: the user is served and written again, what the
-    /// ledger was told is true, and the stores that this stage keeps equal are. The ledger complains of what is not so.
+    /// Checks the user after all faults have ended and all processes have closed the stores: the user can read and write again, the ledger's outcomes
+    /// are true, and the stores are equal if the stage keeps them equal. Violations go to the ledger.
     package func expectRecovery(_ ledger: Ledger) throws {
         heal()
         let store = try open { $0.mirror.waitSeconds = 10 }
@@ -32,9 +32,9 @@ extension FaultyUser {
         if tokens.0 != tokens.1 { ledger.complain("the stores are at the tokens \(tokens.0) and \(tokens.1)") }
     }
 
-    /// Runs what may hang; when it does, the faults are taken away after `seconds`, and it is waited for.
+    /// Runs a body that may hang; after `seconds`, ends all faults and waits for it.
     ///
-    /// - Returns: whether it came to its end by itself.
+    /// - Returns: whether it finished without that.
     package func withinSeconds(_ seconds: Double, _ body: @escaping @Sendable () -> Void) async -> Bool {
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
@@ -42,7 +42,7 @@ extension FaultyUser {
             done.signal()
         }
         return await withCheckedContinuation { continuation in
-            // On a thread of its own: other cells go on meanwhile.
+            // A separate thread, so that other cells continue.
             Thread.detachNewThread {
                 let isOver = done.wait(timeout: .now() + seconds) == .success
                 if !isOver {

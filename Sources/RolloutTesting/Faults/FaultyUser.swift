@@ -3,22 +3,21 @@ import Foundation
 @_spi(Engines) import HabitStoreRollout
 @_spi(Engines) import HabitStoreTesting
 
-/// A user at a stage whose stores fail and hang when a test says so.
+/// A user at a stage whose stores fail and hang on request.
 package struct FaultyUser: Sendable {
-    /// The user.
     package let staged: StagedUser
-    /// Where the user was brought.
+    /// The user's stage.
     package let stage: Stage
     private let plans: [EngineName: FaultPlan]
 
-    /// A user at a stage; nothing goes wrong yet.
+    /// Brings a user to a stage, without faults.
     package init(at stage: Stage, _ rollout: RolloutUnderTest) throws {
         self.stage = stage
         staged = try rollout.user(at: stage)
         plans = Dictionary(uniqueKeysWithValues: staged.engines.names.map { ($0, FaultPlan()) })
     }
 
-    /// What goes wrong in a store.
+    /// The faults of a store.
     package func plan(_ side: StoreSide) throws -> FaultPlan {
         try require(plans[side == .old ? staged.old : staged.new], "the plan of the \(side.rawValue) store")
     }
@@ -26,7 +25,7 @@ package struct FaultyUser: Sendable {
     /// Ends all faults.
     package func heal() { for plan in plans.values { plan.heal() } }
 
-    /// The user's store as another process would open it, with the faults below.
+    /// Opens the user's store as another process would, with the faults injected.
     package func open(_ change: (inout RolloutOptions) -> Void = { _ in }) throws -> UserStore {
         try staged.stores { options in
             options.mirror.waitSeconds = 0.2
@@ -35,7 +34,7 @@ package struct FaultyUser: Sendable {
             options.mirror.closingWaitSeconds = 0.2
             options.stepLimitSeconds = 1
             options.opener = { [plans, engines = staged.engines] address, access, schema in
-                // The copies of a rehearsal or a self-comparison are no stores of the user's.
+                // The copies of a rehearsal or a self-comparison are not the user's stores.
                 let isCopy = ["rehearsal-", "self-comparison-"].contains { address.path.contains($0) }
                 guard let plan = plans[address.engine], !isCopy else {
                     return try engines.open(address, access, schema: schema)
@@ -48,13 +47,13 @@ package struct FaultyUser: Sendable {
         }.store(for: "alice")
     }
 
-    /// Pulls the kill switch for everybody, in a process.
+    /// Pulls the kill switch for all users, in one process.
     package func pullTheKillSwitch(_ store: UserStore) throws {
         try staged.want(stage.rawValue, kill: true)
         store.reloadFlags()
     }
 
-    /// One of the stores as it is on the disk; everybody else has closed it.
+    /// Opens one of the stores without faults, once all others have closed it.
     package func contents<R>(_ side: StoreSide, _ body: (any UserStoreBackend) throws -> R) throws -> R {
         try staged.withStore(side, .readOnly, body)
     }

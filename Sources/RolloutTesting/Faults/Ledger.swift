@@ -4,15 +4,15 @@ import HabitStoreRollout
 import HabitTracker
 import Synchronization
 
-/// What a caller was told of its writes, and whether that was the truth.
+/// The outcomes of writes that a caller was given, and a check that they are true.
 package final class Ledger: Sendable {
-    /// What a caller knows of a write.
+    /// The outcome of a write as the caller knows it.
     package enum Outcome: Sendable, Equatable {
-        /// It was said to be done.
+        /// The write was acknowledged.
         case acknowledged
-        /// It failed, and nothing of it happened.
+        /// The write failed and left nothing.
         case absent(HabitStoreError.Code)
-        /// It failed, and nobody knows whether it happened.
+        /// The write failed, and it is unknown whether it was committed.
         case unknown
     }
 
@@ -24,24 +24,24 @@ package final class Ledger: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Is told of each thing that was not as a caller had been told.
+    /// Receives each difference between an outcome and the truth.
     let complain: @Sendable (String) -> Void
 
-    /// A ledger without writes.
+    /// Creates an empty ledger.
     ///
-    /// - Parameter complain: is told of each thing that was not as a caller had been told.
+    /// - Parameter complain: receives each difference between an outcome and the truth.
     package init(complaining complain: @escaping @Sendable (String) -> Void) { self.complain = complain }
 
-    /// What became of the writes, in the order in which they ended.
+    /// The outcomes of the writes, in the order in which they ended.
     package var outcomes: [Outcome] { state.withLock { $0.writes.map(\.outcome) } }
-    /// What reads failed with.
+    /// The errors of reads.
     package var readErrors: [HabitStoreError] { state.withLock { $0.readErrors } }
-    /// How many reads were answered.
+    /// How many reads succeeded.
     package var reads: Int { state.withLock { $0.reads } }
-    /// The longest time that an operation took.
+    /// The longest duration of an operation.
     package var longestSeconds: Double { state.withLock { $0.longestSeconds } }
 
-    /// Writes a record of its own.
+    /// Writes a new record.
     @discardableResult
     package func write(_ store: UserStore) -> Outcome {
         let draft = Draft(content: "draft", creationDate: Date(timeIntervalSinceReferenceDate: 700_000_000))
@@ -60,7 +60,7 @@ package final class Ledger: Sendable {
         return outcome
     }
 
-    /// Writes until a write is taken: a step of a move that hung and was left to itself may still come in between once.
+    /// Writes until a write is acknowledged: a step of a move that hung and was abandoned may still interfere once.
     @discardableResult
     package func writeAgainAndAgain(_ store: UserStore) -> Outcome {
         var outcome = write(store)
@@ -71,7 +71,7 @@ package final class Ledger: Sendable {
         return outcome
     }
 
-    /// Takes down a write that somebody else made.
+    /// Records a write that was made elsewhere.
     package func note(_ id: UUID, _ outcome: Outcome, _ begin: ContinuousClock.Instant = .now) {
         state.withLock { state in
             state.writes.append((id, outcome))
@@ -79,7 +79,7 @@ package final class Ledger: Sendable {
         }
     }
 
-    /// Reads everything; what it is shown has to be what was acknowledged before.
+    /// Reads everything; the result has to contain what was acknowledged before.
     package func read(_ store: UserStore) {
         let before = state.withLock { $0.writes }
         let begin = ContinuousClock.now
@@ -107,10 +107,9 @@ package final class Ledger: Sendable {
         }
     }
 
-    /// Checks a store that has to hold everything: each acknowledged write once, in records and history, and none that was
-    /// told to be absent.
+    /// Checks a store that has to contain everything: each acknowledged write once, in records and history, and none whose outcome was `absent`.
     ///
-    /// - Returns: which of the writes it holds.
+    /// - Returns: the writes that it contains.
     @discardableResult
     package func expectWhole(_ store: any UserStoreBackend, _ place: String) throws -> Set<UUID> {
         let all = state.withLock { $0.writes }

@@ -1,61 +1,61 @@
 import HabitStoreTesting
 
-/// Lets stores fail, hang and fill their disks at random stages of a rollout while reads and writes go on, and holds what
-/// callers were told against what both stores have in the end.
+/// Makes stores fail, hang and run out of space at random stages of a rollout, during reads and writes, and compares the outcomes that callers got
+/// with the final contents of both stores.
 ///
 /// ```swift
 /// let report = try await RolloutFaultTest(seed: seed).run(against: RolloutUnderTest(from: SQLiteProvider(), to: MyProvider()))
 /// ```
 public struct RolloutFaultTest: Sendable {
-    /// What was done.
+    /// A summary of the test.
     public struct Report: Sendable, Equatable, CustomStringConvertible {
         /// The seed.
         public var seed: UInt64
-        /// How many faults there were, each with a user of its own.
+        /// How many faults were injected, each for a separate user.
         public var faults = 0
         /// During how many of them the kill switch was pulled.
         public var kills = 0
 
-        /// One line.
+        /// The summary in one line.
         public var description: String { "seed \(seed): \(faults) faults, the kill switch pulled during \(kills)" }
     }
 
-    /// A user was told something that was not so, or was not served when the fault had gone.
+    /// A user got a false outcome, or was not served after the fault had ended.
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// The seed that reproduces it.
         public let seed: UInt64
         /// The stage, the store and the fault.
         public let fault: String
-        /// What was not as it should be.
+        /// The violations.
         public let reason: String
 
-        /// All of it.
+        /// The seed, the fault and the violations.
         public var description: String { "seed \(seed), \(fault):\n\(reason)" }
     }
 
-    /// The seed from which the faults follow.
+    /// The seed that determines the faults.
     public let seed: UInt64
-    /// How many faults there are.
+    /// The number of faults.
     public let faults: Int
 
-    /// How many of them are under way at the same time: they mostly wait for what hangs.
+    /// How many of them run at the same time: they mostly wait for what hangs.
     private static let width = 4
 
-    /// Plans a test.
+    /// Creates a test.
     public init(seed: UInt64, faults: Int = 60) {
         self.seed = seed
         self.faults = faults
     }
 
-    /// The faults that follow from the seed: one of four comes with a kill.
+    /// The faults for the seed: a quarter of them with a kill.
     var cells: [FaultCell] {
         var random = SeededGenerator(seed: seed)
         return (0..<faults).map { _ in random.pick(random.chance(25) ? FaultCell.kills : FaultCell.table) }
     }
 
-    /// Runs the test, in folders of its own that are removed afterwards.
+    /// Runs the test in temporary folders.
     ///
-    /// - Throws: ``Failure`` with the seed for the first fault that was not survived.
+    /// - Throws: ``Failure`` with the seed for the first fault that was not handled correctly.
     public func run(against rollout: RolloutUnderTest) async throws -> Report {
         var report = Report(seed: seed)
         try await withThrowingTaskGroup(of: FaultCell.self) { group in

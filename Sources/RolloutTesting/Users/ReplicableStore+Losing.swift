@@ -2,9 +2,9 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension ReplicableStore {
-    /// Takes the first record of the schema's first entity away without a line of the history, as what works past the program would.
+    /// Removes the first record of the schema's first entity without recording it in the history, as a program outside the rollout might.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` where there is none.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if there is none.
     package func loseARecord() throws {
         try replicate { replica in
             var first: UUID?

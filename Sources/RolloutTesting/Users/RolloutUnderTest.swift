@@ -1,35 +1,35 @@
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
 
-/// Two engines between which users are moved, for the checks of this kit.
+/// Two engines between which this kit moves users.
 public struct RolloutUnderTest: Sendable, CustomStringConvertible {
     /// The engine that users come from.
     public let old: any EngineProvider
-    /// The engine that they go to.
+    /// The engine that they move to.
     public let new: any EngineProvider
     private let templates = StageTemplates()
 
-    /// Names the engines. A value that is kept, as a `static let` is, brings users to their stages once for all checks.
+    /// Creates a pair of engines. A stored value, such as a `static let`, brings users to their stages only once for all checks.
     public init(from old: any EngineProvider, to new: any EngineProvider) { (self.old, self.new) = (old, new) }
 
     /// `OLD to NEW`.
     public var description: String { "\(old.name) to \(new.name)" }
 
-    /// The same two engines, the other way round.
+    /// The same engines in the opposite direction.
     public var reversed: RolloutUnderTest { RolloutUnderTest(from: new, to: old) }
 
-    /// Both, the old one first.
+    /// Both engines, the old one first.
     var providers: [any EngineProvider] { [old, new] }
 
-    /// Their names.
+    /// The engines' names.
     package var pair: EnginePair { EnginePair(old: old.name, new: new.name) }
 
-    /// A user of whom there is nothing yet.
+    /// A new user without any stores.
     ///
-    /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for two engines of one name.
+    /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` if both engines have the same name.
     package func user() throws -> StagedUser { try StagedUser(pair, try Engines(providers)) }
 
-    /// A user who has come to a stage on the regular way.
+    /// A user who has reached a stage through the gate.
     package func user(at stage: Stage) throws -> StagedUser {
         let user = try user()
         try templates.copy(stage, of: self, to: user)

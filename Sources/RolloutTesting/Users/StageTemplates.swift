@@ -4,14 +4,14 @@ import HabitStoreRollout
 import HabitTracker
 import Synchronization
 
-/// Users who have come to each stage on the regular way, to be copied: the way costs more than most checks.
+/// Users who have reached each stage through the gate, to be copied: getting there costs more than most checks.
 package final class StageTemplates: Sendable {
-    /// What every copied user has written already.
+    /// The names of the records that every copied user has.
     package static let names = (1...3).map { "written \($0)" }
 
     private let made = Mutex<TemporaryFolder?>(nil)
 
-    /// Puts a user at a stage under the root of a user of whom there is nothing yet.
+    /// Copies a user at a stage to the root of a new user.
     func copy(_ stage: Stage, of rollout: RolloutUnderTest, to user: StagedUser) throws {
         let templates = try made.withLock { made in
             let templates = try made ?? make(rollout)
@@ -39,7 +39,7 @@ package final class StageTemplates: Sendable {
 }
 
 extension RolloutUnderTest {
-    /// Copies all that is under a root, and the stores that their engines keep somewhere else.
+    /// Copies everything under a root, and the stores that engines keep elsewhere.
     package func copyUsers(under root: String, to target: String) throws {
         try FileManager.default.copyItem(atPath: root, toPath: target)
         let folders = try [root, target].map { try UserDirectory(root: $0, user: "alice").path }

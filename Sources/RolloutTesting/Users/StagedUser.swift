@@ -4,22 +4,22 @@ import HabitStoreRollout
 import HabitTracker
 import Logging
 
-/// A user whose stages a test moves, with a policy of the gate that asks for little.
+/// A user whom a test moves between stages, with a gate policy that asks for little evidence.
 package struct StagedUser: Sendable {
-    /// Where everything of the user is.
+    /// The folder with all of the user's files.
     package let folder: TemporaryFolder
-    /// The root of all users.
+    /// The folder of all users' stores.
     package let root: String
     /// The flag file.
     package let flags: String
-    /// The engine that the user comes from.
+    /// The engine that the user leaves.
     package let old: EngineName
-    /// The engine that the user goes to.
+    /// The engine that the user moves to.
     package let new: EngineName
-    /// The engines that there are.
+    /// All engines.
     package let engines: Engines
 
-    /// A user of whom there is nothing yet; the flag file wants `off`.
+    /// Creates a user without stores; the flag file wants `off`.
     package init(_ pair: EnginePair, _ engines: Engines) throws {
         folder = try TemporaryFolder()
         root = folder.path("root")
@@ -29,9 +29,9 @@ package struct StagedUser: Sendable {
         try want("off")
     }
 
-    /// Has the flag file want a stage for everybody.
+    /// Makes the flag file want a stage for all users.
     ///
-    /// - Parameter pair: the engines that the file names; nil for the user's.
+    /// - Parameter pair: the engines in the file; nil for the user's.
     package func want(_ stage: String, of pair: EnginePair? = nil, kill: Bool = false) throws {
         let pair = pair ?? EnginePair(old: old, new: new)
         let known = engines.names.map { #""\#($0)": "\#($0)""# }.joined(separator: ", ")
@@ -52,22 +52,22 @@ package struct StagedUser: Sendable {
         ).write(to: URL(fileURLWithPath: flags))
     }
 
-    /// The stores as a process sees them.
+    /// Opens the stores as a process would.
     ///
-    /// - Parameter flags: where the flags are; nil for the flag file.
+    /// - Parameter flags: the origin of the flags; nil for the flag file.
     package func stores(
         schema: Schema = HabitSchema.current,
         flags origin: FlagOrigin? = nil,
         _ change: (inout RolloutOptions) -> Void = { _ in }
     ) throws -> UserStores {
         var options = RolloutOptions()
-        // What fails is told by whoever finds it.
+        // Checks report failures themselves.
         options.logger.logLevel = .critical
         options.followsFlags = false
         options.advancesByItself = false
         options.gate.cleanShadowReads = 3
         options.shadowReads.recordEvery = 1
-        // On a machine that runs all tests at once a comparison can wait for its turn longer than a reader should.
+        // On a machine that runs all tests together, a comparison can wait longer than a reader should.
         options.shadowReads.comparisonSeconds = 120
         options.mirror.waitSeconds = 10
         change(&options)
@@ -80,15 +80,14 @@ package struct StagedUser: Sendable {
         )
     }
 
-    /// The user's folder.
     package var directory: UserDirectory { get throws { try UserDirectory(root: root, user: "alice") } }
 
-    /// Where one of the two stores is, or would be.
+    /// The address of one of the two stores, even if it does not exist.
     package func address(_ side: StoreSide) throws -> StoreAddress {
         engines.address(side == .old ? old : new, ofUser: "alice", inFolder: try directory.path)
     }
 
-    /// Lends one of the two stores past the rollout, as what else opens it sees it.
+    /// Opens one of the two stores without the rollout, as another program would.
     package func withStore<R>(
         _ side: StoreSide,
         _ access: StoreAccess = .readOnly,
@@ -99,9 +98,9 @@ package struct StagedUser: Sendable {
         return try body(store)
     }
 
-    /// Brings a store to a stage on the regular way, with everything that the gate asks for.
+    /// Brings a store to a stage through the gate, with all the evidence that it asks for.
     ///
-    /// - Parameter reading: the reads that are the evidence.
+    /// - Parameter reading: makes the shadow reads for the evidence.
     package func bring(
         _ store: UserStore,
         to stage: Stage,

@@ -1,11 +1,10 @@
 import Foundation
 
-/// A folder that is gone when its user is.
+/// A folder that is removed with the object.
 package final class TemporaryFolder: Sendable {
-    /// The folder.
     package let url: URL
 
-    /// Makes it.
+    /// Creates the folder.
     package init() throws {
         url = FileManager.default.temporaryDirectory.appendingPathComponent("rollout-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -13,9 +12,8 @@ package final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    /// The folder's path.
     package var path: String { url.path }
 
-    /// The path of something in it.
+    /// The path of an item in it.
     package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }

@@ -1,11 +1,11 @@
 import HabitStoreReports
 import HabitTracker
 
-/// The three rows of a chart that have one cell for each day: bars, days of the week, dates.
+/// The three rows of a chart with one cell for each day: bars, days of the week, and dates.
 struct ChartGrid {
-    /// The columns of the grid.
+    /// The width of the grid in columns.
     let width: Int
-    /// How many of the calendar's days are drawn: the latest ones.
+    /// How many of the calendar's last days are drawn.
     let drawnDays: Int
 
     private let weeks: [[DayCount]]
@@ -15,8 +15,7 @@ struct ChartGrid {
     private let showsValues: Bool
     private let highest: Double
 
-    /// Chooses the layout: two columns to a day where there is room, one where not, and fewer days where even that is
-    /// too wide.
+    /// Chooses the layout: two columns for each day if they fit, otherwise one, and fewer days if even that is too wide.
     init(calendar: HabitCalendar, schedule: HabitSchedule, options: TerminalOptions) {
         self.schedule = schedule
         self.options = options
@@ -26,7 +25,7 @@ struct ChartGrid {
         let all = Self.weeks(calendar.days, firstWeekday: calendar.firstWeekday)
         let limit = options.columns ?? .max
         cellWidth = Self.width(of: all, cellWidth: 2) <= limit ? 2 : 1
-        // Each day takes a column at least, so no more days than columns need be tried.
+        // Each day takes at least one column, so start with at most as many days as columns.
         var count = min(calendar.days.count, limit)
         var shown = Self.weeks(calendar.days.suffix(count), firstWeekday: calendar.firstWeekday)
         while count > 1, Self.width(of: shown, cellWidth: cellWidth) > limit {
@@ -71,11 +70,11 @@ struct ChartGrid {
         let symbol = options.isASCII ? "\(level)" : Self.blocks[level - 1]
         guard options.usesColor else { return symbol }
         let isEnough = schedule.periodDays > 1 || day.count >= schedule.timesPerPeriod
-        // Green where the day's part was done, yellow where only some of it was.
+        // Green if the day's part was done, yellow if only some of it was.
         return "\u{1B}[\(isEnough ? 32 : 33)m\(symbol)\u{1B}[0m"
     }
 
-    /// The height of a bar, 1 to 8. A sum below zero has no height of its own and is drawn as the lowest.
+    /// The height of a bar, 1 to 8. A negative sum is drawn as the lowest bar.
     private func level(of day: DayCount) -> Int {
         let height = Self.height(of: day, showsValues: showsValues)
         guard height > 0, highest > 0 else { return 1 }
@@ -86,12 +85,10 @@ struct ChartGrid {
         showsValues ? day.valueSum : Double(day.count)
     }
 
-    /// The date of a week's first day: month and day, the day alone where the week's cells have no room for both, or
-    /// nothing.
+    /// The date of a week's first day: month and day, only the day if both do not fit into the week's cells, or nothing.
     private func dateLabel(_ week: [DayCount], isLast: Bool) -> String {
         guard let first = week.first?.day else { return "" }
-        // The space after the last cell of all is beyond the grid, and where the grid fills the terminal, beyond that
-        // too.
+        // The space after the last cell is outside the grid, and outside the terminal if the grid fills it.
         let isBeyond = isLast && width == options.columns
         let room = week.count * cellWidth - (isBeyond ? cellWidth - 1 : 0)
         let (_, month, day) = first.gregorian
@@ -100,7 +97,7 @@ struct ChartGrid {
         return TerminalText.padded(label, toWidth: room)
     }
 
-    /// Cuts the days before each first day of a week.
+    /// Splits days into weeks.
     private static func weeks(_ days: some Sequence<DayCount>, firstWeekday: Int) -> [[DayCount]] {
         var weeks: [[DayCount]] = []
         for day in days {
@@ -110,7 +107,7 @@ struct ChartGrid {
         return weeks
     }
 
-    /// The columns that weeks take up. The space after the last cell is not one of them.
+    /// The width of weeks in columns, without the space after the last cell.
     private static func width(of weeks: [[DayCount]], cellWidth: Int) -> Int {
         let cells = weeks.reduce(0) { $0 + $1.count } + max(0, weeks.count - 1)
         return cells * cellWidth - (cellWidth - 1)

@@ -1,7 +1,7 @@
 import HabitStoreReports
 import HabitTracker
 
-/// The last days of a habit, drawn as text.
+/// The last days of a habit as a text chart.
 ///
 /// ```
 /// Run (km)                                          3 times in 7 days
@@ -12,21 +12,20 @@ import HabitTracker
 /// 84% of the schedule
 /// ```
 ///
-/// A bar is as high as the day's sum of values in comparison with the highest day's; where no entry has a value, as the
-/// number of entries. In ASCII a bar is a digit, its height from 1 to 8. A day without entries is a dot; any entry
-/// shows as the lowest bar at least. Below stand the days of the week and each week's first date; weeks begin on the
-/// calendar's first weekday. Where the terminal is too narrow for all days, the oldest are not drawn, and a line says
-/// so.
+/// The height of a bar is the day's sum of values relative to the highest day's; if no entry has a value, it is the number of entries. In ASCII a bar
+/// is a digit, its height from 1 to 8. A day without entries is a dot; any entry shows at least as the lowest bar. Below are the days of the week and
+/// the first date of each week; weeks begin on the calendar's first weekday. If the terminal is too narrow for all days, the oldest are left out, and
+/// a line says so.
 public struct TerminalChart: Sendable {
     /// The habit's name.
     public var name: String
     /// The unit of its values.
     public var unit: String?
-    /// How often it is meant to be done.
+    /// How often the habit should be done.
     public var schedule: HabitSchedule
-    /// What was entered.
+    /// The entries.
     public var calendar: HabitCalendar
-    /// The day since which it is meant to be done; see ``HabitCalendar/completion(of:since:)``.
+    /// The first day on which it should be done; see ``HabitCalendar/completion(of:since:)``.
     public var began: LocalDay?
 
     /// Describes a chart.
@@ -52,12 +51,12 @@ public struct TerminalChart: Sendable {
             + wrapped(summary(drawnDays: grid.drawnDays), options: options)
     }
 
-    /// The lines, each with a line feed at its end.
+    /// The lines, each terminated by a line feed.
     public func text(_ options: TerminalOptions = TerminalOptions()) -> String {
         lines(options).reduce(into: "") { $0 += $1 + "\n" }
     }
 
-    /// Name and unit to the left, the schedule to the right, or below where there is no room for both.
+    /// Name and unit on the left, the schedule on the right, or below if both do not fit.
     private func header(width: Int, options: TerminalOptions) -> [String] {
         let unitPart = shownUnit.map { " (\($0))" } ?? ""
         let left = TerminalText.escaped(name) + unitPart
@@ -71,7 +70,7 @@ public struct TerminalChart: Sendable {
         return [left, right].map { TerminalText.truncated($0, toWidth: columns, ellipsis: options.ellipsis) }
     }
 
-    /// What the bars add up to, in phrases.
+    /// The totals of the chart, in phrases.
     private func summary(drawnDays: Int) -> [String] {
         let days = calendar.days.count
         var parts = [days == 1 ? "today" : "last \(days) days"]
@@ -101,7 +100,7 @@ public struct TerminalChart: Sendable {
         value.shortText + (shownUnit.map { " \($0)" } ?? "")
     }
 
-    /// As many phrases on a line as fit.
+    /// Puts as many phrases on a line as fit.
     private func wrapped(_ parts: [String], options: TerminalOptions) -> [String] {
         let separator = options.isASCII ? ", " : " · "
         var lines: [String] = []

@@ -1,15 +1,15 @@
 import NIOCore
 import Synchronization
 
-/// How many connections of each client have not sent the head of a request yet. One client that opens connections and says nothing, or says it
-/// slowly, does not take all that there are.
+/// Counts the connections of each client that have not sent a complete request head yet, so that a client that opens connections and sends nothing,
+/// or sends slowly, cannot use up all of them.
 final class HalfOpenConnections: Sendable {
-    /// How many a client may have. All who come through one server in front of this one are one client, whose connections are short.
+    /// The most connections of one client. All clients of a reverse proxy count as one, but its connections are short.
     static let most = 32
 
     private let counts = Mutex<[String: Int]>([:])
 
-    /// A connection begins.
+    /// Counts a new connection.
     ///
     /// - Returns: whether there is room for it.
     func begin(_ client: String) -> Bool {
@@ -20,7 +20,7 @@ final class HalfOpenConnections: Sendable {
         }
     }
 
-    /// A connection has sent a head, or has ended before it did.
+    /// Call this once a connection has sent a head, or has ended before that.
     func end(_ client: String) {
         counts.withLock { counts in
             let left = (counts[client] ?? 0) - 1
@@ -29,13 +29,12 @@ final class HalfOpenConnections: Sendable {
     }
 }
 
-/// Closes a connection for which there is no room, and counts it until its first head has come. It also has the targets of requests looked at
-/// as they were sent.
+/// Closes a connection if there is no room for it, and counts it until its first head has arrived. It also adds ``TargetHost`` to the pipeline.
 final class HalfOpenLimit: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 
     private let connections: HalfOpenConnections
-    /// The client while the connection counts.
+    /// The client, as long as the connection counts.
     private var client: String?
     private var isBegun = false
 

@@ -1,18 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Who has shown the token, for as long as this process and some hours: cookies with random names, of which the server keeps the list.
+/// The sessions of browsers that presented the token: cookies with random names that are listed in memory and expire after some hours.
 final class Sessions: Sendable {
-    /// The cookie's name.
     static let cookie = "habitstore"
-    /// How long a session lasts.
+    /// The lifetime of a session.
     static let seconds = 43_200.0
-    /// How many there may be; the oldest one makes room.
+    /// The most sessions; a new one replaces the oldest.
     static let most = 64
 
     private let begun = Mutex<[String: ContinuousClock.Instant]>([:])
 
-    /// Begins a session, and gives its name.
+    /// Begins a session and returns its name.
     func begin() -> String {
         var generator = SystemRandomNumberGenerator()
         let name = (0..<4).map { _ in
@@ -29,7 +28,7 @@ final class Sessions: Sendable {
         return name
     }
 
-    /// Whether a session has begun and not ended. It is found by its hash, so that no time tells how much of a name is right.
+    /// Whether a session has begun and not ended. The lookup is by hash, so its duration does not reveal how much of a name is right.
     func isOpen(_ name: String) -> Bool {
         begun.withLock { begun in
             guard let begun = begun[name] else { return false }
@@ -37,6 +36,5 @@ final class Sessions: Sendable {
         }
     }
 
-    /// Ends a session.
     func end(_ name: String) { begun.withLock { $0[name] = nil } }
 }

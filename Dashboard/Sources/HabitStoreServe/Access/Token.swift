@@ -1,14 +1,14 @@
 import Foundation
 
-/// The word that whoever reads from other machines, or stops a fleet, has to know.
+/// The secret that is needed for reading from other machines and for stopping a fleet.
 struct Token: Sendable {
-    /// How long a token has to be: 96 bits, where it is written in hexadecimal digits.
+    /// The minimum length: 96 bits in hexadecimal digits.
     static let leastBytes = 24
     static let mostBytes = 1_024
 
     private let bytes: [UInt8]
 
-    /// - Parameter place: where it stands, for the error.
+    /// - Parameter place: the source of the token, for errors.
     init(_ text: String, from place: String) throws(ServeFailure) {
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard (Self.leastBytes...Self.mostBytes).contains(word.utf8.count), !word.contains(where: \.isWhitespace) else {
@@ -19,7 +19,7 @@ struct Token: Sendable {
         bytes = Array(word.utf8)
     }
 
-    /// Reads a file, which nobody but its owner may read.
+    /// Reads a file that only its owner may read.
     init(file path: String) throws(ServeFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -37,7 +37,7 @@ struct Token: Sendable {
         try self.init(String(decoding: data.prefix(Self.mostBytes + 2), as: UTF8.self), from: path)
     }
 
-    /// Whether somebody knows it. How long that takes says nothing about where the two begin to differ.
+    /// Whether a text is the token. Its duration does not reveal where the two begin to differ.
     func isKnown(by text: String) -> Bool {
         let given = Array(text.utf8)
         var difference = UInt(bitPattern: given.count ^ bytes.count)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes times and lengths of time for people, the same under every locale.
+/// Formats times and durations for people, the same in every locale.
 struct Clock: Sendable {
     let timeZone: TimeZone
     let now: Date
@@ -13,10 +13,10 @@ struct Clock: Sendable {
         return calendar
     }
 
-    /// `18:40`, with the day where that is another one: `25 Nov 18:40`.
+    /// `18:40`, with the date if it is not today: `25 Nov 18:40`.
     func time(_ date: Date) -> String { written(date, withSeconds: false) }
 
-    /// `18:40:07`, with the day where that is another one.
+    /// `18:40:07`, with the date if it is not today.
     func second(_ date: Date) -> String { written(date, withSeconds: true) }
 
     private func written(_ date: Date, withSeconds: Bool) -> String {
@@ -35,10 +35,10 @@ struct Clock: Sendable {
         return text.count < 2 ? "0" + text : text
     }
 
-    /// For programs, and for whoever points at a time.
+    /// The time in ISO 8601, for programs.
     func precise(_ date: Date) -> String { date.formatted(.iso8601) }
 
-    /// How long ago, or how long still, in the two largest units: `2 d 4 h`, `12 min`, `40 s`.
+    /// A duration in its two largest units: `2 d 4 h`, `12 min`, `40 s`.
     static func length(_ seconds: Double) -> String {
         guard seconds.isFinite else { return "–" }
         let whole = Int(min(max(0, seconds), 1e12))
@@ -54,7 +54,7 @@ struct Clock: Sendable {
         return text
     }
 
-    /// `4.2 ms`, `1.3 s`: three digits at most.
+    /// `4.2 ms`, `1.3 s`: at most three digits.
     static func latency(_ seconds: Double) -> String {
         guard seconds.isFinite else { return "–" }
         switch seconds {
@@ -66,7 +66,7 @@ struct Clock: Sendable {
         }
     }
 
-    /// Bytes in the unit that fits: `12 MiB`.
+    /// A size in the unit that fits: `12 MiB`.
     static func size(_ bytes: Int) -> String {
         let units = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1_024.0, "KiB")]
         guard let (size, name) = units.first(where: { Double(bytes) >= $0.0 }) else { return "\(bytes) B" }
@@ -74,6 +74,6 @@ struct Clock: Sendable {
         return "\(rounded(number, number < 10 ? 1 : 0)) \(name)"
     }
 
-    /// A number with so many digits after the point.
+    /// A number with this many decimals.
     static func rounded(_ number: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", number) }
 }

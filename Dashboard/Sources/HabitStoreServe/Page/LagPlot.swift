@@ -1,14 +1,14 @@
 import Foundation
 import HabitStoreFleet
 
-/// How many transactions new stores lacked, over time, as an area in SVG.
+/// An area chart in SVG of the transactions that new stores lacked over time.
 struct LagPlot {
     let lags: [FleetOverview.Lag]
     let clock: Clock
 
     private static let (left, right, top, bottom) = (52.0, 70.0, 8.0, 24.0)
 
-    /// The plot; empty where there is only one moment.
+    /// The chart; empty with fewer than two points in time.
     func svg(width: Double, height: Double, className: String) -> String {
         guard let first = lags.first?.time, let last = lags.last?.time, last > first else { return "" }
         let most = Double(max(1, lags.map(\.transactions).max() ?? 1))

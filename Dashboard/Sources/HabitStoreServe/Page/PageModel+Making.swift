@@ -4,7 +4,7 @@ import HabitStoreFleet
 import HabitStoreRollout
 
 extension PageModel {
-    /// Puts what was seen into words.
+    /// Describes a snapshot in words.
     init(_ snapshot: FleetSnapshot, _ subject: PageSubject, _ clock: Clock) {
         let engine = Self.engineName(snapshot.newEngine)
         switch snapshot.fleet {
@@ -58,10 +58,10 @@ extension PageModel {
             ?? "\(FleetOverview.counted(fleet.auditLines, "line")), each with the hash of the one before: whole"
     }
 
-    /// How many differences are shown.
+    /// How many differences are listed.
     private static let shownDifferences = 100
 
-    /// Without a fleet that can be read there is the kill switch, which needs none.
+    /// If the fleet cannot be read, only the kill switch is shown, which needs no fleet.
     private init(problem: String, _ kill: FleetKillSwitch, _ clock: Clock) {
         self.problem = Piece.pieces(problem)
         (state, stateClass) = ("Unknown", "bad")
@@ -75,7 +75,7 @@ extension PageModel {
         (auditState, isAuditDamaged) = ("", false)
     }
 
-    /// What engines are called; where the flags name none, users go to LMDB.
+    /// The name of an engine; LMDB, where users go, if the flags name none.
     private static func engineName(_ name: String?) -> String {
         let known = ["lmdb": "LMDB", "sqlite": "SQLite", "postgres": "PostgreSQL"]
         return known[name ?? "lmdb"] ?? name ?? ""
@@ -97,7 +97,7 @@ extension PageModel {
     private static func details(_ fleet: FleetOverview) -> [String] {
         var lines: [String] = []
         switch fleet.state {
-        // What helps against a halt stands in the runbook.
+        // The runbook says what to do about a halt.
         case "halted": break
         case "paused": lines.append("Nobody is begun with; who is on the way is brought there.")
         case "planned", "stopped":
@@ -142,14 +142,14 @@ extension PageModel {
                 users: FleetOverview.grouped(users),
                 percent: Self.percent(share),
                 x: Clock.rounded(begin, 2),
-                // Nobody who is there is too few to be seen.
+                // Wide enough to see if there is any user.
                 width: Clock.rounded(users > 0 ? max(3, share * 1_000) : 0, 2),
                 meaning: Self.meaning(stage)
             )
         }
     }
 
-    /// Never rounded to nobody, or to all.
+    /// Never rounded to 0 or 100 percent.
     static func percent(_ share: Double) -> String {
         switch share {
         case ...0: "0 %"

@@ -45,7 +45,7 @@ extension PageModel {
         return left > 0 ? "\(Clock.length(left)), until \(clock.time(end))" : "over since \(clock.time(end))"
     }
 
-    /// What the runbook says of a reason.
+    /// The runbook's entry for a reason.
     static func row(_ kind: String, users: Int, _ subject: PageSubject) -> ReasonRow {
         let entry = Runbook.entry(kind)
         return ReasonRow(
@@ -77,7 +77,7 @@ extension PageModel {
         )
     }
 
-    /// The latest figures, and how they compare: by the medians of the last stretches that both have.
+    /// The medians of both sides over the last day, and how they compare.
     static func figures(_ plot: Plot) -> [Figure] {
         guard !plot.isEmpty else { return [] }
         func row(_ what: String, _ value: (Plot.Point) -> Double) -> Figure {

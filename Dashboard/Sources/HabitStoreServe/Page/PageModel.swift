@@ -2,15 +2,15 @@ import Foundation
 import HabitStoreFleet
 import HabitStoreRollout
 
-/// What the templates show, as words: everything that comes from a file is plain text here, and escaped by the templates.
+/// The contents of the templates. All text from files is plain text here; the templates escape it.
 struct PageModel {
-    /// A share of the bar of stages.
+    /// A segment of the bar of stages.
     struct StageShare {
         let name: String
         let className: String
         let users: String
         let percent: String
-        /// The place in the bar, of 1,000.
+        /// The position in the bar, of 1,000.
         let x: String
         let width: String
         let meaning: String
@@ -30,12 +30,12 @@ struct PageModel {
         let isCurrent: Bool
     }
 
-    /// A piece of a sentence: words, or what is typed.
+    /// A piece of a sentence: text or code.
     struct Piece: Equatable {
         let text: String
         let isCode: Bool
 
-        /// The pieces of a sentence in which code stands between backticks.
+        /// Splits a sentence with code between backticks.
         static func pieces(_ sentence: String) -> [Piece] {
             sentence.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { place, text in
                 Piece(text: String(text), isCode: !place.isMultiple(of: 2))
@@ -99,15 +99,15 @@ struct PageModel {
         let isBad: Bool
     }
 
-    /// What it is doing, in a word that does not need a colour.
+    /// The state in a word that is clear without its colour.
     let state: String
     let stateClass: String
     let sentence: String
-    /// What it waits for, or how long is left.
+    /// The reason for waiting, or the remaining time.
     let details: [Line]
-    /// What helps against what has halted it; nil where nothing has.
+    /// What to do about the halt; nil if there is none.
     let halt: ReasonRow?
-    /// What keeps the fleet from being read; empty where nothing does.
+    /// Why the fleet cannot be read; empty if it can.
     let problem: [Piece]
     let kill: String?
 

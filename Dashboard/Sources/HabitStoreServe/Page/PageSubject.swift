@@ -1,18 +1,18 @@
 import Foundation
 import HabitStore
 
-/// What the page is about.
+/// The fleet that the page is about.
 struct PageSubject: Sendable {
     let root: String
     let storeName: String?
     let showsUsers: Bool
 
-    /// What people call the fleet: the name of its store, or the root's folder.
+    /// The fleet's name: that of its store, or of the root's folder.
     var fleetName: String { storeName ?? URL(fileURLWithPath: root).lastPathComponent }
 
-    /// A command of the runbook with what is known in the place of its words in capitals.
+    /// Replaces the runbook's placeholders in a command with known values.
     ///
-    /// - Parameter user: the user's name on the page. If that is not the id, the command looks the id up in the fleet's files.
+    /// - Parameter user: the user's name on the page. If that is not the id, the command looks up the id in the fleet's files.
     func filled(_ command: String, user: String? = nil) -> String {
         let place = Self.quoted(root) + (storeName.map { " --store-name \($0)" } ?? "")
         var words = command.split(separator: " ", omittingEmptySubsequences: false).map {
@@ -25,12 +25,12 @@ struct PageSubject: Sendable {
         return words.joined(separator: " ")
     }
 
-    /// The same in the code of a sentence.
+    /// Replaces the placeholders in the code of a sentence.
     func filled(_ pieces: [PageModel.Piece]) -> [PageModel.Piece] {
         pieces.map { $0.isCode ? PageModel.Piece(text: filled($0.text), isCode: true) : $0 }
     }
 
-    /// A word as a shell reads it.
+    /// Quotes a word for a shell.
     private static func quoted(_ word: String) -> String {
         let plain = word.utf8.allSatisfy { byte in
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte

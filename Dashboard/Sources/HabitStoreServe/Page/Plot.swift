@@ -2,31 +2,31 @@ import Foundation
 import HabitStoreFleet
 import HabitStoreRollout
 
-/// How long writes took, old beside new, over time: lines on a logarithmic scale, in SVG. All of it is numbers and words of the program.
+/// A line chart in SVG of how long writes took, for old and new stores, on a logarithmic scale. It contains only numbers and fixed words.
 struct Plot {
-    /// A stretch of time of one side.
+    /// One side's values in a period.
     struct Point: Equatable {
         let time: Double
         let p50: Double
         let p99: Double
     }
 
-    /// The users whom the old store alone serves and writes for, who are at `off`, or those whom the new one serves.
+    /// The users at `off`, who use only the old store, and those whom the new store serves.
     let old: [Point]
     let new: [Point]
     private let clock: Clock
 
-    /// - Parameter writes: in the order of time.
+    /// - Parameter writes: in order of time.
     init(_ writes: [FleetWrites], _ clock: Clock) {
         self.clock = clock
         old = Self.points(writes.filter { $0.stage == .off })
         new = Self.points(writes.filter { $0.stage.authority == .new })
     }
 
-    /// How many points a line has at most.
+    /// The most points of a line.
     private static let mostPoints = 240
 
-    /// Brings several stages, and more points than there is room for, to one: p50 by the number of writes, and the worst p99.
+    /// Combines several stages and periods into at most ``mostPoints`` points: the p50 is weighted by the number of writes, the p99 is the worst one.
     private static func points(_ writes: [FleetWrites]) -> [Point] {
         guard let first = writes.first?.time.timeIntervalSince1970, let last = writes.last?.time.timeIntervalSince1970
         else {
@@ -48,11 +48,11 @@ struct Plot {
     /// Whether there is anything to draw.
     var isEmpty: Bool { old.isEmpty && new.isEmpty }
 
-    /// The plot.
+    /// The chart.
     ///
     /// - Parameters:
-    ///   - width: in the units of the drawing, of which a letter takes some seven.
-    ///   - className: what the style sheet knows it by.
+    ///   - width: in the drawing's units; a letter is about seven wide.
+    ///   - className: the class for the style sheet.
     func svg(width: Double, height: Double, className: String) -> String {
         guard !isEmpty else { return "" }
         let frame = PlotFrame(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where points of a plot are, and what is drawn around them.
+/// The coordinate system of a chart, with its grid and labels.
 struct PlotFrame {
     private static let (left, right, top, bottom) = (52.0, 70.0, 8.0, 24.0)
     private static let labelHeight = 13.0
@@ -8,7 +8,7 @@ struct PlotFrame {
     private let width: Double
     private let height: Double
     private let times: ClosedRange<Double>
-    /// Powers of ten, of seconds.
+    /// Powers of ten, in seconds.
     private let decades: ClosedRange<Int>
 
     init(width: Double, height: Double, times: [Double], values: [Double]) {
@@ -32,7 +32,7 @@ struct PlotFrame {
 
     private static func written(_ number: Double) -> String { Clock.rounded(number, 1) }
 
-    /// The lines of the scales, with what they stand for.
+    /// The grid lines with their labels.
     func grid(_ clock: Clock) -> String {
         var text = ""
         for decade in decades {
@@ -64,7 +64,7 @@ struct PlotFrame {
         }
     }
 
-    /// Whole steps of time, some five of them.
+    /// About five round points in time.
     private var ticks: [Double] {
         let steps = [60.0, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400]
         let most = max(2, ((width - Self.left - Self.right) / 90).rounded(.down))
@@ -73,7 +73,7 @@ struct PlotFrame {
         return Array(stride(from: (times.lowerBound / step).rounded(.up) * step, through: times.upperBound, by: step))
     }
 
-    /// A line through points; where nothing was written for long, it is broken.
+    /// A line through points, with gaps where no writes happened for long.
     func line(_ className: String, _ points: [(time: Double, seconds: Double)]) -> String {
         guard !points.isEmpty else { return "" }
         var path = ""
@@ -82,14 +82,14 @@ struct PlotFrame {
         for (time, seconds) in points {
             let isNew = last.map { time - $0 > gap } ?? true
             path += "\(isNew ? "M" : "L")\(Self.written(x(time))) \(Self.written(y(seconds)))"
-            // A point alone is a dot, by the round ends of the line.
+            // Draws a single point as a dot, through the line's round ends.
             if isNew { path += "h0.1" }
             last = time
         }
         return "<path class=\"line \(className)\" d=\"\(path)\"/>"
     }
 
-    /// Names at the ends of the lines, so that nobody has to know the colours; those that are close are put apart.
+    /// Names at the ends of the lines, so that colours are not needed; close ones are moved apart.
     func labels(_ ends: [(name: String, seconds: Double)]) -> String {
         var text = ""
         var lowest = -Double.infinity

@@ -1,4 +1,4 @@
-/// What keeps the page live: parts of it are replaced by those that the server sends. Without it the page loads itself anew.
+/// Keeps the page live by replacing parts with those that the server sends. Without scripts, the page reloads itself.
 enum Script {
     static let text = """
         "use strict";

@@ -1,4 +1,4 @@
-/// The page's style sheet: light and dark, narrow and wide. States are words; colours only repeat them.
+/// The page's style sheet: light and dark, narrow and wide. States are words, and colours only repeat them.
 enum Style {
     static let text = """
         :root {

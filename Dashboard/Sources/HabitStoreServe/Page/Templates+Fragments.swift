@@ -1,13 +1,13 @@
 extension Templates {
-    /// What is shown for a part of a fleet that cannot be read: nobody is to take nothing for all is well.
+    /// Shown for parts of a fleet that cannot be read, because an empty part would look as if all were well.
     static let unknown = "<p class=\"none\">Not known, since the fleet cannot be read.</p>"
 
-    /// The parts that are known without a fleet.
+    /// The parts that are known even without a fleet.
     static let needNoFleet: Set = ["summary", "switch"]
 
-    /// The parts of the page that are replaced while it is open, by the identifiers of the elements that they fill.
+    /// The parts of the page that are replaced while it is open, by the ids of their elements.
     ///
-    /// Roles stand on tables that are written out as lists on narrow screens, where they would be lost.
+    /// Tables have explicit roles, which they would otherwise lose on narrow screens, where they are displayed as lists.
     static let fragments: KeyValuePairs<String, String> = [
         "summary": """
         {{#kill}}<p class="banner bad" role="alert"><strong>Killed.</strong> {{kill}}</p>{{/kill}}

@@ -1,12 +1,11 @@
 import HabitStore
 import Mustache
 
-/// The page's templates. What comes from files is escaped wherever it stands; what is put in as it is are parts that were rendered by
-/// these templates, and drawings of numbers.
+/// The page's templates. Text from files is always escaped; only parts rendered by these templates and charts of numbers are inserted unescaped.
 struct Templates: Sendable {
     private let library: MustacheLibrary
 
-    /// - Throws: for a template that cannot be parsed, which would be a mistake of the program.
+    /// - Throws: an error if a template cannot be parsed, which is a bug in this program.
     init() throws {
         var library = MustacheLibrary()
         for (name, text) in Self.fragments { try library.register(text, named: name) }
@@ -19,7 +18,6 @@ struct Templates: Sendable {
         self.library = library
     }
 
-    /// Renders a template.
     func render(_ name: String, _ model: Any) -> String { library.render(model, withTemplate: name) ?? "" }
 
     private static let piece = "{{#isCode}}<code>{{text}}</code>{{/isCode}}{{^isCode}}{{text}}{{/isCode}}"

@@ -1,4 +1,4 @@
-/// What somebody has filled in.
+/// The fields of a form for stopping or resuming a fleet.
 struct ActionForm: Decodable, Sendable {
     let by: String
     let because: String

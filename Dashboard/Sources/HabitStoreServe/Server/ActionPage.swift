@@ -1,4 +1,4 @@
-/// What the page of actions shows.
+/// The contents of the page with the actions.
 struct ActionPage {
     struct Form {
         let verb: String

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// Answers in the forms that the site has.
+/// Makes responses.
 enum Answers {
     static func html(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
         answer(text, "text/html; charset=utf-8", status)
@@ -20,15 +20,15 @@ enum Answers {
         )
     }
 
-    /// Sends a browser elsewhere, with a GET.
+    /// Redirects a browser, which then uses GET.
     static func redirect(_ path: String) -> Response { Response(status: .seeOther, headers: [.location: path]) }
 
-    /// What every answer says: it is kept by nobody, framed by nobody, and runs nothing but the server's own script.
+    /// The headers of every response: no caching, no framing, and no scripts except the server's own.
     static let heads: [(HTTPField.Name?, String)] = [
         (.cacheControl, "no-store"),
         (.xContentTypeOptions, "nosniff"),
         (HTTPField.Name("X-Frame-Options"), "DENY"),
-        // Forms are sent with their origin; under `no-referrer` browsers would send none.
+        // Forms need an origin, which browsers do not send under `no-referrer`.
         (HTTPField.Name("Referrer-Policy"), "same-origin"),
         (HTTPField.Name("Cross-Origin-Opener-Policy"), "same-origin"),
         (HTTPField.Name("Cross-Origin-Resource-Policy"), "same-origin"),
@@ -40,7 +40,7 @@ enum Answers {
         ),
     ]
 
-    /// The answer with what every answer says.
+    /// Adds the headers of every response.
     static func guarded(_ response: Response) -> Response {
         var response = response
         for (name, value) in heads {

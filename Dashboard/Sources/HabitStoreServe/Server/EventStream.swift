@@ -3,9 +3,9 @@ import Hummingbird
 import ServiceLifecycle
 import Synchronization
 
-/// The page's parts as they change, by server-sent events: one stream for each page that is open.
+/// Sends the page's changed parts as server-sent events: one stream for each open page.
 final class EventStream: Sendable {
-    /// How many pages may be open at once.
+    /// The most pages that may be open at the same time.
     static let most = 64
     private static let lookSeconds = 1.0
 
@@ -19,9 +19,9 @@ final class EventStream: Sendable {
         let html: String
     }
 
-    /// The stream; a 503 where too many are open.
+    /// A new stream; status 503 if too many are open.
     ///
-    /// - Parameter mayGoOn: asked before anything is sent.
+    /// - Parameter mayGoOn: called before anything is sent; returns whether to continue.
     func response(mayGoOn: @escaping @Sendable () -> Bool) -> Response {
         guard open.load(ordering: .relaxed) < Self.most else {
             var response = Answers.text("\(Self.most) pages are open, which is the most.", status: .serviceUnavailable)
@@ -29,7 +29,7 @@ final class EventStream: Sendable {
             return response
         }
         let body = ResponseBody { writer in
-            // Counted here: nobody runs this for a connection that has gone, or a HEAD.
+            // Counted here, because this does not run for a closed connection or a HEAD request.
             self.open.add(1, ordering: .relaxed)
             defer { self.open.subtract(1, ordering: .relaxed) }
             try await self.run(&writer, mayGoOn)
@@ -52,7 +52,7 @@ final class EventStream: Sendable {
                         "event: part\ndata: \(String(decoding: try JSONEncoder().encode(Part(id: id, html: html)), as: UTF8.self))\n\n"
                 }
             }
-            // Also where nothing has changed: the reader sees that it is alive, and whoever has gone is noticed.
+            // Sent even without changes, to show that the server is alive and to notice closed connections.
             let clock = keeper.clock
             text += "event: look\ndata: \(clock.second(clock.now))\n\n"
             try await writer.write(ByteBuffer(string: text))

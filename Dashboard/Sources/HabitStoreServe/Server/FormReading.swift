@@ -1,19 +1,18 @@
 import Foundation
 import Hummingbird
 
-/// Forms, as browsers send them.
+/// Reads forms that browsers send.
 enum FormReading {
-    /// How large a form may be, and how long its sender may take.
+    /// The maximum size of a form, and the time to send it.
     static let mostBytes = 8_192
     static let seconds = 10.0
 
-    /// What is wrong with a form, in one line, and the status that says so.
+    /// An error in a form, in one line, and the response's status.
     struct Failure: Error {
         let status: HTTPResponse.Status
         let message: String
     }
 
-    /// Reads a form.
     static func read<Form: Decodable & Sendable>(_ form: Form.Type, _ request: Request) async throws(Failure) -> Form {
         let type = request.headers[.contentType] ?? ""
         guard type.lowercased().hasPrefix("application/x-www-form-urlencoded") else {

@@ -1,4 +1,4 @@
-/// What somebody has filled in to see the page.
+/// The fields of the login form.
 struct LoginForm: Decodable, Sendable {
     let token: String
 }

@@ -1,4 +1,4 @@
-/// What the form for the token shows.
+/// The contents of the login page.
 struct LoginPage {
     let title = "HabitStore: the token"
     let problem: String?

@@ -3,7 +3,7 @@ import HabitStoreFleet
 import HabitStoreMetrics
 import Synchronization
 
-/// A fleet's figures in Prometheus' text format, read once for all who ask in the same second.
+/// A fleet's metrics in Prometheus' text format, read at most once a second for all requests.
 final class MetricsKeeper: Sendable {
     private struct State {
         var text: Result<String, any Error>?
@@ -12,16 +12,16 @@ final class MetricsKeeper: Sendable {
 
     private let fleet: Fleet
     private let state = Mutex(State())
-    // Reading waits for the disk, which no thread of Swift's tasks is for.
+    // Reading blocks on the disk, which a Swift task must not do.
     private let queue = DispatchQueue(label: "habitstore.metrics")
 
     init(fleet: Fleet) { self.fleet = fleet }
 
     private static let readSeconds = 1.0
 
-    /// The figures as they are now, or were less than a second ago.
+    /// The metrics, less than a second old.
     ///
-    /// - Throws: what keeps the fleet from being read.
+    /// - Throws: an error if the fleet cannot be read.
     func current() async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: self.look()) }

@@ -2,17 +2,17 @@ import Foundation
 import HabitStoreFleet
 import Synchronization
 
-/// The page as it is now, one for all viewers.
+/// Renders the current page, once for all viewers.
 final class PageKeeper: Sendable {
-    /// What was rendered.
+    /// A rendered page.
     struct Page: Sendable {
-        /// Another number than before where anything in it may be another.
+        /// A number that changes with every rendering.
         let number: Int
-        /// The parts that are replaced while the page is open, by the elements' identifiers.
+        /// The parts that are replaced while the page is open, by the ids of their elements.
         let parts: [(id: String, html: String)]
-        /// How it goes.
+        /// The fleet's status in a sentence.
         let sentence: String
-        /// What has to be typed to stop the fleet: the name of the wave that is on the way; the root's where there is none.
+        /// The text to type for stopping the fleet: the name of the current wave; nil, for the root's name, without one.
         let wave: String?
     }
 
@@ -27,7 +27,7 @@ final class PageKeeper: Sendable {
     private let timeZone: TimeZone
     private let subject: PageSubject
     private let state = Mutex(State())
-    // Reading waits for the disk, which no thread of Swift's tasks is for.
+    // Reading blocks on the disk, which a Swift task must not do.
     private let queue = DispatchQueue(label: "habitstore.page")
 
     init(_ options: ServeOptions, _ templates: Templates) throws {
@@ -41,26 +41,26 @@ final class PageKeeper: Sendable {
         subject = PageSubject(root: options.root, storeName: options.storeName, showsUsers: options.showsUsers)
     }
 
-    /// What people call the fleet.
+    /// The fleet's name.
     var fleetName: String { subject.fleetName }
 
-    /// A command with the root in it.
+    /// A command with the root filled in.
     func filled(_ command: String) -> String { subject.filled(command) }
 
-    /// How soon the page is written anew though nothing was read: lengths of time in it grow.
+    /// How often the page is rendered even without changes, because durations in it grow.
     private static let renderSeconds = 10.0
 
-    /// The clock by which times are shown.
+    /// Formats the page's times.
     var clock: Clock { Clock(timeZone: timeZone, now: Date()) }
 
-    /// The page as it is now, or was less than a second ago.
+    /// The page, less than a second old.
     func current() async -> Page {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: self.look()) }
         }
     }
 
-    /// The same; nil where reading takes longer than so many seconds, since a disk does not answer.
+    /// The page, less than a second old; nil if reading takes longer than `seconds` because a disk does not respond.
     func current(within seconds: Double) async -> Page? {
         await withCheckedContinuation { continuation in
             let first = FirstAnswer(continuation)
@@ -69,10 +69,10 @@ final class PageKeeper: Sendable {
         }
     }
 
-    /// Has the next page show what somebody has just changed. Nobody is waited for.
+    /// Makes the next page show a change that was just made. Does not wait.
     func lookAnew() { queue.async { _ = self.watch.snapshot(looksAnew: true) } }
 
-    /// Hands on the first of several answers.
+    /// Passes on the first of several answers.
     private final class FirstAnswer: Sendable {
         private let waiting: Mutex<CheckedContinuation<Page?, Never>?>
 

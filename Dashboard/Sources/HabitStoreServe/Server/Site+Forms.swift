@@ -44,7 +44,7 @@ extension Site {
         return response
     }
 
-    /// Looks up the user that a name on the page stands for; each lookup asks for the token.
+    /// Looks up the user with a name on the page; each lookup asks for the token.
     private func who(_ request: Request) async throws(FormReading.Failure) -> Response {
         let form = try await FormReading.read(WhoForm.self, request)
         func answer(_ status: HTTPResponse.Status, problem: String? = nil, user: String? = nil) -> Response {
@@ -94,7 +94,7 @@ extension Site {
             await Self.slowDown()
             return await refused("Nothing was done: that is not the token.", .forbidden)
         }
-        // A kill waits for no index.
+        // A kill does not wait for the index.
         let expected = action == .kill ? keeper.fleetName : expected(action, await keeper.current())
         guard form.typed == expected else {
             return await refused("Nothing was done: what was typed is not \"\(expected)\".", .unprocessableContent)
@@ -116,7 +116,7 @@ extension Site {
         }
     }
 
-    /// A line of text without what would break it.
+    /// A text as one line without control characters.
     private static func line(_ text: String, most: Int) -> String {
         let printed = String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.isWhitespace ? " " : $0 })
@@ -125,10 +125,10 @@ extension Site {
         return String(String(String.UnicodeScalarView(kept)).prefix(most)).trimmingCharacters(in: .whitespaces)
     }
 
-    /// Whoever guesses gets few tries a second.
+    /// Limits the rate of guesses.
     private static func slowDown() async { try? await Task.sleep(for: .milliseconds(500)) }
 
-    /// Runs what waits for the disk, for which no thread of Swift's tasks is.
+    /// Runs a body that blocks on the disk, which a Swift task must not do.
     static func waiting<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }

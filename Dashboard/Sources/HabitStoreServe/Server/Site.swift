@@ -4,7 +4,7 @@ import HabitStoreFleet
 import HabitStoreMetrics
 import Hummingbird
 
-/// The site: the page, its events, the metrics, and the forms that stop a fleet.
+/// The site: the page, its events, the metrics, and the forms for stopping a fleet.
 struct Site: HTTPResponder {
     typealias Context = BasicRequestContext
 
@@ -116,7 +116,7 @@ struct Site: HTTPResponder {
     }
 
     func actionPage(_ request: Request, problem: String?, by: String, because: String) async -> String {
-        // Whoever wants to kill is not kept waiting by a disk that does not answer.
+        // A disk that does not respond must not delay a kill.
         let page = await keeper.current(within: Self.patienceSeconds)
         let offered = page == nil ? [StopAction.kill] : StopAction.allCases
         let forms = offered.map { action in

@@ -2,18 +2,18 @@ import Foundation
 import HabitStore
 import HabitStoreFleet
 
-/// What can be done from the page.
+/// The actions on the page.
 enum StopAction: String, CaseIterable, Sendable {
     case pause, halt, resume, kill
 
-    /// What is shown of the form.
+    /// The texts of an action's form.
     struct Words {
         let title: String
         let what: String
         let button: String
-        /// What was done, once it was.
+        /// The message after the action.
         let done: String
-        /// What to say where it was so before.
+        /// The message if nothing had to be done.
         let before: String
     }
 
@@ -56,9 +56,9 @@ enum StopAction: String, CaseIterable, Sendable {
         }
     }
 
-    /// What becomes of it.
+    /// Performs the action.
     ///
-    /// - Returns: what to say.
+    /// - Returns: the message.
     /// - Throws: why nothing was done.
     func perform(_ fleet: Fleet, by person: String, because reason: String) throws -> String {
         switch self {

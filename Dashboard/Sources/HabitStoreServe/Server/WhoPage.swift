@@ -1,10 +1,10 @@
-/// The form that asks which user a name on the page stands for.
+/// The fields of the form that asks for the user with a name on the page.
 struct WhoForm: Decodable, Sendable {
     let name: String
     let token: String
 }
 
-/// The page that says which user a name on another page stands for.
+/// The contents of the page that says which user has a name.
 struct WhoPage {
     let title = "HabitStore: whose name is it?"
     let fleetName: String
@@ -12,6 +12,6 @@ struct WhoPage {
     let name: String
     let problem: String?
     let user: String?
-    /// The command that says the same.
+    /// The equivalent command.
     let command: String
 }

@@ -1,4 +1,4 @@
-/// The page as a whole, of parts that were rendered.
+/// The complete page, from rendered parts.
 struct WholePage {
     struct Section {
         let id: String
@@ -20,7 +20,7 @@ struct WholePage {
         "people": "Slowest and largest users", "audit": "What was done",
     ]
 
-    /// - Parameter notice: what was done just now; nil for nothing.
+    /// - Parameter notice: a message about the last action; nil for none.
     init(_ page: PageKeeper.Page, _ keeper: PageKeeper, notice: String?, showsUsers: Bool) {
         fleetName = keeper.fleetName
         title = "\(keeper.fleetName): HabitStore fleet"

@@ -1,4 +1,4 @@
-/// Where the server listens: `HOST:PORT`, an IPv6 address in brackets.
+/// The address to listen on: `HOST:PORT`, with an IPv6 address in brackets.
 struct ListenAddress: Equatable {
     let host: String
     let port: Int
@@ -18,13 +18,13 @@ struct ListenAddress: Equatable {
         (self.host, self.port) = (host, port)
     }
 
-    /// Whether nobody on another machine can reach it.
+    /// Whether only this machine can reach it.
     var isLoopback: Bool {
         if host == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
         return parts.count == 4 && parts.allSatisfy { $0 != nil } && parts[0] == 127
     }
 
-    /// The address as it stands in a URL.
+    /// The server's URL.
     func url(port: Int) -> String { "http://" + (host.contains(":") ? "[\(host)]" : host) + ":\(port)/" }
 }

@@ -1,6 +1,6 @@
-/// Why the server does not start, in one line, and the exit code by `sysexits.h`, as `habitstore` has them.
+/// Why the server does not start, in one line, and the exit code from `sysexits.h`, as in `habitstore`.
 struct ServeFailure: Error {
-    /// Wrong arguments: 64. A file or an address that cannot be reached: 74.
+    /// Wrong arguments: 64. An unusable file or address: 74.
     let status: Int32
     let message: String
 

@@ -2,17 +2,17 @@ import Foundation
 import HabitStore
 import HabitStoreFleet
 
-/// What the server was started with.
+/// The server's command-line options.
 struct ServeOptions {
     var listen: ListenAddress
     var root: String
-    /// The name of the store that the page is about; nil for the one without a name.
+    /// The name of the store that the page is about; nil for unnamed stores.
     var storeName: String?
     var flags: String?
-    /// What people call the operator's command that the page tells them to run.
+    /// The name of the operator's command in the commands that the page suggests.
     var command = OperatorCommand.name
     var token: Token?
-    /// Names under which the page is reached, beside addresses and localhost.
+    /// The names of this server, in addition to addresses and localhost.
     var hosts: Set<String> = []
     var showsUsers = false
     var timeZone = TimeZone.current
@@ -35,7 +35,7 @@ struct ServeOptions {
           --time-zone ZONE    the time zone of times that are shown, as Europe/Berlin (default: the system's)
         """
 
-    /// Reads the arguments and the environment.
+    /// Parses the arguments and the environment.
     init(_ arguments: [String], _ environment: [String: String]) throws(ServeFailure) {
         var (listen, root, tokenFile): (String?, String?, String?) = ("127.0.0.1:8737", nil, nil)
         var left = arguments[...]
