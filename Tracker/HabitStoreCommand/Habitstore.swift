@@ -4,7 +4,7 @@ import HabitStoreOperator
 import HabitStorePostgres
 import HabitTracker
 
-/// The command line: stores to be compared, copied, checked and asked, and a habit tracker on top of them.
+/// The command line: compares, copies, checks and queries stores, with a habit tracker on top of them.
 @main
 struct Habitstore: RolloutCommand {
     static let name = "habitstore"

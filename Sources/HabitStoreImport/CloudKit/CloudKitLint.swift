@@ -1,10 +1,10 @@
 @_spi(Engines) import HabitStore
 
-/// Finds what keeps a schema from being mirrored to CloudKit.
+/// Finds what prevents a schema from being mirrored to CloudKit.
 ///
-/// The identifier of this package's records is not counted: CloudKit names its records by it, and names are unique there.
+/// Record identifiers do not count: CloudKit uses them as record names, which are unique there.
 public enum CloudKitLint {
-    /// What is in the way in a schema, entity by entity in its order.
+    /// The findings in a schema, in the order of its entities.
     public static func findings(in schema: StoredSchema) -> [CloudKitFinding] {
         schema.entities.flatMap(findings)
     }
@@ -17,7 +17,7 @@ public enum CloudKitLint {
         }
         for attribute in entity.attributes.dropFirst() {
             if attribute.isUnique { find(.uniqueConstraint, attribute.name) }
-            // A reference is judged as the relationship that it is.
+            // A reference is checked as a relationship, below.
             guard !references.contains(attribute.name), !attribute.isOptional else { continue }
             if attribute.defaultValue ?? .null == .null { find(.requiredWithoutDefault, attribute.name) }
         }
@@ -35,10 +35,10 @@ public enum CloudKitLint {
         return findings
     }
 
-    /// What is in the way in the model of a Core Data file, entity by entity; what is inherited is told where it is declared.
+    /// The findings in the model of a Core Data file, entity by entity; an inherited property is reported where it is declared.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` for a file that keeps no model: its tables do not say what may be missing
-    ///   and what happens on deletion.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if the file contains no readable model: its tables do not say what is optional and
+    ///   what happens on deletion.
     public static func findings(in file: CoreDataFile) throws -> [CloudKitFinding] {
         guard file.model.origin == .modelCache else {
             throw HabitStoreError(

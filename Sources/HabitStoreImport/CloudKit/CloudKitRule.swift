@@ -1,20 +1,20 @@
-/// What CloudKit asks of a model before Core Data or SwiftData mirrors it there. The words are those of Apple's article *Creating a Core
-/// Data model for CloudKit* (https://developer.apple.com/documentation/coredata/creating-a-core-data-model-for-cloudkit).
+/// What CloudKit demands of a model before Core Data or SwiftData mirrors it, from Apple's article *Creating a Core Data model for
+/// CloudKit* (https://developer.apple.com/documentation/coredata/creating-a-core-data-model-for-cloudkit).
 public enum CloudKitRule: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Two devices may write the same value before they hear of each other: nothing can be unique.
+    /// Nothing is unique: two devices may write the same value before they sync.
     case uniqueConstraint
-    /// Records arrive without what an older version of the app did not know: each attribute is optional or has a default.
+    /// Each attribute is optional or has a default: records from older versions of the app lack newer attributes.
     case requiredWithoutDefault
-    /// Records arrive before those that they refer to: each relationship is optional.
+    /// Each relationship is optional: a record may arrive before the records it refers to.
     case requiredRelationship
     /// Each relationship has an inverse.
     case relationshipWithoutInverse
-    /// No deletion can be refused that has happened elsewhere.
+    /// No relationship denies deletion: a deletion that happened elsewhere cannot be refused.
     case denyRule
-    /// Related records have no order.
+    /// No relationship is ordered.
     case orderedRelationship
 
-    /// What is asked, as the end of a sentence.
+    /// The demand, as the end of a sentence.
     var demand: String {
         switch self {
         case .uniqueConstraint: return "is unique, and CloudKit keeps nothing unique"

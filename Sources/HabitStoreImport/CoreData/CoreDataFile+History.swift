@@ -2,8 +2,8 @@ import Foundation
 import HabitStore
 
 extension CoreDataFile {
-    /// Hands the transactions of the history behind a number to `body`, oldest first, each with its changes in their order,
-    /// until it returns false. A file without a history has none.
+    /// Calls `body` with each history transaction after `number` and its changes, oldest first, until it returns false. A file without a
+    /// history has none.
     public func enumerateHistory(
         after number: Int64 = 0,
         _ body: (CoreDataTransaction, [CoreDataChange]) throws -> Bool

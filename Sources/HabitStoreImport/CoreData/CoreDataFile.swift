@@ -1,36 +1,36 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A Core Data or SwiftData file, opened for reading. The file and what lies beside it are copied at one moment, and only
-/// the copy is ever opened as a database, so that nothing about the original changes.
+/// A Core Data or SwiftData file, opened for reading. The file, its log and its journal are copied at one moment, and only the copy is ever
+/// opened as a database, so that the original does not change.
 ///
-/// Used by one thread at a time.
+/// Not thread-safe: use it from one thread at a time.
 public final class CoreDataFile {
-    /// The file.
+    /// The path of the file.
     public let path: String
-    /// What the file says about itself.
+    /// The file's metadata table.
     public let metadata: CoreDataMetadata
-    /// Its entities.
+    /// The entities of the file.
     public let model: CoreDataModel
-    /// What is missing, guessed, or not as it usually is.
+    /// Missing, guessed or unusual things about the file.
     public let oddities: [CoreDataOddity]
-    /// What its persistent history holds; nil when it keeps none.
+    /// A summary of the persistent history; nil if the file has none.
     public let history: CoreDataHistory?
-    /// What tells this state of the files from another.
+    /// Detects whether the files have changed since.
     let stamps: SourceStamps
-    /// What tells it from an earlier state of the same file.
+    /// Detects whether this is an earlier state of the same file.
     let age: SourceAge
     let tables: StoreTables
     let connection: SourceConnection
-    /// What is kept in files of its own beside it.
+    /// Values stored in separate files next to the store.
     let external: ExternalData
     private let snapshot: SourceSnapshot
 
-    /// Opens a file as it is now.
+    /// Opens the file in its current state.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound``, ``HabitStoreError/Code/notAStore`` for what is no Core Data file,
-    ///   ``HabitStoreError/Code/corrupt`` for one that is cut short or damaged, ``HabitStoreError/Code/busy`` for one that is
-    ///   written to without a pause.
+    /// - Throws: ``HabitStoreError/Code/notFound``, ``HabitStoreError/Code/notAStore`` if it is not a Core Data file,
+    ///   ``HabitStoreError/Code/corrupt`` if it is truncated or damaged, ``HabitStoreError/Code/busy`` if it is being written to without a
+    ///   pause.
     public init(path: String) throws {
         var opening = try SourceOpening(path)
         let connection = try opening.open()
@@ -54,10 +54,10 @@ public final class CoreDataFile {
         stamps = opening.snapshot.stamps
     }
 
-    /// A path beside the private copy, for something that is to be gone when the copy is.
+    /// A path next to the private copy, for a file that is removed together with the copy.
     public func scratchPath(_ name: String) -> String { snapshot.scratchPath(name) }
 
-    /// Ends the reading and removes the private copy.
+    /// Closes the file and removes the private copy.
     public func close() { connection.close() }
 
     private static func readModel(

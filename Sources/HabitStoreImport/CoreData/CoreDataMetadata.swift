@@ -2,25 +2,25 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// What a Core Data file says about itself in `Z_METADATA`.
+/// The contents of `Z_METADATA` in a Core Data file.
 public struct CoreDataMetadata: Sendable, Hashable, Codable {
-    /// The store's identity, which stays when the app migrates the file to another version of its model.
+    /// The store's identity, which survives migrations to other versions of the model.
     public let storeID: String
-    /// The version of Core Data that wrote the file last.
+    /// The version of Core Data that last wrote the file.
     public let frameworkVersion: Int?
-    /// What the app calls the version of its model.
+    /// The app's names for the version of its model.
     public let modelVersions: [String]
-    /// The hash of each entity of the model, in hexadecimal.
+    /// The hash of each entity, in hexadecimal.
     public let entityHashes: [String: String]
-    /// The keys that the app itself has put there.
+    /// The keys added by the app.
     public let appKeys: [String]
 
-    /// The newest version of Core Data whose files were looked at when this was written.
+    /// The newest version of Core Data whose files have been examined.
     static let newestFramework = 1_523
 
-    /// Reads the table.
+    /// Reads `Z_METADATA`.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAStore`` when there is none: the file is some other database.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` if there is no such table: the file is another kind of database.
     static func read(
         _ connection: SourceConnection,
         _ tables: StoreTables

@@ -2,7 +2,7 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// A new file that is written a piece at a time, for its owner only.
+/// A new private file, written in pieces.
 final class BufferedFile {
     private static let limit = 1 << 18
 
@@ -22,7 +22,7 @@ final class BufferedFile {
         if buffer.count >= Self.limit { try flush() }
     }
 
-    /// Brings everything to the disk.
+    /// Writes everything to disk.
     func finish() throws {
         try flush()
         try FileFailure.told { try file.synchronize() }

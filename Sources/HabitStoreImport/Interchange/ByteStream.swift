@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// The bytes of a file, a piece at a time.
+/// Reads a file byte by byte, with a buffer.
 final class ByteStream {
     private static let chunk = 1 << 18
 
@@ -9,7 +9,7 @@ final class ByteStream {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
     private var position = 0
-    /// How many bytes were taken.
+    /// The number of bytes consumed.
     private(set) var offset = 0
 
     init(_ path: String) throws {
@@ -20,14 +20,14 @@ final class ByteStream {
 
     deinit { close(descriptor) }
 
-    /// The next byte, which stays; nil at the end.
+    /// The next byte, without consuming it; nil at the end.
     @inline(__always)
     func peek() throws -> UInt8? {
         if position < buffer.count { return buffer[position] }
         return try fill() ? buffer[0] : nil
     }
 
-    /// Takes the next byte.
+    /// Consumes the next byte.
     @inline(__always)
     func take() throws -> UInt8? {
         guard let byte = try peek() else { return nil }

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// The file in which references are kept that lead nowhere, and that a store takes from no app.
+/// The file with dangling references, which a store does not accept from apps.
 enum InterchangeAttachment {
     private struct Line: Codable {
         let id: UUID
@@ -9,7 +9,7 @@ enum InterchangeAttachment {
         let target: UUID
     }
 
-    /// - Returns: the file's path; nil when there is nothing to keep.
+    /// - Returns: the path of the file; nil if there are no such references.
     static func write(
         _ cut: InterchangeReferences.Cut,
         of work: InterchangeImport,

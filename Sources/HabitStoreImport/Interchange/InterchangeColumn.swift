@@ -1,14 +1,14 @@
 import Foundation
 import HabitStore
 
-/// A column of a file, or a member of an object: an attribute, or the exact number of one that is a date.
+/// A CSV column or a JSON member: an attribute, or the exact number of a date attribute.
 struct InterchangeColumn: Equatable {
     let name: String
-    /// The attribute's position.
+    /// The index of the attribute.
     let attribute: Int
     let kind: AttributeKind
     let isOptional: Bool
-    /// Whether it holds a date's exact seconds since 2001-01-01 UTC, beside the date in words.
+    /// Whether it holds a date's exact seconds since 2001-01-01 UTC, in addition to the date as text.
     let isExact: Bool
 
     private static let suffix = "Reference"
@@ -38,7 +38,7 @@ struct InterchangeColumn: Equatable {
         }
     }
 
-    /// The instant that both columns of a date say. The exact number counts, unless somebody has changed the words.
+    /// The date from its two columns. The exact number applies unless the text was edited.
     static func date(words: String?, exact: Double?) -> Value? {
         guard let exact, exact.isFinite else { return words.flatMap(InstantText.parse).map { .date($0) } }
         let date = Date(timeIntervalSinceReferenceDate: exact)

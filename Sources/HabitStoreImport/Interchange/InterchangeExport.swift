@@ -2,25 +2,25 @@ import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Writes all records of a store for other programs: identifiers, links, and every value so that it can be read back to the
-/// last bit. Records are written as they are read, one moment of the store; never all of them are in memory.
+/// Writes all records of a store for other programs, with identifiers and links, so that every value can be read back exactly. Records are
+/// streamed from one moment of the store and are never all in memory.
 ///
-/// What a store knows besides its records (history, tokens, its identity) is not in it.
+/// A store's other contents (history, tokens, its identity) are not exported.
 public struct InterchangeExport {
     private let store: any HabitStore
     private let format: InterchangeFormat
 
-    /// An export of a store.
+    /// Prepares an export of a store.
     public init(_ store: any HabitStore, as format: InterchangeFormat) {
         self.store = store
         self.format = format
     }
 
-    /// Writes the export: a new file, or for CSV a new folder. It appears under its name when it is whole.
+    /// Writes the export: a new file, or a new folder for CSV. It gets its name only when it is complete.
     ///
-    /// - Parameter progress: is told how many records were written, and how many there are.
+    /// - Parameter progress: called with the number of records written and their total.
     /// - Returns: the number of records of each entity.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` when there is something at the path.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` if the path already exists.
     public func write(to path: String, progress: (Int, Int) -> Void = { _, _ in }) throws -> [(
         entity: String, count: Int
     )] {
@@ -102,11 +102,11 @@ public struct InterchangeExport {
         return (header, counts)
     }
 
-    /// Writes the JSON export of one moment, a piece at a time: for whoever puts it into a document of their own.
+    /// Writes the JSON export of one moment in pieces, for callers that embed it in another document.
     ///
     /// - Parameters:
-    ///   - progress: is told how many records were written, and how many there are.
-    ///   - write: takes the next piece.
+    ///   - progress: called with the number of records written and their total.
+    ///   - write: receives each piece.
     /// - Returns: the number of records of each entity.
     @discardableResult
     package static func writeDocument(
@@ -117,7 +117,7 @@ public struct InterchangeExport {
         let (header, counts) = try header(transaction)
         let total = counts.reduce(0) { $0 + $1.count }
         let text = String(decoding: try header.encoded(), as: UTF8.self)
-        // The header is an object, which goes on with the records.
+        // The header is an object; the records are appended to it.
         try write(String(text.dropLast(3)) + ",\n  \"records\" : {\n")
         var done = 0
         for (number, entity) in transaction.schema.entities.enumerated() {

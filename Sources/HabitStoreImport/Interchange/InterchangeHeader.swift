@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What an export says of itself: in `manifest.json`, or in front of the records.
+/// The description of an export, in `manifest.json` or before the records.
 struct InterchangeHeader: Codable, Equatable {
     static let format = "habitstore-export"
     static let currentVersion = 1
@@ -20,9 +20,9 @@ struct InterchangeHeader: Codable, Equatable {
         self.counts = counts
     }
 
-    /// Reads a header, with whatever stands beside it.
+    /// Decodes a header, ignoring other members.
     ///
-    /// - Throws: ``HabitStoreError/Code/newerVersion`` for one of a later version.
+    /// - Throws: ``HabitStoreError/Code/newerVersion`` if the version is newer.
     init(_ data: Data, path: String) throws {
         struct Version: Codable {
             let format: String
@@ -64,7 +64,7 @@ struct InterchangeHeader: Codable, Equatable {
         return derived
     }
 
-    /// Makes sure that a store keeps the same attributes.
+    /// Throws unless a schema has the same attributes.
     func require(_ target: Schema, path: String) throws {
         for entity in schema {
             guard let other = target.entities.first(where: { $0.name == entity.name }) else {

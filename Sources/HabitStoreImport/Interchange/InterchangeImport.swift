@@ -1,20 +1,20 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Brings the records of an export into a store, all or none, and reads them back afterwards.
+/// Imports the records of an export into a store, all or none, and reads them back afterwards.
 ///
-/// A store without records takes everything as it is, also what it would refuse from an app: references that lead nowhere, and
-/// unique values that are there twice. A store that has records, or that routes its writes, takes records as an app's: what
-/// is there is left as it is, and references that lead nowhere are kept in a file beside it.
+/// A store without records accepts everything unchanged, including dangling references and duplicate unique values, which it would refuse
+/// from an app. A store with records, or one that routes its writes, receives the records like an app's writes: existing records stay
+/// unchanged, and dangling references are written to a file next to the store.
 public struct InterchangeImport {
-    /// How an import is done.
+    /// Options of an import.
     public struct Options: Sendable {
-        /// Takes over what differs here from the export.
+        /// Whether to update records that differ from the export.
         public var updates = false
-        /// Takes another number of records than the export says to have.
+        /// Whether to accept another number of records than the export states.
         public var isEdited = false
 
-        /// The ordinary way.
+        /// Default options.
         public init() {}
     }
 
@@ -24,21 +24,21 @@ public struct InterchangeImport {
     let options: Options
     private let surveyed = Surveyed()
 
-    /// What a reading of all records has found, for whoever asks again before anything is stored.
+    /// The result of a complete read, reused if it is needed again before anything is stored.
     private final class Surveyed {
         var result: (schema: StoredSchema, survey: InterchangeSurvey)?
     }
 
-    /// Looks at an export; nil when the path leads to anything else.
+    /// Recognizes an export; nil if the path is anything else.
     ///
-    /// - Throws: ``HabitStoreError/Code/newerVersion`` and ``HabitStoreError/Code/invalidSource`` for one that cannot be read.
+    /// - Throws: ``HabitStoreError/Code/newerVersion`` and ``HabitStoreError/Code/invalidSource`` if it cannot be read.
     public init?(path: String, _ options: Options = Options()) throws {
         guard let source = try InterchangeSource(path: path) else { return nil }
         self.source = source
         self.options = options
     }
 
-    /// The form.
+    /// The format of the export.
     public var format: InterchangeFormat { source.format }
 
     /// The schema of a new store that takes everything unchanged.
@@ -48,15 +48,15 @@ public struct InterchangeImport {
         try source.header.derivedSchema(preferring: app)
     }
 
-    /// Reads all of it without a store, so that none has to be made for an export that cannot be read.
+    /// Reads the whole export, so that no store is created for one that is unreadable.
     public func check() throws {
         let schema = try schema()
         surveyed.result = (StoredSchema(schema), try survey(schema))
     }
 
-    /// Says what ``run(into:attachmentsIn:progress:)`` would do, by doing it in a transaction that is undone.
+    /// Reports what ``run(into:attachmentsIn:progress:)`` would do, by doing it in a transaction that is rolled back.
     ///
-    /// - Throws: what the run would be refused for.
+    /// - Throws: the errors for which the run would be refused.
     public func rehearse(into store: any HabitStore) throws -> InterchangeReport {
         struct Rehearsed: Error {
             let report: InterchangeReport
@@ -73,24 +73,24 @@ public struct InterchangeImport {
         }
     }
 
-    /// Whether a store takes the records as they are, by ``fill(_:progress:)``: it is empty, or an import into it was stopped.
+    /// Whether ``fill(_:progress:)`` can import into a store: it is empty, or has an unfinished import.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for the unfinished target of a copy, ``HabitStoreError/Code/notAuthoritative``
-    ///   for a store of a rollout.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for the unfinished target of a copy, ``HabitStoreError/Code/notAuthoritative`` for a
+    ///   store in a rollout.
     public func canFill(_ store: any ReplicableStore) throws -> Bool { try FillingAnEmptyStore.isPossible(in: store) }
 
-    /// Reads all of it, and says what ``fill(_:progress:)`` would do with a store of a schema.
+    /// Reads the whole export and reports what ``fill(_:progress:)`` would do with a store of a schema.
     public func rehearseFilling(_ schema: Schema) throws -> InterchangeReport {
         var report = InterchangeReport(self, schema, try survey(schema))
         try forEach(schema) { entity, _, _ in report.note(entity, .new) }
         return report
     }
 
-    /// Brings the records into a store that has none yet, as they are: a batch at a time, of which nothing counts before the
-    /// last, which tells the history of all of them. Until then nobody is served from the store.
+    /// Imports the records unchanged into a store that has none. Batches take effect only with the last one, which also adds all records to
+    /// the history. No reader is served from the store before that.
     ///
-    /// - Throws: also what ``canFill(_:)`` throws; ``HabitStoreError/Code/busy`` where the store is not empty, or somebody else
-    ///   has taken it over meanwhile.
+    /// - Throws: the errors of ``canFill(_:)``; ``HabitStoreError/Code/busy`` if the store is not empty or another process has taken it
+    ///   over.
     public func fill(_ store: any ReplicableStore, progress: (Int, Int) -> Void) throws -> InterchangeReport {
         let survey = try knownSurvey(store.schema)
         var report = InterchangeReport(self, store.schema, survey)
@@ -123,9 +123,9 @@ public struct InterchangeImport {
         return report
     }
 
-    /// Brings the records into a store as an app's.
+    /// Imports the records like an app's writes.
     ///
-    /// - Parameter folder: where the references that lead nowhere are kept; nothing is left there where the import is refused.
+    /// - Parameter folder: the folder for the file with dangling references. If the import is refused, nothing is written there.
     public func run(
         into store: any HabitStore,
         attachmentsIn folder: String,
@@ -136,7 +136,7 @@ public struct InterchangeImport {
         let cut = try danglingReferences(store, survey)
         var report = try store.write(author: Self.author) { transaction in
             var report = try bring(store.schema, survey, cut, transaction, progress)
-            // Everything is taken; before it is committed, what was cut from it is safe.
+            // All records are accepted; write the dangling references to disk before the commit.
             report.attachment = try InterchangeAttachment.write(cut, of: self, store.schema, in: folder)
             return report
         }
@@ -169,7 +169,6 @@ public struct InterchangeImport {
 
     // MARK: Reading
 
-    /// Hands each record to `body`, encoded.
     func forEach(_ schema: Schema, _ body: (Int, EncodedRecord, String) throws -> Void) throws {
         try source.forEachRecord(schema) { entity, values, place in
             try body(entity, try EncodedRecord(values, layout: schema.entities[entity].layout), place)
@@ -190,7 +189,7 @@ public struct InterchangeImport {
         return standing
     }
 
-    /// What ``check()`` has found for the same schema, once, or else what is found now.
+    /// The result of ``check()`` if it was for the same schema, which is used once; otherwise a new survey.
     private func knownSurvey(_ schema: Schema) throws -> InterchangeSurvey {
         defer { surveyed.result = nil }
         if let known = surveyed.result, StoredSchema(schema).differences(from: known.schema).isEmpty {
@@ -199,7 +198,7 @@ public struct InterchangeImport {
         return try survey(schema)
     }
 
-    /// Reads everything once: which identifiers there are, and whether there are as many records as there should be.
+    /// Reads the whole export, collects the identifiers and checks the number of records.
     private func survey(_ schema: Schema) throws -> InterchangeSurvey {
         try source.header.require(schema, path: source.path)
         try source.requireKnownFiles()
@@ -229,7 +228,7 @@ public struct InterchangeImport {
         return survey
     }
 
-    /// What each record refers to that neither the export nor the store has.
+    /// The references of each record to records that neither the export nor the store has.
     private func danglingReferences(
         _ store: any HabitStore,
         _ survey: InterchangeSurvey
@@ -248,7 +247,7 @@ public struct InterchangeImport {
         }
     }
 
-    /// Reads everything once more, and holds it against what the store has now.
+    /// Reads the whole export again and compares it with the store.
     private func compare(_ store: any HabitStore, cut: InterchangeReferences.Cut) throws -> Int {
         try store.read { transaction in
             var differences = 0

@@ -1,18 +1,18 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The references that records hold.
+/// Finds and removes references in records.
 enum InterchangeReferences {
-    /// What a record refers to.
+    /// A reference to another record.
     struct Target: Hashable {
-        /// The position of the attribute that holds the reference.
+        /// The index of the attribute with the reference.
         let attribute: Int
-        /// The position of the entity that it leads to.
+        /// The index of the destination entity.
         let entity: Int
         let id: UUID
     }
 
-    /// References that lead nowhere, by the identifier of the record that holds them.
+    /// Dangling references, by the identifier of the record that has them.
     typealias Cut = [UUID: [Target]]
 
     static func targets(of values: [Value], _ entity: Int, _ schema: Schema) -> [Target] {
@@ -27,7 +27,7 @@ enum InterchangeReferences {
         }
     }
 
-    /// A record without the references that lead nowhere.
+    /// A record without its dangling references.
     static func cutting(_ cut: Cut, _ entity: Int, _ record: EncodedRecord, _ schema: Schema) throws -> EncodedRecord {
         guard !cut.isEmpty else { return record }
         let layout = schema.entities[entity].layout

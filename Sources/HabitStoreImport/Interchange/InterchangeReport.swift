@@ -1,18 +1,18 @@
 import HabitStore
 
-/// What an import of an export did.
+/// The result of importing an export.
 public struct InterchangeReport: Sendable, Codable, Equatable {
-    /// How many records of an entity there were.
+    /// The record counts of an entity.
     public struct Count: Sendable, Codable, Equatable {
         /// The entity.
         public let entity: String
-        /// In the export.
+        /// Records in the export.
         public var inSource = 0
-        /// New here.
+        /// Records added to the store.
         public var added = 0
-        /// Here already, and the same.
+        /// Records that were already in the store and equal.
         public var known = 0
-        /// Here already, and different: left as they are, unless they were to be taken over.
+        /// Records that were already in the store and differ; they are kept unless updates were requested.
         public var differing = 0
     }
 
@@ -22,17 +22,17 @@ public struct InterchangeReport: Sendable, Codable, Equatable {
         case different
     }
 
-    /// The form of the export.
+    /// The format of the export.
     public let format: InterchangeFormat
-    /// Where it is.
+    /// The path of the export.
     public let path: String
-    /// The entities.
+    /// The counts of each entity.
     public var entities: [Count]
-    /// References that lead nowhere, and were cut.
+    /// The number of dangling references that were removed.
     public var cut = 0
-    /// The file in which these are kept; nil when there are none.
+    /// The file with the removed references; nil if there are none.
     public var attachment: String?
-    /// How many records are not here as they are in the export, read back after the import; nil for a rehearsal.
+    /// The number of records that differ from the export when read back after the import; nil for a rehearsal.
     public var differences: Int?
 
     init(_ work: InterchangeImport, _ schema: Schema, _ survey: InterchangeSurvey) {

@@ -1,15 +1,15 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// An export that is to be read back.
+/// An export to import.
 struct InterchangeSource {
     let path: String
     let format: InterchangeFormat
     let header: InterchangeHeader
 
-    /// Recognises an export by what is in it.
+    /// Recognizes an export by its contents.
     ///
-    /// - Returns: nil for anything else.
+    /// - Returns: nil if the path is anything else.
     init?(path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -31,14 +31,14 @@ struct InterchangeSource {
     /// White space, and the bytes of a byte order mark.
     private static let mayComeFirst: [UInt8] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]
 
-    /// The word that makes it an export may stand behind all records, where somebody has sorted the members.
+    /// The format name that marks an export may come after all records, if the members were sorted.
     private static func isDocument(_ path: String) throws -> Bool {
         let stream = try ByteStream(path)
         let word = Array("\"\(InterchangeHeader.format)\"".utf8)
         var first: UInt8?
         var matched = 0
         while let byte = try stream.take() {
-            // No JSON has a zero in it; a file that has nothing else may be of any length.
+            // JSON contains no zero bytes, and a file full of zeros may be very long.
             guard byte != 0 else { return false }
             if first == nil, !Self.mayComeFirst.contains(byte) {
                 first = byte
@@ -50,7 +50,7 @@ struct InterchangeSource {
         return false
     }
 
-    /// Hands each record to `body`: the position of its entity, its values, and where it stands.
+    /// Calls `body` with the index of each record's entity, its values, and its place in the export.
     func forEachRecord(_ schema: Schema, _ body: (Int, [Value], String) throws -> Void) throws {
         switch format {
         case .csv: for position in schema.entities.indices { try forEachRow(position, schema.entities[position], body) }
@@ -96,7 +96,7 @@ struct InterchangeSource {
         }
     }
 
-    /// The next row. An export ends each with a line break; where the last one lacks it, so may the row its end.
+    /// The next row. Exports end every row with a line break; a last row without one may be truncated.
     private func row(_ reader: inout CSVReader, _ file: String) throws -> [CSVReader.Field]? {
         guard let row = try reader.next() else { return nil }
         guard reader.isLineEnded else {
@@ -109,7 +109,7 @@ struct InterchangeSource {
         return row
     }
 
-    /// Makes sure that no file of the folder is passed over.
+    /// Throws if the folder has a CSV file that is not part of the export.
     func requireKnownFiles() throws {
         guard format == .csv else { return }
         let names: [String]
@@ -119,7 +119,7 @@ struct InterchangeSource {
             throw HabitStoreError(.inputOutput, "the folder cannot be read", at: .init(path: path), underlying: error)
         }
         let known = Set(header.schema.map { "\($0.name).csv" })
-        // Hidden ones are what file systems and other programs leave.
+        // File systems and other programs leave hidden files.
         let unknown = names.sorted().first { name in
             !name.hasPrefix(".") && name.lowercased().hasSuffix(".csv") && !known.contains(name)
         }
@@ -174,9 +174,9 @@ struct InterchangeSource {
         }
     }
 
-    // MARK: Both
+    // MARK: Common to both formats
 
-    /// The values of a record in the order of its attributes.
+    /// The values of a record, in the order of its attributes.
     private static func values<Field>(
         _ entity: EntityDescription,
         _ columns: [InterchangeColumn],
@@ -192,7 +192,7 @@ struct InterchangeSource {
             guard let content = field(place) else { throw failure("there is no \(column.name)") }
             let result: Value?
             if column.kind == .date {
-                // The exact number stands behind the words, which are read only where they say something else.
+                // The exact number is in the next column; the text is parsed only if it says something else.
                 let exact = field(place + 1).flatMap { value($0, columns[place + 1]) }
                 if case .double(let seconds)? = exact {
                     result = InterchangeColumn.date(words: words(content), exact: seconds)

@@ -1,13 +1,13 @@
 import Foundation
 import HabitStore
 
-/// Which records an export has.
+/// The identifiers of all records in an export.
 struct InterchangeSurvey {
     private var identifiers: [Set<UUID>]
 
     init(_ schema: Schema) { identifiers = schema.entities.map { _ in [] } }
 
-    /// - Returns: false when there is one already.
+    /// - Returns: false if the identifier was added before.
     mutating func add(_ entity: Int, _ id: UUID) -> Bool { identifiers[entity].insert(id).inserted }
 
     func has(_ entity: Int, _ id: UUID) -> Bool { identifiers[entity].contains(id) }
@@ -15,6 +15,5 @@ struct InterchangeSurvey {
     /// The number of records of each entity.
     var counts: [Int] { identifiers.map(\.count) }
 
-    /// The number of all records.
     var total: Int { counts.reduce(0, +) }
 }

@@ -1,10 +1,9 @@
 import Foundation
 import HabitStore
 
-/// An export in one JSON document, read from beginning to end: each record is taken out as it comes, and never all of them are
-/// in memory. Its members may stand in any order, and be laid out in any way.
+/// Reads an export in a JSON document record by record, so that the records are never all in memory. Members may have any order and layout.
 struct JSONDocument {
-    /// The most bytes of one record, and of everything else together.
+    /// The maximum size of one record, and of everything else together.
     static let maximumValueBytes = 64 << 20
     private static let records = "records"
 
@@ -18,7 +17,7 @@ struct JSONDocument {
 
     private init(_ path: String) throws { stream = try ByteStream(path) }
 
-    /// Reads everything but the records.
+    /// Reads everything except the records.
     static func header(_ path: String) throws -> InterchangeHeader {
         let document = try JSONDocument(path)
         var members: [String] = []
@@ -29,7 +28,7 @@ struct JSONDocument {
         return try InterchangeHeader(Data("{\(members.joined(separator: ","))}".utf8), path: path)
     }
 
-    /// Hands each record to `body`, with the name of its entity.
+    /// Calls `body` with the entity name and the bytes of each record.
     static func forEachRecord(_ path: String, _ body: (String, [UInt8]) throws -> Void) throws {
         try JSONDocument(path).walk({ _, _ in }, record: body)
     }
@@ -91,7 +90,7 @@ struct JSONDocument {
         }
     }
 
-    /// The bytes of a whole value: brackets and quotes are counted, and the rest is for the parser to judge.
+    /// The bytes of a whole value. Only brackets and quotes are counted; the parser validates the rest.
     private func rawValue() throws -> [UInt8] {
         var bytes: [UInt8] = []
         var (depth, isText, isEscaped) = (0, false, false)

@@ -1,4 +1,4 @@
-/// Texts as JSON writes them.
+/// Quotes texts for JSON.
 enum JSONText {
     static func quoted(_ text: String) -> String {
         var result = "\""

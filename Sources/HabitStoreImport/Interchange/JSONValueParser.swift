@@ -1,9 +1,8 @@
 import Foundation
 
-/// Reads one JSON value (RFC 8259) from bytes: integers of 64 bits stay whole, doubles keep every bit, and a member that is
-/// there twice is an error.
+/// Parses a JSON value (RFC 8259): 64-bit integers and doubles are exact, and duplicate members are an error.
 package struct JSONValueParser {
-    /// What is wrong, in words.
+    /// Describes a syntax error.
     package struct Failure: Error {
         package let message: String
     }
@@ -13,7 +12,7 @@ package struct JSONValueParser {
 
     private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The value that the bytes are, white space around it allowed.
+    /// Parses bytes as a value, which may have white space around it.
     package static func parse(_ bytes: [UInt8]) throws(Failure) -> ImportJSON {
         var parser = JSONValueParser(bytes)
         let value = try parser.value(depth: 0)

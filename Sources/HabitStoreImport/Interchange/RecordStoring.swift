@@ -1,11 +1,11 @@
 @_spi(Engines) import HabitStore
 
-/// Stores encoded records through the models of a schema, so that everything that a store asks of an app's records is asked.
+/// Stores encoded records through the models of a schema, so that all rules for an app's records apply.
 enum RecordStoring {
-    /// Makes sure that each entity has a Swift type: without one, a model knows a record's identifier only.
+    /// Throws unless each entity has a Swift type; without one, a model only knows a record's identifier.
     static func requireTypes(_ schema: Schema) throws {
         for entity in schema.entities where entity.attributes.count > 1 {
-            // Without types every attribute has the key path of the identifier.
+            // Without types, every attribute has the identifier's key path.
             guard entity.attributes[1].keyPath == entity.attributes[0].keyPath else { continue }
             throw HabitStoreError(
                 .unsupported,
@@ -49,7 +49,7 @@ enum RecordStoring {
             var reader = view.reader
             return try M(row: &reader)
         }
-        // A schema without Swift types has a model that knows its identifier only.
+        // Without Swift types, a schema's model only knows its identifier.
         try transaction.save(model)
     }
 }

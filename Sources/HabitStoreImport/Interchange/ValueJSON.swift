@@ -1,9 +1,9 @@
 import Foundation
 import HabitStore
 
-/// Values as JSON.
+/// Converts values to and from JSON.
 enum ValueJSON {
-    /// The JSON of a value in a column.
+    /// The JSON text of a value in a column.
     static func text(_ value: Value, _ column: InterchangeColumn) -> String {
         switch value {
         case .null: "null"
@@ -20,7 +20,7 @@ enum ValueJSON {
         }
     }
 
-    /// The value of a member, but for dates, which have two; nil where it cannot be read.
+    /// The value of a member; nil if it is invalid. Dates, which have two members, are read elsewhere.
     static func value(_ json: ImportJSON, _ column: InterchangeColumn) -> Value? {
         if json == .null { return column.isOptional ? .null : nil }
         switch (column.kind, json) {

@@ -1,9 +1,9 @@
 import Foundation
 import HabitStore
 
-/// Values as fields of comma-separated values. Nothing is the empty field, and an empty text is `""`.
+/// Converts values to and from CSV fields. An empty field is null, and `""` is an empty text.
 enum ValueText {
-    /// The field of a value in a column, quoted where it has to be.
+    /// The field for a value in a column, quoted if necessary.
     static func field(_ value: Value, _ column: InterchangeColumn) throws -> String {
         switch value {
         case .null: return ""
@@ -20,7 +20,7 @@ enum ValueText {
         }
     }
 
-    /// The value of a field, but for dates, which have two; nil where it cannot be read.
+    /// The value of a field; nil if it is invalid. Dates, which have two fields, are read elsewhere.
     static func value(_ field: CSVReader.Field, _ column: InterchangeColumn) -> Value? {
         let text = field.text
         if text.isEmpty, !field.isQuoted, column.isOptional { return .null }
@@ -58,7 +58,7 @@ enum ValueText {
         return texts.count == elements.count ? texts : nil
     }
 
-    /// A text as a field.
+    /// A text as a field, quoted if necessary.
     static func quoted(_ text: String) -> String {
         let needsQuotes =
             text.isEmpty || text.first == " " || text.last == " " || text.first == "\u{FEFF}"

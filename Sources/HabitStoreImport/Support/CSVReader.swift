@@ -1,12 +1,12 @@
 import Foundation
 import HabitStore
 
-/// Reads rows of comma-separated values as RFC 4180 has them, from a file, a piece at a time.
+/// Reads the rows of a CSV file (RFC 4180) in pieces.
 ///
-/// Lines end with LF or CRLF. A field in quotes may hold anything, quotes doubled. A byte order mark at the beginning is
-/// passed over. Unlike the RFC, rows may differ in length: who reads them says what that means.
+/// Lines end with LF or CRLF. A quoted field may contain anything, with quotes doubled. A byte order mark at the beginning is skipped.
+/// Unlike in the RFC, rows may have different lengths; callers decide what that means.
 package struct CSVReader {
-    /// A field: its text, and whether it stood in quotes, by which some tell nothing from an empty text.
+    /// A field: its text, and whether it was quoted, which some formats use to tell null from an empty text.
     package struct Field: Equatable {
         package var text: String
         package var isQuoted = false
@@ -17,7 +17,7 @@ package struct CSVReader {
         }
     }
 
-    /// The most bytes of one row.
+    /// The maximum size of a row in bytes.
     package static let maximumRowBytes = 64 << 20
     private static let chunk = 1 << 16
 
@@ -26,13 +26,12 @@ package struct CSVReader {
     private var buffer: [UInt8]
     private var position = 0
     private var isAtEnd: Bool
-    /// The line on which the last row began, from 1.
+    /// The line where the last row began, counted from 1.
     package private(set) var line = 0
-    /// Whether the last row ended with a line break, and not with the file.
+    /// Whether the last row ended with a line break rather than with the file.
     package private(set) var isLineEnded = false
     private var nextLine = 1
 
-    /// Reads a file.
     package init(path: String) throws {
         self.path = path
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -43,7 +42,7 @@ package struct CSVReader {
         passOverMark()
     }
 
-    /// Reads bytes that are in memory.
+    /// Reads bytes in memory.
     package init(_ bytes: [UInt8], path: String) {
         self.path = path
         file = nil
@@ -52,9 +51,9 @@ package struct CSVReader {
         passOverMark()
     }
 
-    /// The next row; nil at the end. A line without anything on it is a row of one empty field.
+    /// The next row; nil at the end. An empty line is a row with one empty field.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` for a quote without its other one, or text that is no UTF-8.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` for an unclosed quote or invalid UTF-8.
     package mutating func next() throws -> [Field]? {
         guard try peek() != nil else { return nil }
         line = nextLine
@@ -120,7 +119,7 @@ package struct CSVReader {
         return Field(text: text, isQuoted: isQuoted)
     }
 
-    /// The next byte, which stays; nil at the end.
+    /// The next byte, without consuming it; nil at the end.
     @inline(__always)
     private mutating func peek() throws -> UInt8? {
         if position < buffer.count { return buffer[position] }

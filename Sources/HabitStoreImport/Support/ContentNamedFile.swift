@@ -1,16 +1,16 @@
 import DurableFiles
 import Foundation
 
-/// A file whose name follows from what is in it: the same contents leave the same file, once.
+/// A file named after its contents, so that equal contents are stored once.
 package enum ContentNamedFile {
-    /// Writes the file, unless it is there.
+    /// Writes the file unless it exists.
     ///
     /// - Parameters:
-    ///   - contents: what the name follows from.
-    ///   - header: what stands before it in the file, and is no part of the name.
-    ///   - kind: what the name begins with.
-    ///   - folder: made where there is none.
-    /// - Returns: the file's path.
+    ///   - contents: the contents that determine the name.
+    ///   - header: written before the contents; it does not affect the name.
+    ///   - kind: the prefix of the name.
+    ///   - folder: created if it does not exist.
+    /// - Returns: the path of the file.
     package static func write(_ contents: Data, behind header: Data = Data(), as kind: String, in folder: String) throws
         -> String
     {

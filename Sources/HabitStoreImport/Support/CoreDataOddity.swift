@@ -1,14 +1,14 @@
-/// Something about a Core Data file that a person should know: what is missing, guessed, or not as it usually is.
+/// A notable finding about a Core Data file: something missing, guessed or unusual.
 public struct CoreDataOddity: Sendable, Hashable, Codable {
     /// A stable name for programs, such as `logNeverCommitted`.
     public let kind: String
-    /// One sentence. Holds no values of records.
+    /// One sentence without record values.
     public let message: String
-    /// The entity that it is about.
+    /// The entity concerned.
     public let entity: String?
-    /// The attribute or relationship that it is about.
+    /// The attribute or relationship concerned.
     public let property: String?
-    /// How often, where that means something.
+    /// The number of occurrences, if that is meaningful.
     public let count: Int?
 
     init(_ kind: String, _ message: String, entity: String? = nil, property: String? = nil, count: Int? = nil) {

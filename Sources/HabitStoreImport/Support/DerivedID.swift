@@ -1,14 +1,14 @@
 import Foundation
 import Hashing
 
-/// Identifiers for what has none of its own, or none that is a UUID: the same name always gives the same one.
+/// Identifiers for records without a UUID: the same name always gives the same identifier.
 ///
-/// They are UUIDs of version 8 (RFC 9562, section 5.8): the first 128 bits of SHA-256 over the parts of the name, each behind
-/// its length in bytes as a big-endian 64-bit number, with the version in bits 48 to 51 and the variant in bits 64 and 65.
+/// They are UUIDs of version 8 (RFC 9562, section 5.8): the first 128 bits of SHA-256 over the parts of the name, each preceded by its
+/// length in bytes as a big-endian 64-bit number, with the version in bits 48 to 51 and the variant in bits 64 and 65.
 public enum DerivedID {
-    /// The identifier of a name.
+    /// The identifier for a name.
     ///
-    /// - Parameter parts: the name, from the general to the special: what kind of source, which one, which record of it.
+    /// - Parameter parts: the name from general to specific: the kind of source, the source, and its record.
     public static func make(_ parts: [String]) -> UUID {
         var hash = SHA256()
         for part in parts {

@@ -1,34 +1,34 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Filling an empty store in batches, of which nothing counts before the last: until then the store is ``StoreRole/backfilling``,
-/// nobody is served from it, and it says that an import is what is unfinished there (``UnfinishedImport``). Whoever was stopped
-/// begins anew.
+/// Fills an empty store in batches that take effect only with the last one. Until then the store is ``StoreRole/backfilling`` and serves no
+/// readers, and its backfill state says that an import is unfinished (``UnfinishedImport``). An interrupted import starts again from the
+/// beginning.
 ///
-/// Each run marks the store as its own first, and proves in each transaction that it still is: an import that slept while another
-/// one was made writes over nothing, and none removes what was acknowledged.
+/// Each run first marks the store as its own, and verifies the mark in each transaction. An import that was suspended while another one ran
+/// therefore overwrites nothing and removes no acknowledged writes.
 struct FillingAnEmptyStore {
     typealias Batch = [(entity: Int, id: UUID, record: EncodedRecord)]
 
-    /// How many records are stored in one transaction of the engine, and told of in one of the history.
+    /// The number of records per transaction, both of the engine and of the history.
     static let batch = 2_000
 
     private let store: any ReplicableStore
     private let mark = UnfinishedImport()
-    /// How many records of each entity were stored.
+    /// The number of records stored, by entity.
     private var counts: [Int]
 
-    /// Whether a store can be filled: it is empty, or an import into it was not finished.
+    /// Whether a store can be filled: it is empty or has an unfinished import.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for the unfinished target of a copy, ``HabitStoreError/Code/notAuthoritative``
-    ///   for a store of a rollout.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for the unfinished target of a copy, ``HabitStoreError/Code/notAuthoritative`` for a
+    ///   store in a rollout.
     static func isPossible(in store: any ReplicableStore) throws -> Bool {
         try store.replicaRead { try isFillable($0, store) }
     }
 
-    /// Marks the store, and removes what somebody has left who was stopped.
+    /// Marks the store, and removes the records of an interrupted import.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` where the store is not empty; as ``isPossible(in:)`` does.
+    /// - Throws: ``HabitStoreError/Code/busy`` if the store is not empty; the errors of ``isPossible(in:)``.
     init(_ store: any ReplicableStore) throws {
         self.store = store
         counts = Array(repeating: 0, count: store.schema.entities.count)
@@ -57,7 +57,7 @@ struct FillingAnEmptyStore {
 
     /// Stores a batch.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` where somebody else has taken the store over meanwhile.
+    /// - Throws: ``HabitStoreError/Code/busy`` if another process has taken the store over.
     mutating func put(_ batch: Batch) throws {
         var counts = counts
         try store.replicate { try put(batch, $0, &counts) }
@@ -65,9 +65,9 @@ struct FillingAnEmptyStore {
         ImportCrashPoint.reach("filling.batch")
     }
 
-    /// Stores the last batch, has `body` tell of everything in the same transaction, and opens the store in it.
+    /// Stores the last batch, calls `body` to write the history in the same transaction, and makes the store authoritative.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` where somebody else has taken the store over, or removed records, meanwhile.
+    /// - Throws: ``HabitStoreError/Code/busy`` if another process has taken the store over or removed records.
     mutating func finish(_ batch: Batch, _ body: (any ReplicaTransaction) throws -> Void) throws {
         var counts = counts
         try store.replicate { transaction in
@@ -121,9 +121,9 @@ struct FillingAnEmptyStore {
             + "into a new store"
     )
 
-    /// Tells the history of new records, by the positions of their entities, in as many transactions as it takes.
+    /// Adds insertions to the history, by the index of their entities, in as many transactions as needed.
     ///
-    /// - Parameter further: what is told of in the last of them.
+    /// - Parameter further: additional changes for the last transaction.
     static func tell(
         _ records: [Int: SpilledIdentifiers],
         and further: [HistoryChange] = [],

@@ -1,10 +1,10 @@
 import HabitStore
 
 extension HabitStoreError.Code {
-    /// A file that is to be imported is damaged, or not what it has to be.
+    /// A source file is damaged or malformed.
     public static let invalidSource = Self(rawValue: "invalidSource")
-    /// A file that is to be imported is an earlier state of one that was imported already.
+    /// A source file is in an earlier state than one that was already imported.
     public static let olderSource = Self(rawValue: "olderSource")
-    /// A file that is to be imported is of no format that is known.
+    /// A source file has an unknown format.
     public static let unknownFormat = Self(rawValue: "unknownFormat")
 }

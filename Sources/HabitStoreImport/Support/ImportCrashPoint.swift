@@ -2,8 +2,8 @@
 import Foundation
 import Synchronization
 
-/// Named places at which a test kills the process: `HABITSTORE_CRASH_POINT=preferences.committed` kills it when it comes
-/// there. Only debug builds have them.
+/// Named points where tests kill the process: `HABITSTORE_CRASH_POINT=preferences.committed` kills it at that point. Only debug builds have
+/// them.
 package enum ImportCrashPoint {
     private static let wanted: (name: String, count: Int)? = {
         guard let text = ProcessInfo.processInfo.environment["HABITSTORE_CRASH_POINT"] else { return nil }
@@ -21,7 +21,7 @@ package enum ImportCrashPoint {
     }
 }
 #else
-/// Named places at which tests kill the process; nothing in release builds.
+/// Named points where tests kill the process; they do nothing in release builds.
 package enum ImportCrashPoint {
     @inline(__always) package static func reach(_ name: StaticString) {}
 }

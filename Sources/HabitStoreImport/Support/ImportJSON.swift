@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value of which no type is known: what a source holds beside what is imported.
+/// A JSON value of unknown type: source data other than what is imported.
 public enum ImportJSON: Sendable, Hashable, Codable {
     case null
     case bool(Bool)
@@ -10,7 +10,7 @@ public enum ImportJSON: Sendable, Hashable, Codable {
     case array([ImportJSON])
     case object([String: ImportJSON])
 
-    /// Reads any JSON value.
+    /// Decodes any JSON value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -30,7 +30,7 @@ public enum ImportJSON: Sendable, Hashable, Codable {
         }
     }
 
-    /// Writes the value; numbers that JSON has no form for as texts.
+    /// Encodes the value; numbers that JSON cannot express become texts.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -45,7 +45,7 @@ public enum ImportJSON: Sendable, Hashable, Codable {
         }
     }
 
-    /// What a column of a database holds.
+    /// The value of a database column.
     package init(_ value: SourceValue) {
         switch value {
         case .null: self = .null
@@ -56,7 +56,7 @@ public enum ImportJSON: Sendable, Hashable, Codable {
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is null or empty.
     package var isEmpty: Bool {
         switch self {
         case .null, .string(""), .array([]), .object([:]): true

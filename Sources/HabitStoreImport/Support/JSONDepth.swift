@@ -1,6 +1,6 @@
 import HabitStore
 
-/// Refuses JSON that is nested so deep that decoding it could use up the stack.
+/// Refuses JSON nested so deeply that decoding it could exhaust the stack.
 package enum JSONDepth {
     package static let maximum = 256
 

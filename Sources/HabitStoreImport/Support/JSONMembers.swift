@@ -1,16 +1,16 @@
 import Foundation
 import HabitStore
 
-/// Refuses JSON of which a decoder would drop something without a word: all but one of several members with one name, and the
-/// last digits of long numbers; and JSON in another encoding, which the verification cannot read.
+/// Refuses JSON from which a decoder would silently drop something (all but one of several members with the same name, the last digits of
+/// long numbers), and JSON in another encoding, which the verification cannot read.
 package enum JSONMembers {
-    /// - Parameter wholeNumbers: whether whole numbers of more than 64 bits are refused, too.
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` that names the member and the place.
+    /// - Parameter wholeNumbers: whether to refuse integers of more than 64 bits, too.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` with the member and its place.
     package static func require(_ bytes: [UInt8], wholeNumbers: Bool = false, path: String) throws {
         guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {
             throw HabitStoreError(.invalidSource, "the JSON is not text in UTF-8", at: .init(path: path))
         }
-        // The names in the objects that are open; nil for an array.
+        // The names in the open objects; nil for an array.
         var open: [Set<String>?] = []
         var awaitsName = false
         var (position, line, lineStart) = (0, 1, 0)
@@ -58,7 +58,7 @@ package enum JSONMembers {
         }
     }
 
-    /// The place after a text in quotes.
+    /// The position after a quoted text.
     private static func end(of bytes: [UInt8], from start: Int) -> Int {
         var position = start + 1
         while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
@@ -70,7 +70,7 @@ package enum JSONMembers {
     private static func text(_ quoted: ArraySlice<UInt8>) -> String {
         let plain = String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
         guard quoted.contains(UInt8(ascii: "\\")) else { return plain }
-        // A damaged text is refused by who decodes the file.
+        // The decoder of the file refuses a malformed text.
         return (try? JSONDecoder().decode(String.self, from: Data(quoted))) ?? plain
     }
 }

@@ -2,31 +2,30 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// Identifiers in the order in which they came, more of them than there is memory for: in a file without a name, which is gone
-/// with the process.
+/// Identifiers in the order they were added, which may exceed memory. They are spilled to an unlinked file that disappears with the
+/// process.
 final class SpilledIdentifiers {
-    /// How many are in memory at once.
+    /// The number of identifiers in memory at a time.
     static let batch = 2_000
     private static let size = MemoryLayout<uuid_t>.size
 
     private var descriptor: Int32 = -1
     private var pending: [UUID] = []
-    /// How many there are.
+    /// The number of identifiers.
     private(set) var count = 0
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// How many of them are in memory.
+    /// The number of identifiers in memory.
     var heldCount: Int { pending.count }
 
-    /// Adds one.
     func append(_ id: UUID) throws {
         pending.append(id)
         count += 1
         if pending.count == Self.batch { try spill() }
     }
 
-    /// Hands all of them to `body`, up to ``batch`` at a time.
+    /// Calls `body` with all identifiers, up to ``batch`` at a time.
     func forEachBatch(_ body: ([UUID]) throws -> Void) throws {
         var position = 0
         while position < count - pending.count {

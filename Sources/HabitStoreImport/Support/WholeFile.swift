@@ -2,16 +2,16 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// Files that are read as a whole.
+/// Reads whole files.
 package enum WholeFile {
-    /// The most bytes that ``read(_:limit:)`` takes unless it is told otherwise.
+    /// The default limit of ``read(_:limit:)`` in bytes.
     package static let defaultLimit = 256 << 20
 
     /// All bytes of a file.
     ///
-    /// - Throws: ``HabitStoreError/Code/limitExceeded`` for a larger one, and an error for what is no file.
+    /// - Throws: ``HabitStoreError/Code/limitExceeded`` if it is larger than the limit, and an error if it is not a regular file.
     package static func read(_ path: String, limit: Int = defaultLimit) throws -> (bytes: [UInt8], status: stat) {
-        // Opening a pipe would wait for ever.
+        // Opening a pipe would block.
         let file = try readable { try OpenFile(path, O_RDONLY | O_NONBLOCK) }
         let status = try readable { try file.status() }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -36,17 +36,17 @@ package enum WholeFile {
                 return bytes.count <= limit
             }
         }
-        // It has grown meanwhile.
+        // The file grew while it was read.
         guard bytes.count <= limit else { throw unreadable(EFBIG, path) }
         return (bytes, status)
     }
 
-    /// Makes a folder, for its owner only, where there is none.
+    /// Creates a private folder unless it exists.
     package static func makeFolder(_ path: String) throws {
         try PrivateFolder.make(path, or: .permissionDenied, "the folder cannot be made; check the permissions above it")
     }
 
-    /// The path without links in it.
+    /// The path with symbolic links resolved.
     package static func resolved(_ path: String) throws -> String {
         guard !path.utf8.contains(0), !path.isEmpty else {
             throw HabitStoreError(.notFound, "there can be no file of this name", at: .init(path: path))

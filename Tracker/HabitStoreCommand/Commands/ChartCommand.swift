@@ -38,7 +38,7 @@ struct ChartCommand: ReportingCommand {
         try await watching.show(trackerOptions) { try answer($0, &habitID) }
     }
 
-    /// - Parameter habitID: the habit that was meant at first; found out where it is not known.
+    /// - Parameter habitID: the habit found by the first answer; set if it is nil.
     private func answer(_ tracker: Tracker, _ habitID: inout UUID?) throws -> Answer {
         let (habit, entries) = try tracker.read { transaction in
             let habit = try transaction.habit(self.habit, knownBy: &habitID)

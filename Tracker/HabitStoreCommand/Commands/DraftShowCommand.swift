@@ -20,7 +20,7 @@ struct DraftShowCommand: ReportingCommand {
         switch output.format {
         case .json: try JSON.write(JSON.object(["draft": draft.json]))
         case .text:
-            // Lines stay lines; everything else that drives a terminal is made visible.
+            // Line breaks stay; other control characters are escaped.
             let lines = draft.content.split(separator: "\n", omittingEmptySubsequences: false)
             var text = lines.map { TerminalText.escaped(String($0)) + "\n" }.joined()
             for name in draft.attachments { text += "attached: \(TerminalText.escaped(name))\n" }

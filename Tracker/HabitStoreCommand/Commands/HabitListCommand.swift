@@ -32,7 +32,7 @@ struct HabitListCommand: ReportingCommand {
         try await watching.show(trackerOptions) { try answer($0, &tagID) }
     }
 
-    /// - Parameter tagID: the tag that was meant at first; found out where it is not known.
+    /// - Parameter tagID: the tag found by the first answer; set if it is nil.
     private func answer(_ tracker: Tracker, _ tagID: inout UUID?) throws -> Answer {
         let summaries = try tracker.read { transaction -> [HabitSummary] in
             var conditions: [FilterExpression] = [

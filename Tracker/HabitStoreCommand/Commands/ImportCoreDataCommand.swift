@@ -103,7 +103,7 @@ struct ImportCoreDataCommand: ReportingCommand {
                     isLossy = !unaccepted(report).isEmpty || isLossy
                 }
             } catch let error as HabitStoreError where error.code == .busy && follow {
-                // What is written to without a pause now has one sooner or later.
+                // The app will pause its writing sooner or later.
                 bar.clear()
                 if !waits { StandardError.note("\(error); it is tried again") }
                 waits = true
@@ -129,7 +129,7 @@ struct ImportCoreDataCommand: ReportingCommand {
 
     // MARK: Targets
 
-    /// How a state of the file is brought into the target.
+    /// The function that imports a state of the file into the target.
     private func update(_ tracker: Tracker?) async throws -> CoreDataMirror.Update {
         guard let mapping else {
             let address = try parsedTarget(into ?? "")
@@ -153,7 +153,7 @@ struct ImportCoreDataCommand: ReportingCommand {
         return try await usersUpdate(parsed, tracker)
     }
 
-    /// Into the user's own store, which stays open while the file is followed.
+    /// Imports into the user's own store, which stays open while the file is followed.
     private func usersUpdate(_ mapping: CoreDataMapping, _ tracker: Tracker) async throws -> CoreDataMirror.Update {
         let settings = try await Settings(trackerOptions.user)
         let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
@@ -182,13 +182,13 @@ struct ImportCoreDataCommand: ReportingCommand {
     }
 
     private static func open(_ address: StoreAddress, for source: CoreDataFile) throws -> any UserStoreBackend {
-        // A user's store was not made from such a file either, but that is not what is wrong.
+        // A user's store would fail the check below too, but with a misleading error.
         try address.requireOutsideOfUsers()
         var outline: StoreOutline?
         do {
             outline = try address.outline(by: .known)
         } catch let error as HabitStoreError where [.notFound, .notAStore].contains(error.code) {
-            // There is none, or its making was killed. What is no store at all is refused by the opening.
+            // There is no store yet, or its creation was interrupted. Opening refuses any other file.
         }
         return try address.openForImport(schema: CoreDataTarget.schema(for: source, outline: outline))
     }

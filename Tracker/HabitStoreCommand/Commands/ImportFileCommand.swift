@@ -109,7 +109,7 @@ struct ImportFileCommand: ReportingCommand {
         (options.format, options.name) = (from, source)
         (options.updates, options.allowsRenames) = (update, renamed)
         options.mapping = try mapping.map { try CoreDataMapping(path: $0) }
-        // What is wrong with the file is told before any store is made.
+        // Reports errors in the file before creating a store.
         let work = try TrackerImport(path: file, options)
         let report: TrackerReport
         if let into {

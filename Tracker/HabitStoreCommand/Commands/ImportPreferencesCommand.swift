@@ -30,7 +30,7 @@ struct ImportPreferencesCommand: ReportingCommand {
     var dryRun = false
 
     func run() async throws {
-        // What is wrong with the file is told before any store is made.
+        // Reports errors in the file before creating a store.
         _ = try PreferencesImport.count(in: file, key: key)
         let folder = try await Self.folder(trackerOptions.user)
         let outcome = try await Tracker.importing(trackerOptions, isDry: dryRun) { store in
@@ -56,7 +56,7 @@ struct ImportPreferencesCommand: ReportingCommand {
         }
     }
 
-    /// Where imports into a user's store keep what they need.
+    /// The folder where imports into a user's store keep their files.
     static func folder(_ options: UserOptions) async throws -> String {
         let settings = try await Settings(options)
         return try UserDirectory(root: settings.root, user: settings.user).path + "/imports"

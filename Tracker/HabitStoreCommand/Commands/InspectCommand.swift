@@ -25,7 +25,7 @@ struct InspectCommand: ReportingCommand {
     var file: String
 
     func run() async throws {
-        // A Core Data file says why it cannot be read; a store is better asked itself.
+        // Opening a Core Data file reports why it cannot be read; a store is better inspected as a store.
         let kind = SourceKind(path: file)
         if kind == .habitStore || (kind == .other && (try? StoreAddress(argument: file).outline(by: .known)) != nil) {
             return try inspectStore()

@@ -12,7 +12,6 @@ struct SearchCommand: ReportingCommand {
         abstract: "Finds a text in habits, notes, tags and drafts; letter case and accents do not matter."
     )
 
-    /// Something that was found.
     private struct Hit {
         let entity: String
         let id: UUID

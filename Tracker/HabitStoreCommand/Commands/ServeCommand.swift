@@ -3,7 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreOperator
 
-/// `habitstore serve`: becomes `habitstore-serve`, which has the page and its server. It is a program of its own, so that nothing else
+/// `habitstore serve`: replaces itself with `habitstore-serve`, the page and its server. That is a separate program, so that nothing else
 /// has to be built and linked with a server.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

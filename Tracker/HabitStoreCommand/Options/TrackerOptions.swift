@@ -26,6 +26,6 @@ struct TrackerOptions: ParsableArguments {
         }
     }
 
-    /// What gathers the queries; nil where nobody wants them.
+    /// Records the queries; nil if recording was not requested.
     var recorder: QueryRecorder? { recordQueries.map { QueryRecorder(path: $0, keepsValues: recordValues) } }
 }

@@ -1,8 +1,8 @@
 import HabitStoreOperator
 
 extension WatchOptions {
-    /// Opens the tracker and shows an answer, and where that is asked for again whenever the store's changes, or the day's end, make it
-    /// another one. Stopped by a signal, it closes the store and saves what was recorded all the same.
+    /// Opens the tracker and shows an answer. If the command follows the store, it shows a new answer whenever a change of the store or the
+    /// end of the day alters it. After a signal it still closes the store and saves recorded queries.
     func show(_ options: TrackerOptions, _ body: (Tracker) throws -> Answer) async throws {
         let tracker = try await Tracker.open(options, isFollowing: watch)
         defer { tracker.close() }

@@ -1,7 +1,7 @@
 import HabitStoreImport
 import HabitStoreReports
 
-/// What an import of a Core Data file says to people.
+/// The text output of a Core Data import.
 struct ImportText {
     private let report: CoreDataImportReport
     private let unaccepted: [CoreDataImportReport.Shortfall]
@@ -87,7 +87,7 @@ struct ImportText {
         return lines
     }
 
-    /// How many values are named by property: an entity may have hundreds.
+    /// The maximum number of properties listed: an entity may have hundreds.
     private static let mostNamed = 20
 
     private func remarks(

@@ -2,7 +2,7 @@ import Foundation
 import HabitStoreImport
 import HabitStoreReports
 
-/// What an inspection of a Core Data file says to people.
+/// The text output of a Core Data file's inspection.
 struct InspectionText {
     private let inspection: CoreDataInspection
 

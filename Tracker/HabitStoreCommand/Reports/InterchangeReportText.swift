@@ -1,7 +1,7 @@
 import HabitStoreImport
 import HabitStoreReports
 
-/// What an import of an export did, for people.
+/// The text output of importing an export.
 struct InterchangeReportText {
     private let report: InterchangeReport
     private let isRehearsal: Bool

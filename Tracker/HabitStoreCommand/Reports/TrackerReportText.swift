@@ -1,7 +1,7 @@
 import HabitStoreReports
 import HabitTrackerImport
 
-/// What an import found and did, for people.
+/// The text output of a tracker import.
 struct TrackerReportText {
     private let report: TrackerReport
     private let isRehearsal: Bool
@@ -9,8 +9,8 @@ struct TrackerReportText {
     private let allowsAside: Bool
 
     /// - Parameters:
-    ///   - unaccepted: the losses that make the exit code 1.
-    ///   - allowsAside: whether most of the source may have become no record.
+    ///   - unaccepted: the losses that result in exit code 1.
+    ///   - allowsAside: whether it is acceptable that most of the source became no record.
     init(_ report: TrackerReport, isRehearsal: Bool, unaccepted: [TrackerReport.Loss], allowsAside: Bool) {
         self.report = report
         self.isRehearsal = isRehearsal
@@ -18,7 +18,7 @@ struct TrackerReportText {
         self.allowsAside = allowsAside
     }
 
-    /// Whether the store has what the source has, and the source is mostly in the store.
+    /// Whether the store equals the source, and most of the source is in the store.
     var isVerified: Bool {
         guard let verification = report.verification else { return true }
         return verification.isEqual && (allowsAside || verification.setAside.isEmpty)
@@ -52,7 +52,7 @@ struct TrackerReportText {
         return lines
     }
 
-    /// How many findings of a kind are named: a table may have hundreds of columns that nothing here can hold.
+    /// The maximum number of findings listed per kind: a table may have hundreds of columns that the store cannot hold.
     private static let mostNamed = 20
 
     private func section(_ title: String, _ findings: [TrackerReport.Finding], _ lines: inout [String]) {

@@ -2,21 +2,20 @@ import Foundation
 import HabitStore
 import HabitStoreOperator
 
-/// A program that belongs to this one and is built by itself, as git has them.
+/// A program that belongs to this one but is built separately, like git's subcommands.
 struct Companion {
-    /// The program's name.
     let name: String
-    /// What `make` builds it by.
+    /// The `make` target that builds it.
     let target: String
 
-    /// The program: beside this one, or the first on the PATH; nil where there is none.
+    /// The path of the program, next to this one or from the PATH; nil if it is not found.
     ///
     /// - Parameters:
-    ///   - own: this program's own file.
-    ///   - search: folders with colons between them, as PATH has them.
+    ///   - own: the path of this program.
+    ///   - search: folders separated by colons, like PATH.
     func path(own: String?, search: String) -> String? {
         let beside = own.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().deletingLastPathComponent().path }
-        // An empty folder of the PATH would be the working one, where anybody may have put anything.
+        // An empty PATH entry would mean the working directory, whose contents are not trusted.
         let folders = (beside.map { [$0] } ?? []) + search.split(separator: ":").map(String.init)
         return folders.map { $0 + "/" + name }.first(where: Self.isProgram)
     }
@@ -27,9 +26,9 @@ struct Companion {
             && FileManager.default.isExecutableFile(atPath: path)
     }
 
-    /// Runs the program in the place of this one.
+    /// Replaces this process with the program.
     ///
-    /// - Throws: a failure in one line where it is not there, or cannot be run.
+    /// - Throws: a one-line failure if the program is missing or cannot be run.
     func become(_ arguments: [String]) throws -> Never {
         let search = ProcessInfo.processInfo.environment["PATH"] ?? ""
         guard let path = path(own: Bundle.main.executablePath, search: search) else {

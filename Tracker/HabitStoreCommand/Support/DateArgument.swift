@@ -3,11 +3,10 @@ import Foundation
 import HabitStoreOperator
 import HabitTracker
 
-/// Dates as they are typed.
+/// Parses dates from the command line.
 enum DateArgument {
-    /// Reads `today` and `yesterday` (at the present time of day), `2026-01-31` (today at the present time, any other
-    /// day at noon), `2026-01-31T08:30` or `2026-01-31 08:30:00` on the wall clock of the calendar's time zone, and
-    /// instants with an offset, `2026-01-31T08:30:00Z`.
+    /// Parses `today` and `yesterday` (at the present time of day), `2026-01-31` (today at the present time, any other day at noon),
+    /// `2026-01-31T08:30` or `2026-01-31 08:30:00` in the calendar's time zone, and instants with an offset, `2026-01-31T08:30:00Z`.
     ///
     /// - Throws: a usage error for anything else.
     static func parse(_ text: String, now: Date, calendar: Calendar) throws -> Date {
@@ -42,8 +41,8 @@ enum DateArgument {
         return onWallClock(instant, calendar)
     }
 
-    /// The instant at which a time zone's wall clock shows what that of Greenwich shows at `instant`; where it never
-    /// does, the calendar's next.
+    /// The instant when the calendar's time zone shows the wall-clock time that UTC shows at `instant`; if that time was skipped, the next
+    /// one in the calendar.
     private static func onWallClock(_ instant: Date, _ calendar: Calendar) -> Date? {
         var greenwich = Calendar(identifier: .gregorian)
         greenwich.timeZone = .gmt

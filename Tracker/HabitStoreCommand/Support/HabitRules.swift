@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a habit must be like, apart from what any store refuses.
+/// Validates habits beyond what any store refuses.
 enum HabitRules {
     static func check(name: String?, times: Int?, period: Int?, target: Double?) throws {
         if let name, name.allSatisfy(\.isWhitespace) { throw ValidationError("a habit needs a name") }

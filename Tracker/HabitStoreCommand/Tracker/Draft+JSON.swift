@@ -3,7 +3,6 @@ import HabitStoreOperator
 import HabitTracker
 
 extension Draft {
-    /// The draft as JSON.
     var json: JSON {
         var members: [String: JSON] = [
             "id": .string(id.uuidString),

@@ -4,7 +4,7 @@ import HabitStoreOperator
 import HabitTracker
 
 extension Entry {
-    /// The entry as JSON, with its habit's name where it has a habit.
+    /// The entry as JSON, with its habit's name if it has a habit.
     func json(habitName: String?) -> JSON {
         var members: [String: JSON] = [
             "id": .string(id.uuidString),

@@ -3,7 +3,7 @@ import HabitStore
 import HabitTracker
 
 extension Habit {
-    /// The schedule. An older store may hold numbers that no schedule has; they are taken for the nearest that one can.
+    /// The schedule. An older store may contain invalid numbers, which are replaced by the nearest valid ones.
     var schedule: HabitSchedule {
         do {
             return try HabitSchedule(timesPerPeriod: max(1, timesPerPeriod), periodDays: max(1, periodDays))
@@ -12,14 +12,14 @@ extension Habit {
         }
     }
 
-    /// The streaks that entries on these dates come to.
+    /// The streaks of a habit with entries on `dates`.
     func streaks(_ dates: some Sequence<Date>, calendar: Calendar, now: Date) -> Streaks {
         Streaks.compute(entryDates: dates, schedule: schedule, calendar: calendar, now: now, anchor: createdAt)
     }
 }
 
 extension WriteTransaction {
-    /// Computes a habit's streaks from its entries as they are now, and keeps the longest in the habit.
+    /// Computes a habit's streaks from its current entries, and stores the longest in the habit.
     @discardableResult
     func updateStreak(of habit: Habit, _ tracker: Tracker) throws -> Streaks {
         let dates = try entries(of: habit.id).map(\.date)

@@ -3,7 +3,6 @@ import HabitStore
 import HabitStoreOperator
 import HabitTracker
 
-/// A habit with what its entries come to.
 struct HabitSummary {
     let habit: Habit
     let tags: [Tag]

@@ -4,14 +4,14 @@ import HabitStoreOperator
 import HabitTracker
 
 extension ReadTransaction {
-    /// The habit that is meant by a name or an identifier.
+    /// The habit with a name or an identifier.
     func habit(_ text: String) throws -> Habit {
         try model(text, "habit", hasName: true) { RecordReference.Candidate(id: $0.id, name: $0.name) }
     }
 
-    /// Makes sure that a name is not taken: commands could name neither of two habits by it.
+    /// Throws if another habit has the name, since commands could then select neither habit by name.
     ///
-    /// - Parameter habit: the one that gets the name, which may have it.
+    /// - Parameter habit: the habit to name, which may already have the name.
     func requireNewName(_ name: String, for habit: UUID? = nil) throws {
         guard let known = try models(Habit.self, named: name).first(where: { $0.id != habit }) else { return }
         let shown = RecordReference(text: name, what: "habit").shown
@@ -20,16 +20,16 @@ extension ReadTransaction {
         )
     }
 
-    /// The models of an exact name.
+    /// The models with exactly this name.
     func models<M: PersistentModel>(_ type: M.Type, named name: String) throws -> [M] {
         let attribute = FilterExpression.attribute(AttributePath("name"))
         return try fetch(FetchDescriptor<M>(filter: .compare(.equal, attribute, .literal(.string(name)))))
     }
 
-    /// The habit that was meant at first, by whatever name it goes now: an answer that is followed is about one habit, also when that
-    /// is renamed, or another one gets its name.
+    /// The habit found by the first answer, even if it was renamed since or another one got its name: a followed answer stays about the
+    /// same habit.
     ///
-    /// - Parameter id: that habit; found out where it is nil.
+    /// - Parameter id: the identifier of that habit; set if it is nil.
     func habit(_ text: String, knownBy id: inout UUID?) throws -> Habit {
         guard let known = id else {
             let habit = try habit(text)
@@ -42,9 +42,9 @@ extension ReadTransaction {
         return habit
     }
 
-    /// The same for a tag.
+    /// The tag found by the first answer, like ``habit(_:knownBy:)``.
     ///
-    /// - Returns: nil where it was deleted, and none of its exact name was made since.
+    /// - Returns: nil if it was deleted and there is no new tag with exactly this name.
     func tagID(_ text: String, knownBy id: inout UUID?) throws -> UUID? {
         if let known = id {
             if try model(Tag.self, id: known) != nil { return known }
@@ -56,17 +56,17 @@ extension ReadTransaction {
         return id
     }
 
-    /// The tag that is meant by a name or an identifier.
+    /// The tag with a name or an identifier.
     func tag(_ text: String) throws -> Tag {
         try model(text, "tag", hasName: true) { RecordReference.Candidate(id: $0.id, name: $0.name) }
     }
 
-    /// The entry that is meant by an identifier.
+    /// The entry with an identifier.
     func entry(_ text: String) throws -> Entry {
         try model(text, "entry", hasName: false) { RecordReference.Candidate(id: $0.id, name: "") }
     }
 
-    /// The draft that is meant by an identifier.
+    /// The draft with an identifier.
     func draft(_ text: String) throws -> Draft {
         try model(text, "draft", hasName: false) { RecordReference.Candidate(id: $0.id, name: "") }
     }
@@ -91,7 +91,6 @@ extension ReadTransaction {
         return found
     }
 
-    /// A habit's entries, oldest first.
     func entries(of habit: UUID) throws -> [Entry] {
         let reference = FilterExpression.attribute(AttributePath("habitID"))
         return try fetch(

@@ -4,12 +4,11 @@ import HabitStoreOperator
 import HabitTracker
 
 extension ReadTransaction {
-    /// A habit with what its entries come to.
     func summary(_ habit: Habit, _ tracker: Tracker) throws -> HabitSummary {
         HabitSummary(habit, tags: habit.tags, entryDates: try entries(of: habit.id).map(\.date), tracker)
     }
 
-    /// Habits with what their entries come to; all entries are read once.
+    /// The summaries of habits; all entries are read once.
     func summaries(_ habits: [Habit], _ tracker: Tracker) throws -> [HabitSummary] {
         let wanted = Set(habits.map(\.id))
         var dates: [UUID: [Date]] = [:]
@@ -20,12 +19,12 @@ extension ReadTransaction {
         return habits.map { HabitSummary($0, tags: $0.tags, entryDates: dates[$0.id] ?? [], tracker) }
     }
 
-    /// The tags of these names; those that are missing are nil.
+    /// The tag with exactly this name; nil if there is none.
     func tag(exactly name: String) throws -> Tag? { try models(Tag.self, named: name).first }
 }
 
 extension WriteTransaction {
-    /// The identifiers of the tags of these names; tags that do not exist yet are made.
+    /// The identifiers of the tags with these names; missing tags are created.
     func tagIDs(named names: [String]) throws -> Set<UUID> {
         var ids: Set<UUID> = []
         for name in names {

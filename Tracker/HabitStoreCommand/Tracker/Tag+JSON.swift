@@ -3,7 +3,6 @@ import HabitStoreOperator
 import HabitTracker
 
 extension Tag {
-    /// The tag as JSON.
     func json(habitCount: Int) -> JSON {
         .object(["id": .string(id.uuidString), "name": .string(name), "habitCount": .int(habitCount)])
     }

@@ -11,19 +11,19 @@ struct Tracker {
     let stores: UserStores
     let store: UserStore
     let calendar: Calendar
-    /// When the store was opened.
+    /// The time when the store was opened.
     let opened: Date
-    /// The present, which is one for all of an answer.
+    /// The present time, which stays the same throughout an answer.
     private(set) var now: Date
-    /// What gathers the queries; nil where nobody wants them.
+    /// Records the queries; nil if recording was not requested.
     let recorder: QueryRecorder?
 
     var timeZone: TimeZone { calendar.timeZone }
 
-    /// Opens the user's store on the engine that the flag file names, and tells what was switched or why not.
+    /// Opens the user's store on the engine named by the flag file, and reports a switch or why there was none.
     ///
     /// - Parameters:
-    ///   - isFollowing: whether the command runs until it is stopped, and follows the flags meanwhile.
+    ///   - isFollowing: whether the command runs until it is stopped, following the flags.
     ///   - mayBegin: whether the command may create the stores of a new user.
     static func open(
         _ options: TrackerOptions,
@@ -42,8 +42,8 @@ struct Tracker {
         return Tracker(stores: stores, store: store, calendar: calendar, opened: now, now: now, recorder: recorder)
     }
 
-    /// Runs an import into the user's store, which may be the user's first command. A dry run makes no user: it goes into an empty store in
-    /// memory where there is none.
+    /// Runs an import into the user's store; it may be the user's first command. A dry run does not create a user: if there is none, it
+    /// uses an empty store in memory.
     static func importing<R>(
         _ options: TrackerOptions,
         isDry: Bool,
@@ -59,7 +59,7 @@ struct Tracker {
         return try body(tracker.store)
     }
 
-    /// Opens a user's store, and shows how far that has come.
+    /// Opens a user's store, with a progress bar.
     private static func open(_ user: String, of stores: UserStores, mayBegin: Bool) throws -> UserStore {
         let bar = ProgressBar(isQuiet: false)
         defer { bar.clear() }
@@ -68,24 +68,24 @@ struct Tracker {
             : stores.existingStore(for: user) { bar.show($0, $1, $2) }
     }
 
-    /// The same now, for an answer that is shown again.
+    /// The same tracker at the present time, for a repeated answer.
     func atPresent() -> Tracker {
         var tracker = self
         tracker.now = Date()
         return tracker
     }
 
-    /// Runs a command's reads over one moment.
+    /// Runs a command's reads in one transaction.
     func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R { try store.read(body) }
 
-    /// Runs a command's changes, all or none.
+    /// Runs a command's changes in one transaction.
     func write<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
         try store.write(author: Self.author, body)
     }
 
-    /// Closes the store, so that its log is tidied up now and not by whoever opens it next, and saves what was recorded.
+    /// Closes the store, so that the next process to open it does not have to recover its log, and saves the recorded queries.
     ///
-    /// The command has done its work by then: what cannot be saved is told, and does not undo it.
+    /// The command has done its work by then, so a failure to save is only reported.
     func close() {
         store.close()
         guard let recorder else { return }
@@ -101,19 +101,19 @@ struct Tracker {
         }
     }
 
-    /// Reads a date as it was typed; the present for none.
+    /// Parses a typed date; the present time for nil.
     func date(_ text: String?) throws -> Date {
         try text.map { try DateArgument.parse($0, now: now, calendar: calendar) } ?? now
     }
 
-    /// The first instant that a typed date stands for: a day's beginning, or the instant itself. `today` is another day tomorrow;
-    /// `now` is when the store was opened.
+    /// The instant where a typed date begins: the start of a day, or the instant itself. `today` moves on with the days; `now` is the time
+    /// when the store was opened.
     func beginning(of text: String) throws -> Date {
         let isDay = text.utf8.count == 10 || ["today", "yesterday"].contains(text.lowercased())
         guard isDay else { return try DateArgument.parse(text, now: opened, calendar: calendar) }
         return calendar.startOfDay(for: try date(text))
     }
 
-    /// An instant on the user's wall clock.
+    /// An instant in the user's time zone.
     func shown(_ date: Date) -> String { ISODate.local(date, in: timeZone) }
 }

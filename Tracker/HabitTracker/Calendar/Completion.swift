@@ -1,11 +1,11 @@
-/// How much of what a schedule asks for was done.
+/// How much of a schedule was completed.
 public struct Completion: Hashable, Sendable {
     /// The entries that count towards the schedule.
     public let done: Double
-    /// The entries that the schedule asks for; above 0.
+    /// The entries that the schedule demands; above 0.
     public let asked: Double
 
-    /// 0 for nothing, 1 for everything.
+    /// From 0 (nothing) to 1 (everything).
     public var fraction: Double { done / asked }
 
     /// Whole percent, rounded down, so that 100 means everything.
@@ -13,18 +13,17 @@ public struct Completion: Hashable, Sendable {
 }
 
 extension HabitCalendar {
-    /// How much of a schedule was done in the listed days.
+    /// How much of a schedule was completed in the listed days.
     ///
-    /// The days are cut into blocks of `periodDays`, counted back from the last day. A block asks for `timesPerPeriod`
-    /// entries, the oldest block, where it is shorter, for its share of them; more entries than a block asks for do not
-    /// make up for another one. Days before the habit began ask for nothing. With a period of one day, the last day
-    /// counts only once it is done, as the day is not over.
+    /// The days are divided into blocks of `periodDays`, counted back from the last day. A block demands `timesPerPeriod` entries, and a
+    /// shorter oldest block a proportional share; surplus entries of one block do not count for another. Days before the habit began demand
+    /// nothing. With a period of one day, the last day counts only if it is complete, as the day is not over.
     ///
     /// - Parameters:
-    ///   - schedule: how often the habit was meant to be done.
-    ///   - began: the day since which it is meant to be done, or the first day with an entry if that is earlier; nil
-    ///     for before all listed days.
-    /// - Returns: nil when no day asks for anything yet.
+    ///   - schedule: the schedule of the habit.
+    ///   - began: the day when the schedule began, or the first day with an entry if that is earlier; nil if it began before all listed
+    ///     days.
+    /// - Returns: nil if no day demands anything yet.
     public func completion(of schedule: HabitSchedule, since began: LocalDay? = nil) -> Completion? {
         var counts = days[...]
         if let began { counts = counts.drop { $0.day < began && $0.count == 0 } }

@@ -1,27 +1,26 @@
 import Foundation
 
-/// The last days of a habit, with what was entered on each.
+/// The last days of a habit, with a summary of each day's entries.
 ///
-/// Days are dates on the wall clock of the calendar's time zone (``LocalDay``). Dates that the zone skipped are not
-/// listed. Entries before the first or after the last day listed are left out; an entry later on the last day counts.
+/// Days are dates on the wall clock of the calendar's time zone (``LocalDay``). Dates that the zone skipped are not listed. Entries before
+/// the first or after the last listed day are ignored; an entry later on the last day counts.
 public struct HabitCalendar: Hashable, Sendable {
-    /// The most days that may be listed: ten years.
+    /// The maximum number of listed days: ten years.
     public static let maximumDays = 3_660
 
-    /// The days, oldest first, those without entries among them; the last is `now`'s day. Never empty.
+    /// The days, oldest first, including those without entries; the last is the day of `now`. Never empty.
     public let days: [DayCount]
-    /// The day on which a week begins: 1 is Sunday, 7 is Saturday.
+    /// The first day of the week: 1 is Sunday, 7 is Saturday.
     public let firstWeekday: Int
 
     /// Counts entries by day.
     ///
     /// - Parameters:
-    ///   - lastDays: how many days to list, 1 to ``maximumDays``.
+    ///   - lastDays: the number of days to list, 1 to ``maximumDays``.
     ///   - now: the present instant; its day is the last one listed.
-    ///   - calendar: gives the time zone and the first day of the week.
-    ///   - entries: date and value of each entry, in any order.
-    /// - Throws: ``HabitTrackingError/invalidDayCount(_:)``, or ``HabitTrackingError/dateOutOfRange`` for a `now` that
-    ///   is on no day.
+    ///   - calendar: provides the time zone and the first day of the week.
+    ///   - entries: the date and value of each entry, in any order.
+    /// - Throws: ``HabitTrackingError/invalidDayCount(_:)``, or ``HabitTrackingError/dateOutOfRange`` if `now` is not on a valid day.
     public init(
         lastDays: Int,
         endingOn now: Date,
@@ -49,7 +48,7 @@ public struct HabitCalendar: Hashable, Sendable {
     /// The number of entries on all days.
     public var count: Int { days.reduce(0) { $0 + $1.count } }
 
-    /// The number of entries that carry a value.
+    /// The number of entries with a value.
     public var valueCount: Int { days.reduce(0) { $0 + $1.valueCount } }
 
     /// The sum of all values.

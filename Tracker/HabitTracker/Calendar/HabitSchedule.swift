@@ -1,19 +1,19 @@
-/// How often a habit is meant to be done: so many times in each period of so many days.
+/// How often to do a habit: a number of times in each period of a number of days.
 ///
-/// 1 in 1 is daily, 3 in 7 is three times in seven days, 2 in 30 is twice in thirty days. Times may exceed days: 8 in 1
-/// is eight times a day.
+/// 1 in 1 is daily, 3 in 7 is three times in seven days, 2 in 30 is twice in thirty days. Times may exceed days: 8 in 1 is eight times a
+/// day.
 public struct HabitSchedule: Hashable, Sendable {
     /// Once a day.
     public static let daily = HabitSchedule(uncheckedTimes: 1, days: 1)
 
-    /// How many entries a period asks for; at least 1.
+    /// The number of entries that a period demands; at least 1.
     public let timesPerPeriod: Int
     /// The length of a period in calendar days; at least 1.
     public let periodDays: Int
 
-    /// Makes a schedule.
+    /// Creates a schedule.
     ///
-    /// - Throws: ``HabitTrackingError/invalidSchedule(timesPerPeriod:periodDays:)`` when either number is below 1.
+    /// - Throws: ``HabitTrackingError/invalidSchedule(timesPerPeriod:periodDays:)`` if either number is below 1.
     public init(timesPerPeriod: Int, periodDays: Int) throws(HabitTrackingError) {
         guard timesPerPeriod >= 1, periodDays >= 1 else {
             throw .invalidSchedule(timesPerPeriod: timesPerPeriod, periodDays: periodDays)

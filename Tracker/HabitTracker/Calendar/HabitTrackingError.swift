@@ -1,19 +1,19 @@
 import Foundation
 
-/// What the habit computations refuse, and what to give them instead.
+/// An invalid argument of the habit computations.
 ///
-/// The texts hold numbers that the caller passed in, never a person's names or notes.
+/// Descriptions contain numbers passed by the caller, but never a person's names or notes.
 public enum HabitTrackingError: Error, Hashable, Sendable {
     /// A schedule needs at least one time in a period of at least one day.
     case invalidSchedule(timesPerPeriod: Int, periodDays: Int)
-    /// The number of days asked for is below one or above ``HabitCalendar/maximumDays``.
+    /// The requested number of days is below one or above ``HabitCalendar/maximumDays``.
     case invalidDayCount(Int)
-    /// The date is not a number, infinite, or outside ``LocalDay/supportedNumbers``.
+    /// The date is NaN, infinite, or outside ``LocalDay/supportedNumbers``.
     case dateOutOfRange
 }
 
 extension HabitTrackingError: CustomStringConvertible {
-    /// One sentence: what is wrong and what to do.
+    /// One sentence with the error and its remedy.
     public var description: String {
         switch self {
         case .invalidSchedule(let times, let days):
@@ -27,6 +27,6 @@ extension HabitTrackingError: CustomStringConvertible {
 }
 
 extension HabitTrackingError: LocalizedError {
-    /// The same sentence as ``description``.
+    /// Equals ``description``.
     public var errorDescription: String? { description }
 }

@@ -1,11 +1,11 @@
-/// What a streak is counted in: the schedule's periods.
+/// The unit of a streak: the schedule's periods.
 public enum StreakUnit: Hashable, Sendable {
     /// Days, for a schedule with a period of one day.
     case day
     /// Periods of this many days.
     case period(days: Int)
 
-    /// The unit in which a schedule's streaks are counted.
+    /// The unit of a schedule's streaks.
     public init(_ schedule: HabitSchedule) {
         self = schedule.periodDays == 1 ? .day : .period(days: schedule.periodDays)
     }

@@ -1,42 +1,40 @@
 import Foundation
 
-/// How many of a schedule's periods in a row were kept: now, and at best.
+/// The number of consecutive completed periods of a schedule: now, and at best.
 ///
-/// **Days** are dates on the wall clock of the calendar's time zone (``LocalDay``); of the calendar only the time zone
-/// matters here. An entry belongs to the day that the clock shows at its date.
+/// **Days** are dates on the wall clock of the calendar's time zone (``LocalDay``); only the calendar's time zone matters here. An entry
+/// belongs to the day that the clock shows at its date.
 ///
-/// **Windows.** Time is cut into windows of `periodDays` dates each. With `periodDays` 1 each day is a window.
-/// Otherwise one window begins on the anchor's day, and the others follow it and precede it without gaps; they stay
-/// where they are as days go by. Give the habit's creation date as the anchor. Without one, the earliest counted
-/// entry's day is the anchor, and then an older entry, added later, moves all windows.
+/// **Windows.** Time is divided into windows of `periodDays` dates each. If `periodDays` is 1, each day is a window. Otherwise one window
+/// begins on the anchor's day, and the others follow and precede it without gaps; they do not move as days go by. Use the habit's creation
+/// date as the anchor. Without one, the day of the earliest counted entry is the anchor, and adding an older entry later moves all windows.
 ///
-/// **Kept** is a window with at least `timesPerPeriod` entries; several on one day all count. A streak is a run of kept
-/// windows, each directly after the one before. A window none of whose dates existed in the zone (a date that was
-/// skipped at the date line) is passed over: it neither breaks a streak nor counts in it.
+/// **Kept** is a window with at least `timesPerPeriod` entries; several on one day all count. A streak is a run of consecutive kept
+/// windows. A window none of whose dates existed in the zone (a date skipped at the date line) is ignored: it neither breaks a streak nor
+/// counts in it.
 ///
-/// **The current streak** is the run that ends with the running window, the one with `now`'s day in it, if that is kept
-/// already, and otherwise the run that ends with the window before: what is not yet done today breaks nothing until the
-/// window is over. The longest streak is the longest run, the current one among them.
+/// **The current streak** is the run that ends with the present window, which contains the day of `now`, if that is already kept, and
+/// otherwise the run that ends with the window before: an unfinished window breaks nothing until it is over. The longest streak is the
+/// longest run, including the current one.
 ///
-/// **Not counted**, in neither streak: entries on days after `now`'s day (an entry later today counts, as the day is
-/// what matters), and dates that name no day (not a number, infinite, beyond ``LocalDay/supportedNumbers``).
+/// **Not counted** in either streak are entries on days after the day of `now` (an entry later today counts, since only the day matters),
+/// and dates without a valid day (NaN, infinite, beyond ``LocalDay/supportedNumbers``).
 public struct Streaks: Hashable, Sendable {
     /// The run of kept windows that has not been broken yet.
     public let current: Int
     /// The longest run of kept windows; never below ``current``.
     public let longest: Int
-    /// What both are counted in.
+    /// The unit of both.
     public let unit: StreakUnit
 
     /// Computes the streaks of a habit.
     ///
-    /// Costs one time zone look-up and a share of a sort per entry, O(n log n) in the number of entries; how far apart
-    /// in time they are does not matter.
+    /// Takes one time zone query per entry and a sort, O(n log n) in the number of entries; how far apart they are does not matter.
     ///
     /// - Parameters:
-    ///   - entryDates: when the habit was done, in any order.
-    ///   - schedule: how often it was meant to be done.
-    ///   - calendar: gives the time zone.
+    ///   - entryDates: the dates of the completions, in any order.
+    ///   - schedule: the schedule of the habit.
+    ///   - calendar: provides the time zone.
     ///   - now: the present instant.
     ///   - anchor: a date on whose day a window begins; without effect for a period of one day.
     public static func compute(
@@ -66,7 +64,7 @@ public struct Streaks: Hashable, Sendable {
         return runs(of: stamps, timesPerPeriod: schedule.timesPerPeriod, in: windows, today: today, unit: unit)
     }
 
-    /// Walks the sorted stamps window by window.
+    /// Finds the runs in the sorted stamps, window by window.
     private static func runs(
         of stamps: [DayStamp],
         timesPerPeriod: Int,

@@ -1,18 +1,18 @@
 import Foundation
 import HabitStore
 
-/// A text that is not finished.
+/// An unfinished text.
 public struct Draft: PersistentModel {
-    /// The identity.
+    /// The identifier.
     public var id: UUID
     /// The text.
     public var content: String
-    /// When it was begun.
+    /// The creation time.
     public var creationDate: Date
-    /// Names of attached files, in the user's order.
+    /// The names of attached files, in the user's order.
     public var attachments: [String]
 
-    /// Makes a draft.
+    /// Creates a draft.
     public init(id: UUID = UUID(), content: String, creationDate: Date = Date(), attachments: [String] = []) {
         self.id = id
         self.content = content
@@ -20,7 +20,7 @@ public struct Draft: PersistentModel {
         self.attachments = attachments
     }
 
-    /// The declaration.
+    /// The entity description.
     public static let entity = EntityDescription(
         Draft.self,
         attributes: [
@@ -32,7 +32,7 @@ public struct Draft: PersistentModel {
         indexes: [.index(\Draft.creationDate)]
     )
 
-    /// Reads the attributes in their declared order.
+    /// Decodes the attributes in their declared order.
     public init(row: inout AttributeReader) throws {
         self.init(
             id: try row.nextUUID(),
@@ -42,7 +42,7 @@ public struct Draft: PersistentModel {
         )
     }
 
-    /// Writes the attributes in their declared order.
+    /// Encodes the attributes in their declared order.
     public func write(to row: inout AttributeWriter) throws {
         row.append(id)
         row.append(content)

@@ -1,20 +1,20 @@
 import Foundation
 import HabitStore
 
-/// One time that a habit was kept.
+/// One completion of a habit.
 public struct Entry: PersistentModel {
-    /// The identity.
+    /// The identifier.
     public var id: UUID
-    /// When it was kept.
+    /// The time of the completion.
     public var date: Date
-    /// A remark.
+    /// A note.
     public var note: String?
-    /// How much, for habits that are measured, in the habit's unit.
+    /// The amount in the habit's unit, for measured habits.
     public var value: Double?
     /// The identifier of the habit.
     public var habitID: UUID?
 
-    /// Makes an entry.
+    /// Creates an entry.
     public init(id: UUID = UUID(), date: Date = Date(), note: String? = nil, value: Double? = nil, habitID: UUID?) {
         self.id = id
         self.date = date
@@ -23,10 +23,10 @@ public struct Entry: PersistentModel {
         self.habitID = habitID
     }
 
-    /// The habit, or nil when there is none. Readable inside a transaction and inside predicates.
+    /// The habit; nil if there is none. Readable inside a transaction and inside predicates.
     public var habit: Habit? { RelationshipScope.one(\Entry.habit, habitID) }
 
-    /// The declaration.
+    /// The entity description.
     public static let entity = EntityDescription(
         Entry.self,
         attributes: [
@@ -42,7 +42,7 @@ public struct Entry: PersistentModel {
         indexes: [.index(\Entry.habitID, \Entry.date).clustering(), .index(\Entry.date)]
     )
 
-    /// Reads the attributes in their declared order.
+    /// Decodes the attributes in their declared order.
     @inline(__always)
     public init(row: inout AttributeReader) throws {
         let (id, date) = (try row.nextUUID(), try row.nextDate())
@@ -55,7 +55,7 @@ public struct Entry: PersistentModel {
         self.habitID = habitID
     }
 
-    /// Writes the attributes in their declared order.
+    /// Encodes the attributes in their declared order.
     public func write(to row: inout AttributeWriter) throws {
         row.append(id)
         try row.append(date)

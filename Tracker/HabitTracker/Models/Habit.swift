@@ -1,32 +1,32 @@
 import Foundation
 import HabitStore
 
-/// Something to be done again and again.
+/// A recurring activity.
 public struct Habit: PersistentModel {
-    /// The identity.
+    /// The identifier.
     public var id: UUID
-    /// What it is called; two habits may have the same name.
+    /// The name, which need not be unique.
     public var name: String
-    /// When it was begun.
+    /// The creation date.
     public var createdAt: Date
-    /// The longest run of kept periods so far, as last computed.
+    /// The longest streak in periods, as last computed.
     public var streak: Int
-    /// A group of the user's own naming.
+    /// A category chosen by the user.
     public var category: String?
-    /// Whether it is put away.
+    /// Whether the habit is archived.
     public var isArchived: Bool
-    /// How often it is to be done within ``periodDays``.
+    /// The number of completions to reach within ``periodDays``.
     public var timesPerPeriod: Int
     /// The length of a period in days.
     public var periodDays: Int
-    /// The unit of its entries' values, for habits that are measured.
+    /// The unit of the entries' values, for measured habits.
     public var unit: String?
-    /// The value to reach in a period, in ``unit``.
+    /// The amount to reach in a period, in ``unit``.
     public var target: Double?
-    /// The identifiers of its tags.
+    /// The identifiers of the tags.
     public var tagIDs: Set<UUID>
 
-    /// Makes a habit; daily unless said otherwise.
+    /// Creates a habit, which is daily by default.
     public init(
         id: UUID = UUID(),
         name: String,
@@ -53,13 +53,13 @@ public struct Habit: PersistentModel {
         self.tagIDs = tagIDs
     }
 
-    /// Its entries, ascending by identifier. Readable inside a transaction and inside predicates.
+    /// The entries, ascending by identifier. Readable inside a transaction and inside predicates.
     public var entries: [Entry] { RelationshipScope.many(\Habit.entries, of: id) }
 
-    /// Its tags, ascending by identifier. Readable inside a transaction and inside predicates.
+    /// The tags, ascending by identifier. Readable inside a transaction and inside predicates.
     public var tags: [Tag] { RelationshipScope.linked(\Habit.tags, tagIDs) }
 
-    /// The declaration.
+    /// The entity description.
     public static let entity = EntityDescription(
         Habit.self,
         attributes: [
@@ -82,7 +82,7 @@ public struct Habit: PersistentModel {
         indexes: [.index(\Habit.name), .index(\Habit.category), .index(\Habit.createdAt)]
     )
 
-    /// Reads the attributes in their declared order.
+    /// Decodes the attributes in their declared order.
     public init(row: inout AttributeReader) throws {
         self.init(
             id: try row.nextUUID(),
@@ -99,7 +99,7 @@ public struct Habit: PersistentModel {
         )
     }
 
-    /// Writes the attributes in their declared order.
+    /// Encodes the attributes in their declared order.
     public func write(to row: inout AttributeWriter) throws {
         row.append(id)
         row.append(name)

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
 
-/// Preferences in a binary property list, whose objects stay the bytes that they are.
+/// Preferences in a binary property list, whose objects stay bytes.
 struct BinaryPreferences {
     private typealias Object = BinaryPropertyList.Object
 
@@ -15,9 +15,7 @@ struct BinaryPreferences {
     private var objects: [Object] { list.objects }
     private var top: Int { list.top }
 
-    /// Reads the objects.
-    ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` when the parts of the file contradict each other.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if the parts of the file contradict each other.
     init(_ bytes: [UInt8], path: String) throws {
         self.path = path
         do {
@@ -39,12 +37,13 @@ struct BinaryPreferences {
 
     /// The number of keys of the outermost dictionary.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` when the outermost value is no dictionary.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if the outermost value is not a dictionary.
     func keyCount() throws -> Int { try dictionary().keys.count }
 
-    /// The members of the list that a key of the outermost dictionary holds, with what each is; nil for no such key.
+    /// The members of the list under a key of the outermost dictionary, or a description of its value if that is not a list; nil if there is no
+    /// such key.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` when the key is there more than once, or holds no list.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if the key occurs more than once, or if the outermost value is not a dictionary.
     func list(of key: String) throws -> [PreferencesItem]? {
         guard let value = try value(of: key) else { return nil }
         guard case .list(0xA0, let members) = objects[value] else { return [.other(kind(of: value), isWhole: true)] }
@@ -84,7 +83,7 @@ struct BinaryPreferences {
         }
     }
 
-    /// Whether this is the other property list, but for the value of a key, which is an empty list here.
+    /// Whether this property list equals another one except for the value of a key, which is an empty list here.
     func isEmptied(_ key: String, of other: BinaryPreferences) throws -> Bool {
         let (mine, others) = (try dictionary(), try other.dictionary())
         guard mine.keys.count == others.keys.count, try list(of: key)?.isEmpty == true else { return false }
@@ -111,10 +110,10 @@ struct BinaryPreferences {
         return true
     }
 
-    /// The file's bytes with an empty array as the value of a key of the outermost dictionary. Other objects are as they
-    /// were; those that nothing leads to any more are gone.
+    /// The file's bytes with an empty array as the value of a key in the outermost dictionary. Other objects are unchanged; those that
+    /// nothing refers to any more are removed.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` when the key is not there exactly once.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` unless the key occurs exactly once.
     func emptying(_ key: String) throws -> [UInt8] {
         let keys = try dictionary().keys
         var values = try dictionary().values
@@ -131,9 +130,9 @@ struct BinaryPreferences {
 
     // MARK: Reading
 
-    /// Whoever follows the containers comes to an end, and not too deep.
+    /// Throws if the containers have cycles or are nested too deeply.
     private func requireTree() throws {
-        // 0: not seen, 1: on the way down to here, 2: done.
+        // 0: not visited, 1: being visited, 2: done.
         var states = [UInt8](repeating: 0, count: objects.count)
         var stack: [(object: Int, next: Int)] = [(top, 0)]
         states[top] = 1
@@ -205,7 +204,7 @@ struct BinaryPreferences {
         return result
     }
 
-    /// What the outermost object leads to, in the order in which it stood.
+    /// The objects that can be reached from the outermost one, in their original order.
     private func reachable(_ objects: [Object]) -> [Int] {
         var isReached = [Bool](repeating: false, count: objects.count)
         isReached[top] = true
@@ -219,7 +218,7 @@ struct BinaryPreferences {
         return objects.indices.filter { isReached[$0] }
     }
 
-    /// The bytes that a number takes: 1, 2, 4 or 8.
+    /// The size of a number in bytes: 1, 2, 4 or 8.
     private static func size(of number: Int) -> Int {
         number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
     }

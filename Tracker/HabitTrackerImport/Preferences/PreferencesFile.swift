@@ -2,16 +2,16 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// A property list at one moment.
+/// The contents of a property list at one moment.
 struct PreferencesFile {
-    /// The path, without links in it.
+    /// The path with symbolic links resolved.
     let path: String
     let bytes: [UInt8]
     let status: stat
     let sha256: String
     private let content: Content
 
-    /// Binary files are read by code of our own: Foundation's ends the process at a set in one.
+    /// Binary files have their own parser here: Foundation's terminates the process on a file with a set.
     private enum Content {
         case binary(BinaryPreferences)
         case xml([String: Any])
@@ -19,9 +19,7 @@ struct PreferencesFile {
 
     private static let maximumBytes = 64 << 20
 
-    /// Reads the file.
-    ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` for what is no property list with a dictionary outermost.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if it is not a property list with an outermost dictionary.
     init(path: String) throws {
         self.path = path
         (bytes, status) = try WholeFile.read(path, limit: Self.maximumBytes)
@@ -29,7 +27,7 @@ struct PreferencesFile {
         content = try Self.parsed(bytes, path)
     }
 
-    /// When it was last written to.
+    /// The time of the last write.
     var modified: Date {
         #if canImport(Darwin)
         let time = status.st_mtimespec
@@ -39,7 +37,7 @@ struct PreferencesFile {
         return Date(timeIntervalSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
     }
 
-    /// What tells this file from another one with the same bytes, or from itself after somebody wrote to it.
+    /// Differs for another file with the same bytes, and after any write to this file.
     var identity: String {
         #if canImport(Darwin)
         let time = status.st_ctimespec
@@ -49,9 +47,9 @@ struct PreferencesFile {
         return "\(status.st_dev)-\(status.st_ino)-\(time.tv_sec).\(time.tv_nsec)"
     }
 
-    /// The texts of a key.
+    /// The texts in the list under a key.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` when it is not there, or holds anything else.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if the key is missing, or its value is not a list of texts.
     func texts(of key: String) throws -> [String] {
         let (items, keyCount) = try items(of: key)
         guard let items else {
@@ -81,9 +79,9 @@ struct PreferencesFile {
         }
     }
 
-    /// The bytes of the same property list with an empty list as the key's value; every other value as it was.
+    /// The bytes of the same property list with an empty list under the key; all other values are unchanged.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` when the bytes that came out are not that.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if the result does not pass verification.
     func emptying(_ key: String) throws -> [UInt8] {
         let changed: [UInt8]
         let isSound: Bool
@@ -107,7 +105,7 @@ struct PreferencesFile {
             _ = try preferences.keyCount()
             return .binary(preferences)
         }
-        // What Foundation would use up its stack with is refused before.
+        // Refuses nesting that would exhaust the stack in Foundation's parser.
         try XMLPreferences.requireShallow(bytes, path: path)
         var format = PropertyListSerialization.PropertyListFormat.xml
         let value: Any

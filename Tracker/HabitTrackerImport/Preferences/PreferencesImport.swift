@@ -4,35 +4,35 @@ import HabitStore
 import HabitStoreImport
 import HabitTracker
 
-/// Moves texts out of a preferences file (a property list, binary or XML) into a store, as drafts.
+/// Moves texts from a preferences file (a property list, binary or XML) to a store, as drafts.
 ///
-/// The key's list is emptied in the file once its drafts are durable in the store. Whatever stops a run in between, the next
-/// one with the same folder of notes goes on where it was: no text is lost, and none becomes two drafts. Drafts that are no
-/// longer in a store that was put back from a backup meanwhile are made again. Two equal texts in a
-/// list are two drafts, and so is a text that is written again after the list was emptied.
+/// The key's list is emptied in the file once its drafts are durable in the store. If a run is interrupted, the next run with the same
+/// journal folder resumes it: no text is lost, and none becomes two drafts. Drafts missing from a store that was restored from a backup in
+/// the meantime are created again. Two equal texts in a list are two drafts, and so is a text that is written again after the list was
+/// emptied.
 ///
-/// How: before anything else is done, a *journal* is written. It names the batch, from which the drafts' identifiers follow,
-/// and a file beside the preferences that holds them with the key emptied. That file is then *exchanged* with the
-/// preferences in one step, where the file system can do so. Which of the two is where tells the next run how far this one
-/// came; and what the app wrote in the very last moment is in the file that came back, and is not lost either.
+/// A run first writes a *journal*. It names the batch, from which the drafts' identifiers are derived, and a temporary file next to the
+/// preferences with the same contents but an empty list. That file is then *exchanged* with the preferences in one step, if the file system
+/// supports that. The places of the two files tell the next run how far this one got. What the app wrote at the very last moment is in the
+/// file that was swapped out, so it is not lost either.
 public struct PreferencesImport {
-    /// What a run did.
+    /// The result of a run.
     public struct Outcome: Sendable, Equatable {
-        /// Drafts that this run has made.
+        /// Drafts created by this run.
         public var made = 0
-        /// Drafts that an interrupted run had made, whose texts this one has taken out of the file, or would have to.
+        /// Drafts created by an interrupted run, whose texts this run has removed from the file or would remove.
         public var madeBefore = 0
-        /// Texts whose Unicode form is another one in the store; they are equal to what they were.
+        /// Texts that the store normalized; they are equal to the originals.
         public var normalized = 0
-        /// The file with the originals of texts of which NFC, the store's form, replaces characters; nil without any.
+        /// The file with the originals of texts in which NFC, the store's form, replaces characters; nil if there are none.
         public var originals: String?
-        /// Whether the key was emptied, or had been by the interrupted run.
+        /// Whether the key was emptied, by this or the interrupted run.
         public var isEmptied = false
-        /// Whether an earlier run had been interrupted.
+        /// Whether an earlier run was interrupted.
         public var wasInterrupted = false
     }
 
-    /// How often an app may write to the file while it is being emptied.
+    /// The number of attempts if an app writes to the file while it is being emptied.
     static let maximumAttempts = 16
     private static let timeoutSeconds = 10.0
     private static let author = "habitstore import preferences"
@@ -41,15 +41,15 @@ public struct PreferencesImport {
     let path: String
     let store: any HabitStore
     let folder: String
-    /// Is called before the file is replaced; tests write to the file in it.
+    /// Called before the file is replaced; tests use it to write to the file.
     var beforeReplacing: () throws -> Void = {}
 
-    /// An import from a file into a store.
+    /// Prepares an import from a file into a store.
     ///
     /// - Parameters:
-    ///   - path: the preferences; where it is a link, the file that it leads to is the one that is changed.
-    ///   - key: the key of the outermost dictionary.
-    ///   - folder: where the journal is kept; made when it is needed. Always the same one for the same store.
+    ///   - path: the path of the preferences; for a symbolic link, its target is changed.
+    ///   - key: the key in the outermost dictionary.
+    ///   - folder: the folder for the journal, created if needed. Always use the same one for the same store.
     public init(path: String, key: String, into store: any HabitStore, journalsIn folder: String) {
         self.path = path
         self.key = key
@@ -57,16 +57,16 @@ public struct PreferencesImport {
         self.folder = folder
     }
 
-    /// How many texts a key holds; nothing is changed.
+    /// The number of texts under a key; changes nothing.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` for a file or a key that cannot be imported from.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if the file or key cannot be imported.
     public static func count(in path: String, key: String) throws -> Int {
         try PreferencesFile(path: try WholeFile.resolved(path)).texts(of: key).count
     }
 
-    /// Says what a run would do.
+    /// Reports what a run would do.
     ///
-    /// - Throws: as ``run()`` does for a file that cannot be imported from.
+    /// - Throws: the errors of ``run()`` for a file that cannot be imported.
     public func rehearse() throws -> Outcome {
         let file = try PreferencesFile(path: try WholeFile.resolved(path))
         let texts = try file.texts(of: key)
@@ -92,11 +92,10 @@ public struct PreferencesImport {
         return outcome
     }
 
-    /// Makes the drafts and empties the key.
+    /// Creates the drafts and empties the key.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` for a file that is no sound property list, a key that is not there or
-    ///   holds anything but texts: nothing has been changed then. ``HabitStoreError/Code/busy`` when an app goes on writing
-    ///   the file; the next run takes it up.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if the file is not a valid property list, or the key is missing or has values other
+    ///   than texts; nothing is changed then. ``HabitStoreError/Code/busy`` if an app keeps writing to the file; the next run resumes.
     public func run() throws -> Outcome {
         let resolved = try WholeFile.resolved(path)
         let lock = try lock(DurableFile.folder(of: resolved))
@@ -125,14 +124,14 @@ public struct PreferencesImport {
         }
     }
 
-    // MARK: Going on
+    // MARK: Resuming
 
-    /// Finds out how far an interrupted run was, and finishes it where only the end is missing.
+    /// Determines how far an interrupted run got, and finishes it if only the end is missing.
     ///
-    /// The journal and the file that came back may be the last that have the texts: neither is removed before the drafts are
-    /// known to be in the store, which may have been put back from a backup since.
+    /// The journal and the swapped-out file may have the only copies of the texts: neither is removed before the drafts are known to be in
+    /// the store, which may have been restored from a backup since.
     ///
-    /// - Returns: its journal, when its drafts are in the store and the file is not emptied yet.
+    /// - Returns: the journal, if its drafts are in the store and the file is not emptied yet.
     private func takeUp(_ file: PreferencesFile, _ outcome: inout Outcome) throws -> PreferencesJournal? {
         guard var journal = try journal(for: file) else { return nil }
         outcome.wasInterrupted = true
@@ -140,7 +139,7 @@ public struct PreferencesImport {
         let committed = try committed(journal)
         let isDone = try replacement.isDone(now: file)
         guard isDone || !committed.isEmpty else {
-            // Nothing of it has happened: the drafts come before the emptying.
+            // Nothing has happened: the drafts are stored before the file is emptied.
             try replacement.discard()
             try journal.remove(from: folder)
             return nil
@@ -151,7 +150,7 @@ public struct PreferencesImport {
             journal.path = file.path
             return journal
         }
-        // What an app wrote in the last moment came back by the exchange, and may hold texts that nobody has seen.
+        // The swapped-out file has what the app wrote at the last moment, which may include new texts.
         if let late = try replacement.returned(), late.sha256 != journal.originalSHA256 {
             if file.sha256 == journal.replacementSHA256 {
                 try replacement.takeBack()
@@ -177,8 +176,8 @@ public struct PreferencesImport {
         _ texts: [String]
     ) throws -> [Draft] {
         let drafts = drafts(journal, without: committed)
-        // What came back by the exchange proves that the preferences were emptied after the drafts were made. Without it they
-        // may have been put back as well, and then the texts that are there are these, and are made drafts of from there.
+        // The swapped-out file proves that the preferences were emptied after the drafts were stored. Without it, the preferences may have
+        // been restored from a backup as well; the texts in them are then imported from there.
         guard committed.isEmpty, try replacement.returned() == nil else { return drafts }
         var counts: [[UInt8]: Int] = [:]
         for text in texts { counts[Array(text.utf8), default: 0] += 1 }
@@ -189,7 +188,7 @@ public struct PreferencesImport {
         }
     }
 
-    /// The journal of an interrupted run over this file: by its path or, when the file was moved since, by its content.
+    /// The journal of an interrupted run on this file, by its path or, if the file was moved since, by its contents.
     private func journal(for file: PreferencesFile) throws -> PreferencesJournal? {
         let journals = try PreferencesJournal.all(in: folder).filter { $0.key == key }
         if let journal = journals.first(where: { $0.path == file.path }) { return journal }
@@ -199,7 +198,7 @@ public struct PreferencesImport {
         }
     }
 
-    // MARK: Doing it
+    // MARK: Running
 
     private func work(_ path: String, _ journal: inout PreferencesJournal?, _ outcome: inout Outcome) throws {
         for _ in 0..<Self.maximumAttempts {
@@ -234,7 +233,7 @@ public struct PreferencesImport {
         )
     }
 
-    /// - Returns: a new journal; nil when there is nothing to do.
+    /// - Returns: a new journal; nil if there is nothing to do.
     private func begun(_ file: PreferencesFile, _ texts: [String]) throws -> PreferencesJournal? {
         guard !texts.isEmpty else { return nil }
         return PreferencesJournal(
@@ -246,7 +245,7 @@ public struct PreferencesImport {
         )
     }
 
-    /// Writes the journal and the file that is to take the preferences' place.
+    /// Writes the journal and the file that will replace the preferences.
     private func prepare(
         _ journal: inout PreferencesJournal,
         _ file: PreferencesFile,
@@ -255,7 +254,7 @@ public struct PreferencesImport {
         let changed = try file.emptying(key)
         let isNew = journal.texts.isEmpty
         try WholeFile.makeFolder(folder)
-        // Before the drafts of the journal are known to be safe in the file's place, nothing that it says is forgotten.
+        // Texts of earlier attempts stay in the journal until their drafts are known to be safe.
         journal.stage = .preparing
         journal.identity = file.identity
         journal.originalSHA256 = file.sha256
@@ -265,7 +264,7 @@ public struct PreferencesImport {
         do {
             try replacement.prepare(changed, like: file.status)
         } catch {
-            // Where no file can be made, nothing has happened, and nothing may be left to take up.
+            // Nothing has happened yet, so leave no journal for the next run to resume.
             if isNew { try journal.remove(from: folder) }
             throw error
         }
@@ -275,8 +274,8 @@ public struct PreferencesImport {
         return PreferencesReplacement(journal)
     }
 
-    /// Stores drafts, all in one transaction, after writing the originals of texts that the store changes: the file is about to
-    /// lose them.
+    /// Stores drafts in one transaction, after writing the originals of texts that the store changes, because the file is about to lose
+    /// them.
     private func insert(_ drafts: [Draft], _ outcome: inout Outcome) throws {
         guard !drafts.isEmpty else { return }
         let encoder = JSONEncoder()
@@ -292,11 +291,11 @@ public struct PreferencesImport {
         outcome.made += drafts.count
     }
 
-    /// The drafts of a journal, but for some.
+    /// The drafts of a journal, without known ones.
     private func drafts(_ journal: PreferencesJournal, without known: Set<UUID>) -> [Draft] {
         let begun = Date(timeIntervalSinceReferenceDate: journal.begun)
         return zip(journal.ids, journal.texts).enumerated().filter { !known.contains($0.element.0) }.map {
-            // A millisecond apart: lists of drafts are in the order of their dates.
+            // One millisecond apart, because lists of drafts are sorted by date.
             Draft(
                 id: $0.element.0,
                 content: $0.element.1,
@@ -305,7 +304,7 @@ public struct PreferencesImport {
         }
     }
 
-    /// The drafts of a journal that are in the store, or have been: one that was deleted since does not come back.
+    /// The drafts of a journal that are or were in the store; one that was deleted since must not come back.
     private func committed(_ journal: PreferencesJournal) throws -> Set<UUID> {
         let ids = Set(journal.ids)
         guard !ids.isEmpty else { return [] }
@@ -320,13 +319,13 @@ public struct PreferencesImport {
                     return true
                 }
             } catch let error as HabitStoreError where error.code == .historyExpired {
-                // What is in the store has to be enough.
+                // Only the current records can be checked then.
             }
             return known
         }
     }
 
-    /// What is in a list and was not taken from it yet: each text that was taken stands for one that is equal to it.
+    /// The texts in a list that were not taken yet. Each text taken accounts for one equal text.
     static func subtracting(_ taken: [String], from texts: [String]) -> [String] {
         var counts: [[UInt8]: Int] = [:]
         for text in taken { counts[Array(text.utf8), default: 0] += 1 }

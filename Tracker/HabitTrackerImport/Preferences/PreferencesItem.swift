@@ -1,8 +1,8 @@
 import HabitStoreImport
 
-/// What a list in preferences holds at one place.
+/// A member of a list in preferences.
 enum PreferencesItem {
     case text(String)
-    /// Something else, in words; or what stands where the list should be.
+    /// A description of another kind of value, which is a member or replaces the whole list.
     case other(String, isWhole: Bool)
 }

@@ -3,13 +3,13 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// What a run is about to do, on the disk before it does it, so that the next one knows where it was stopped.
+/// The plan of a run, written to disk before it is carried out, so that the next run knows where this one was interrupted.
 struct PreferencesJournal: Codable, Equatable {
-    /// How far the run was.
+    /// The progress of a run.
     enum Stage: String, Codable {
-        /// The file that is to take the preferences' place may be missing or unfinished.
+        /// The replacement file may be missing or incomplete.
         case preparing
-        /// That file is on the disk, or has taken the place already.
+        /// The replacement file is on disk, or has already replaced the preferences.
         case prepared
     }
 
@@ -18,31 +18,31 @@ struct PreferencesJournal: Codable, Equatable {
 
     var version = Self.currentVersion
     var stage = Stage.preparing
-    /// The name of this emptying: the same text in a later one is another draft.
+    /// Identifies this emptying: the same text in a later one is another draft.
     let batch: UUID
     var path: String
     let key: String
-    /// What was taken out of the list so far, in order.
+    /// The texts taken from the list so far, in order.
     var texts: [String] = []
-    /// When the drafts count as begun, in seconds since 2001.
+    /// The creation date of the drafts, in seconds since 2001.
     let begun: Double
-    /// The store's token before any of the drafts were in it.
+    /// The store's token before any of the drafts were stored.
     let token: Int64
-    /// The preferences as they were read: identity and SHA-256.
+    /// The identity and the SHA-256 of the preferences when they were read.
     var identity = ""
     var originalSHA256 = ""
-    /// What is to take their place.
+    /// The SHA-256 of the replacement.
     var replacementSHA256 = ""
 
-    /// The file that takes the preferences' place; after an exchange, what they were.
+    /// The path of the replacement; after an exchange, of the original preferences.
     var temporary: String { DurableFile.folder(of: path) + "/.habitstore-\(batch.uuidString.lowercased()).plist" }
 
-    /// The identifiers of the drafts, each once whatever happens between the making and the emptying.
+    /// The identifiers of the drafts, which stay the same if storing them is repeated.
     var ids: [UUID] { texts.indices.map { DerivedID.make(["preferences", batch.uuidString, String($0)]) } }
 
-    // MARK: On the disk
+    // MARK: Storage
 
-    /// The journals in a folder; one is there when a run was stopped.
+    /// The journals in a folder; there is one if a run was interrupted.
     static func all(in folder: String) throws -> [PreferencesJournal] {
         let names: [String]
         do {

@@ -3,13 +3,13 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// The exchange of a preferences file for one in which the key is emptied.
+/// Exchanges a preferences file for one with an empty key.
 struct PreferencesReplacement {
     private let journal: PreferencesJournal
 
     init(_ journal: PreferencesJournal) { self.journal = journal }
 
-    /// Makes the file that is to take the place.
+    /// Creates the replacement file.
     func prepare(_ bytes: [UInt8], like status: stat) throws {
         try FileFailure.told {
             try DurableFile.create(journal.temporary, bytes, like: status)
@@ -17,10 +17,10 @@ struct PreferencesReplacement {
         }
     }
 
-    /// Whether the file has taken the preferences' place.
+    /// Whether the replacement is in place.
     ///
-    /// The file beside them tells: it is gone, or is the one that came back. Should somebody else have removed it, the
-    /// preferences are still the very file that was read.
+    /// After the replacement, the temporary file next to the preferences is gone, or it is the file that was swapped out. If another
+    /// program removed it, the preferences are still the file that was read.
     func isDone(now file: PreferencesFile) throws -> Bool {
         guard journal.stage == .prepared else { return false }
         if file.path != journal.path { return file.sha256 == journal.replacementSHA256 }
@@ -30,23 +30,23 @@ struct PreferencesReplacement {
         return beside != journal.replacementSHA256
     }
 
-    /// The file that came back by the exchange; nil where there is none.
+    /// The file that was swapped out by the exchange; nil if there is none.
     func returned() throws -> PreferencesFile? {
         guard let beside = try sha256(of: journal.temporary), beside != journal.replacementSHA256 else { return nil }
         return try PreferencesFile(path: journal.temporary)
     }
 
-    /// Takes the exchange back, so that the file that came back is where it was.
+    /// Reverts the exchange, so that the swapped-out file is in place again.
     func takeBack() throws {
         guard try exchange() else { throw failure(EINVAL) }
         try FileFailure.told { try DurableFile.synchronizeFolder(of: journal.path) }
     }
 
-    /// Puts the prepared file in the place of the preferences, if these are still what was read.
+    /// Replaces the preferences with the prepared file, if they are unchanged since they were read.
     ///
-    /// - Returns: whether it did.
+    /// - Returns: whether the file was replaced.
     func replace() throws -> Bool {
-        // The prepared file stays where it is: that it is there says that nothing was replaced.
+        // The prepared file stays in place, which shows that nothing was replaced.
         guard try sha256(of: journal.path) == journal.originalSHA256 else { return false }
         guard try exchange() else {
             do {
@@ -58,7 +58,7 @@ struct PreferencesReplacement {
         }
         ImportCrashPoint.reach("preferences.exchanged")
         if try sha256(of: journal.temporary) != journal.originalSHA256 {
-            // The app has written between the look and the exchange. Its file goes back, if it did not write yet again.
+            // The app wrote between the check and the exchange. Put its file back, unless it has written yet again.
             try takeBack()
             guard try sha256(of: journal.temporary) == journal.replacementSHA256 else {
                 try takeBack()
@@ -74,7 +74,7 @@ struct PreferencesReplacement {
         return true
     }
 
-    /// Removes the file beside the preferences.
+    /// Removes the temporary file next to the preferences.
     func discard() throws {
         guard unlink(journal.temporary) == 0 || errno == ENOENT || errno == ENOTDIR else {
             throw HabitStoreError.system(errno, "the file beside the preferences cannot be removed", journal.temporary)
@@ -83,7 +83,7 @@ struct PreferencesReplacement {
 
     /// Exchanges the two files in one step.
     ///
-    /// - Returns: false where the file system cannot do so, and nothing has happened.
+    /// - Returns: false if the file system does not support that; nothing has happened then.
     private func exchange() throws -> Bool {
         do {
             return try DurableFile.exchange(journal.temporary, journal.path)

@@ -2,11 +2,11 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
 
-/// The places of things in a property list written as XML, so that one of them can be exchanged and every other byte of the
-/// file stays: comments, the order of keys, how numbers and dates are written.
+/// Locates values in an XML property list, so that one of them can be replaced while every other byte stays: comments, the order of keys,
+/// the form of numbers and dates.
 ///
-/// Whether the file is a valid property list is for Foundation to say; this only has to find the value of a key of the
-/// outermost dictionary, and refuses what it does not understand.
+/// Foundation decides whether the file is a valid property list. This scanner only locates the value of a key in the outermost dictionary,
+/// and refuses what it does not understand.
 struct XMLPreferences {
     private enum Token {
         case open(String)
@@ -28,10 +28,10 @@ struct XMLPreferences {
         }
     }
 
-    /// Refuses a text that is nested so deep that reading it could use up the stack.
+    /// Refuses nesting so deep that parsing could exhaust the stack.
     static func requireShallow(_ bytes: [UInt8], path: String) throws {
         guard !bytes.contains(0) else { throw refusal("its text is not in UTF-8; convert it first", path) }
-        // The old text form has brackets where XML has elements.
+        // The old text format has brackets instead of elements.
         let isXML = bytes.first { $0 > 0x20 && $0 < 0x80 } == UInt8(ascii: "<")
         var depth = 0
         var previous: UInt8 = 0
@@ -49,9 +49,9 @@ struct XMLPreferences {
         }
     }
 
-    /// The file's bytes with an empty array as the value of a key of the outermost dictionary.
+    /// The file's bytes with an empty array as the value of a key in the outermost dictionary.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` when the key is not there exactly once.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` unless the key occurs exactly once.
     func emptying(_ key: String) throws -> [UInt8] {
         let places = try values(of: key)
         guard let place = places.first, places.count == 1 else {
@@ -108,7 +108,7 @@ struct XMLPreferences {
 
     // MARK: Tokens
 
-    /// The next piece that matters, and its place; nil at the end.
+    /// The next relevant token and its range; nil at the end.
     private mutating func next() throws -> (Token, Range<Int>)? {
         while position < bytes.count {
             let start = position
@@ -156,7 +156,7 @@ struct XMLPreferences {
         return isEnd ? .close(text) : isEmpty ? .empty(text) : .open(text)
     }
 
-    /// A `DOCTYPE`, perhaps with declarations of its own in brackets.
+    /// Skips a `DOCTYPE`, which may contain declarations in brackets.
     private mutating func skipDeclaration() throws {
         var brackets = 0
         while position < bytes.count {
@@ -191,7 +191,7 @@ struct XMLPreferences {
 
     private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-    /// Text with its references replaced; those that a document declares itself are not known.
+    /// A text with its references decoded; references that a document declares itself are unknown.
     private func decoded(_ range: Range<Int>) throws -> String {
         let text = text(range)
         guard text.contains("&") else { return text }

@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// The file in which is kept what a store has no place for: JSON, a line for each, the first of which says what it is of.
+/// The file for what a store cannot hold: one JSON object per line, the first of which describes the source.
 struct AttachmentFile {
     private struct Header: Codable {
         var format = "habitstore-import-attachment"
@@ -13,9 +13,9 @@ struct AttachmentFile {
         let lines: Int
     }
 
-    /// Writes the lines. The same source leaves the same file, once.
+    /// Writes the lines. Importing the same source again results in the same file.
     ///
-    /// - Returns: the file's path; nil when there is nothing to keep.
+    /// - Returns: the path of the file; nil if there are no lines.
     static func write(
         _ lines: [AttachmentLine],
         of source: TrackerSource,

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStoreImport
 
-/// What a source holds and a store has no place for: one line of the file beside the store.
+/// A line of the attachment: a part of a source that a store cannot hold.
 struct AttachmentLine: Codable {
     /// What the line belongs to.
     enum Kind: String, Codable {
@@ -13,10 +13,10 @@ struct AttachmentLine: Codable {
     }
 
     let kind: Kind
-    /// The record that has the rest of it.
+    /// The record that has the rest.
     var id: UUID?
-    /// The habit's name, or what the row is.
+    /// The habit's name, or the kind of row.
     let what: String
-    /// Fields by the source's names.
+    /// The fields, by their names in the source.
     let fields: [String: ImportJSON]
 }

@@ -2,8 +2,8 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// A user's file of Beaver Habit Tracker: `habits`, alone or within `data`, each with its `records`. Days that were not done
-/// stand in it too.
+/// A user's file of Beaver Habit Tracker: `habits`, at the top or within `data`, each with its `records`. It also lists days on which
+/// nothing was done.
 enum BeaverHabits {
     static func recognises(_ json: ImportJSON) -> Bool {
         guard let habits = habits(json), let first = habits.first?.members else { return false }
@@ -31,7 +31,7 @@ enum BeaverHabits {
             for record in records { read(record, of: habit.key, &source) }
         }
         source.counts = [("habits", habits.count), ("records", recordCount)]
-        // A name may stand within `data` and beside it.
+        // Names may occur both within `data` and next to it.
         let (outer, inner) = (json.members ?? [:], json.members?["data"]?.members)
         let beside =
             inner == nil ? [] : outer.filter { $0.key != "data" && $0.key != "habits" }.sorted { $0.key < $1.key }

@@ -1,11 +1,11 @@
 import HabitStoreImport
 
-/// Whether a CSV file was cut short: its last row has fewer fields than the one before it, and no line break after them.
+/// Detects a truncated CSV file: its last row has fewer fields than the one before it and no line break.
 struct CSVEnd {
     private var fields: Int
     private(set) var isCut = false
 
-    /// - Parameter fields: how many there are in the first row.
+    /// - Parameter fields: the number of fields in the first row.
     init(_ fields: Int) { self.fields = fields }
 
     init(_ bytes: [UInt8], path: String) throws {
@@ -14,7 +14,7 @@ struct CSVEnd {
         while let row = try reader.next() { note(row.count, reader) }
     }
 
-    /// Notes the row that a reader has read last.
+    /// Records the row that a reader has just read.
     mutating func note(_ count: Int, _ reader: CSVReader) {
         isCut = !reader.isLineEnded && count < fields
         fields = count

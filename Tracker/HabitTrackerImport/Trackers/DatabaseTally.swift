@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// Counts the entries of other apps' databases by SQL alone.
+/// Counts the entries in other apps' databases with SQL alone.
 enum DatabaseTally {
     static func count(_ database: SourceDatabase, _ format: TrackerFormat) throws -> [HabitTally] {
         switch format {
@@ -31,7 +31,7 @@ enum DatabaseTally {
         }
     }
 
-    /// Rows of: which habit, its name, the day of an entry (null for a habit without any), value, note.
+    /// Tallies a query with the columns habit, name, day of an entry (null for a habit without entries), value and note.
     private static func tally(_ database: SourceDatabase, _ sql: String) throws -> [HabitTally] {
         let statement = try database.connection.prepare(sql)
         var tallies: [Int64: HabitTally] = [:]
@@ -89,22 +89,22 @@ enum DatabaseTally {
 
     // MARK: Numbers
 
-    /// Whether a column has texts, of which some may be numbers.
+    /// Whether a column has texts, which may be numbers.
     private static func hasTexts(_ column: String, _ table: String, _ database: SourceDatabase) throws -> Bool {
         try database.connection.int("SELECT 1 FROM \(table) WHERE typeof(\(column)) = 'text' LIMIT 1") != nil
     }
 
-    /// Other apps' columns hold what was put into them, whatever is declared: a text may be a number, too.
+    /// Other apps' columns may contain any type, whatever was declared; a text may be a number.
     private static func number(_ column: String) -> String { "CAST(\(column) AS NUMERIC)" }
 
-    /// SQLite compares a text that is not a number as text, which never equals what the cast makes of it.
+    /// SQLite compares other texts as text, which never equals the result of the cast.
     private static func isNumber(_ column: String) -> String { "\(column) = \(number(column))" }
 
     private static func isWhole(_ column: String) -> String {
         "\(isNumber(column)) AND \(number(column)) = CAST(\(number(column)) AS INTEGER)"
     }
 
-    /// Whether two columns have the same number. An index helps only where both have numbers.
+    /// Whether two columns have the same number. An index only helps if both are numeric.
     private static func isSame(_ left: String, _ right: String, _ hasTexts: Bool) -> String {
         guard hasTexts else { return "\(left) = \(right)" }
         return "\(isNumber(left)) AND \(isNumber(right)) AND \(number(left)) = \(number(right))"

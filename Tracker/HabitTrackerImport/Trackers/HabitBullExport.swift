@@ -3,8 +3,8 @@ import HabitStore
 import HabitStoreImport
 import HabitTracker
 
-/// The CSV export of HabitBull: a row for each habit and day. Habits have no identifier but their names, and nothing says
-/// which of them are measured: those with another value than 0 and 1 are.
+/// The CSV export of HabitBull, with one row per habit and day. Habits are identified only by name. Nothing says which of them are
+/// measured: those with values other than 0 and 1 are.
 enum HabitBullExport {
     private static let header = [
         "HabitName", "HabitDescription", "HabitCategory", "CalendarDate", "Value", "CommentText",
@@ -91,7 +91,7 @@ enum HabitBullExport {
             entry.note = row.note.isEmpty ? nil : row.note
             entry.value = measured.contains(row.name) ? value : nil
             entry.rest = row.fields.filter { !header.contains($0.key) && !$0.value.isEmpty }
-            // Of the habit's first row these are the habit's; a row may say something else.
+            // The habit has these from its first row; other rows may differ.
             let habit = begun[row.name]
             if let category = row.fields["HabitCategory"], !category.isEmpty, category.text != habit?.category {
                 entry.rest["HabitCategory"] = category
@@ -115,7 +115,7 @@ enum HabitBullExport {
         return habit
     }
 
-    /// Which number of `11/5/2020` is the month; the file as a whole tells.
+    /// Which number in `11/5/2020` is the month, as determined from the whole file.
     private enum DateOrder {
         case monthFirst
         case dayFirst

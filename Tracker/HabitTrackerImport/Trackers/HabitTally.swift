@@ -1,14 +1,14 @@
 import HabitStore
 import HabitStoreImport
 
-/// What a habit's entries come to: enough to tell that none is missing, doubled, moved or changed.
+/// Totals of a habit's entries: enough to detect missing, duplicated, moved or changed ones.
 struct HabitTally: CustomStringConvertible {
     let name: String
     private(set) var entries = 0
     private(set) var sum = 0.0
     private(set) var first: String?
     private(set) var last: String?
-    /// Characters of all notes, in bytes of their composed form.
+    /// The size of all notes in bytes of UTF-8, in NFC.
     private(set) var noteBytes = 0
 
     private static let tolerance = 1e-9
@@ -23,12 +23,12 @@ struct HabitTally: CustomStringConvertible {
         if last.map({ day > $0 }) ?? true { last = day }
     }
 
-    /// Without the name, which is the user's.
+    /// Omits the name, which is the user's data.
     var description: String {
         "\(entries) entries, the sum \(sum), from \(first ?? "never") to \(last ?? "never"), \(noteBytes) bytes of notes"
     }
 
-    /// Habits of one name are told apart by what they hold.
+    /// The sort order, which distinguishes habits with the same name by their totals.
     var order: [String] { [name, pad(entries), first ?? "", last ?? "", pad(noteBytes), "\(sum)"] }
 
     func isEqual(to other: HabitTally) -> Bool {

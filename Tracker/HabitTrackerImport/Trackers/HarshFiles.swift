@@ -2,10 +2,10 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// The two text files of harsh. `habits` has headings (`! Health`) and lines `name: frequency`; `log` has lines
-/// `2026-01-31 : name : y : note : amount` with `y`, `n` or `s`(kipped). Lines that begin with `#` are remarks.
+/// The two text files of harsh. `habits` has headings (`! Health`) and lines `name: frequency`; `log` has lines `2026-01-31 : name : y :
+/// note : amount` with `y`, `n` or `s`(kipped). Lines that begin with `#` are comments.
 enum HarshFiles {
-    /// Whether most lines are those of a log.
+    /// Whether most lines are log lines.
     static func isLog(_ text: String) -> Bool {
         isMost(text) { line in
             let parts = fields(line)
@@ -14,7 +14,7 @@ enum HarshFiles {
         }
     }
 
-    /// Whether most lines are those of habits.
+    /// Whether most lines define habits.
     static func isHabits(_ text: String) -> Bool {
         isMost(text) { line in
             if line.hasPrefix("! ") { return true }
@@ -47,7 +47,7 @@ enum HarshFiles {
         return source
     }
 
-    /// Whether a log ends in the middle of a line, before it says what was done.
+    /// Whether a log ends in the middle of a line, before its result.
     private static func isCut(_ log: String) -> Bool {
         guard let last = lines(log).last, !last.isEmpty, !last.hasPrefix("#") else { return false }
         return fields(last).count < 3
@@ -115,7 +115,7 @@ enum HarshFiles {
             source.note("log lines with more than five fields")
         }
         if parts.count > 4, !trimmed(parts[4]).isEmpty {
-            // The app writes 0 for no amount.
+            // The app writes 0 if there is no amount.
             if let amount = Double(trimmed(parts[4])), amount.isFinite {
                 entry.value = amount == 0 ? nil : amount
             } else {
@@ -126,8 +126,8 @@ enum HarshFiles {
         source.entries.append(entry)
     }
 
-    /// The fields of a line of the log. Editors take the blank at a line's end, and make one of two: `y :  : ` is also written
-    /// `y :  :` and `y : :`, and `y : ` is also written `y :`.
+    /// The fields of a log line. Editors remove trailing spaces and merge double ones: `y :  : ` may also be written `y :  :` or `y : :`,
+    /// and `y : ` as `y :`.
     private static func fields(_ line: String) -> [String] {
         var text = trimmed(line) + " "
         while let place = text.range(of: " : : ") { text.replaceSubrange(place, with: " :  : ") }
@@ -135,14 +135,14 @@ enum HarshFiles {
         return text.components(separatedBy: " : ")
     }
 
-    /// `Gym: 3/7`.
+    /// Parses `Gym: 3/7`.
     private static func nameAndFrequency(_ line: String) -> (String, String)? {
         let parts = line.components(separatedBy: ": ")
         guard parts.count >= 2, !trimmed(parts[0]).isEmpty else { return nil }
         return (trimmed(parts[0]), trimmed(parts[1]))
     }
 
-    /// `3/7` is three times in seven days, `14` once in fourteen, `0` without a goal.
+    /// Parses a frequency: `3/7` is three times in seven days, `14` once in fourteen, `0` without a goal.
     private static func frequency(_ text: String) -> (times: Int, days: Int)? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map {
             SourceMoment.number(trimmed($0))

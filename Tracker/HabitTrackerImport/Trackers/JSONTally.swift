@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// Counts the entries of JSON files as Foundation's other JSON reader sees them.
+/// Counts the entries in JSON files with Foundation's `JSONSerialization`, which the import does not use.
 enum JSONTally {
     static func count(_ path: String, _ format: TrackerFormat) throws -> [HabitTally] {
         let bytes = Data(try WholeFile.read(path).bytes)

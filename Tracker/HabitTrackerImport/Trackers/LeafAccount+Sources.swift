@@ -4,7 +4,7 @@ import HabitStoreImport
 import HabitTracker
 
 extension LeafAccount {
-    /// Accounts for everything that is in a source, read anew.
+    /// Reads a source again and accounts for everything in it.
     mutating func take(_ finding: TrackerRecognition.Finding, path: String) throws {
         switch finding {
         case .database: break
@@ -93,7 +93,7 @@ extension LeafAccount {
                         isShared: true
                     )
                 } else if let mark, !marks.contains(mark) {
-                    // The table repeats what the files of the habits have.
+                    // The table repeats the marks in the habits' files.
                     note(1, of: "a habit's column", in: "Checkmarks.csv")
                 }
             }
@@ -114,7 +114,7 @@ extension LeafAccount {
     private static func carriesLoop(_ leaf: Leaf, _ habit: Habit) -> Bool {
         let text = String(leaf.words.dropFirst(2))
         return switch leaf.name {
-        // The place in a list, by which the habit's file is found.
+        // The position in the list, which locates the habit's file.
         case "Name", "Position": true
         case "Archived?": text.lowercased() == "\(habit.isArchived)"
         case "FrequencyNumerator", "NumRepetitions": Int(text) == habit.timesPerPeriod
@@ -158,7 +158,7 @@ extension LeafAccount {
             let isBeaver = format == .beaverhabits
             take(
                 "habits",
-                // A habit without any other word than its name is one, too.
+                // A habit with only a name counts, too.
                 leaves.isEmpty ? [Leaf("name", "t:")] : leaves,
                 .habit(name) { [tags] habit in
                     leaves.filter { leaf in
@@ -172,7 +172,7 @@ extension LeafAccount {
         }
     }
 
-    /// Whether a member of a file is a list of objects, which may be records.
+    /// Whether a member is a list of objects, which may be records.
     private static func isList(_ value: ImportJSON) -> Bool { value.elements?.contains { $0.members != nil } ?? false }
 
     private mutating func takeRecord(_ record: ImportJSON, of habit: String, isBeaver: Bool) {
@@ -196,7 +196,7 @@ extension LeafAccount {
             carried = ["record_type", "record_date"]
             if fields["record_value"]?.number != nil { carried.insert("record_value") }
             if fields["reason"]?.text != nil { carried.insert("reason") }
-            // That it was not deleted is what being here says.
+            // The entry's existence says that it was not deleted.
             if fields["is_deleted"]?.integer == 0 { carried.insert("is_deleted") }
             mark = day.map { Mark(habit, $0, fields["record_value"]?.number, fields["reason"]?.text) }
         }

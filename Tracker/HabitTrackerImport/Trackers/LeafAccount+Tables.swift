@@ -4,8 +4,7 @@ import HabitStoreImport
 import HabitTracker
 
 extension LeafAccount {
-    /// Accounts for lists that were read by a mapping: that each value of the file is in one of the lists, and what became of the
-    /// lists.
+    /// Accounts for lists read with a mapping: checks that the lists contain each value of the file, and what became of the lists.
     mutating func takeTables(_ tables: SourceTables, _ mapping: CoreDataMapping, _ path: String) throws {
         var listed: [String: Int] = [:]
         for table in tables.tables {
@@ -32,7 +31,7 @@ extension LeafAccount {
         }
     }
 
-    /// Every value of a file, without its lists' reader.
+    /// Calls `body` with every value of a file, without using the reader of its lists.
     private static func forEachLeaf(of path: String, _ body: (_ list: String, Leaf) -> Void) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return }
@@ -64,9 +63,9 @@ extension LeafAccount {
         return DatabaseHeader.head(of: path, magic.count) == magic
     }
 
-    /// What a JSON file holds; nil for a file of another kind.
+    /// The contents of a JSON file; nil for other files.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidSource`` for what is damaged, or has a member twice.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` if it is damaged or has duplicate members.
     static func json(_ path: String) throws -> ImportJSON? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
@@ -89,12 +88,12 @@ extension LeafAccount {
         for row in rows.dropFirst() { for leaf in leaves(rows[0], row) { body(list, leaf) } }
     }
 
-    /// The names of the habits that lists say: by the keys in each list, and by the rows.
+    /// The names of the habits in the lists, by the keys in each list and by row.
     private struct KnownHabits {
         var byKey: [String: [String: String]] = [:]
         var byRow: [String: [Int: String]] = [:]
 
-        /// Whose a row is; nil where the mapping does not say so.
+        /// The habit of a row; nil if the mapping does not say.
         func name(_ link: String?, _ row: SourceTables.Row) -> String? {
             if let link {
                 guard let list = byKey.first else { return link }
@@ -166,7 +165,7 @@ extension LeafAccount {
         _ dates: String?,
         _ calendar: Calendar
     ) -> Bool {
-        // What is not understood cannot be carried, also where the habit has nothing there.
+        // A value that was not understood is not in the store, even if the habit lacks the attribute too.
         if ["target", "timesPerPeriod", "periodDays"].contains(attribute), TableTally.number(value) == nil {
             return false
         }
@@ -190,7 +189,7 @@ extension LeafAccount {
         }
     }
 
-    /// Whether the store has all of a moment: a time without an offset has whole seconds there.
+    /// Whether the store can hold a time exactly: without an offset it has whole seconds.
     private static func isCarried(_ value: ImportJSON?) -> Bool {
         guard let text = value?.text, text.contains(":"), let point = text.firstIndex(of: ".") else { return true }
         let digits = text[point...].dropFirst().prefix { $0.isNumber }
@@ -247,7 +246,7 @@ extension LeafAccount {
         }
     }
 
-    /// A row with a column for each habit: each mark is an entry, and the rest is kept as a row.
+    /// Accounts for a row with a column per habit: each mark is an entry, and the rest is kept as a row.
     private mutating func takeWide(
         _ row: SourceTables.Row,
         _ columns: [String],

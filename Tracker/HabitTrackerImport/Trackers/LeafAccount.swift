@@ -3,12 +3,12 @@ import HabitStore
 import HabitStoreImport
 import HabitTracker
 
-/// Where every cell of a CSV file, every line of a text and every leaf of a JSON file went: into a record of the store, or into the
-/// attachment, by name and value. What is in neither is a difference.
+/// Accounts for every cell of a CSV file, every line of a text and every leaf of a JSON file: each must be in a record of the store, or in
+/// the attachment by name and value. Anything else is a difference.
 ///
-/// Records and the attachment are read back, and the source is read by other code than the readers'; see ``LeafAccount/take(_:path:)``.
+/// Reads back the records and the attachment, and reads the source without the import's readers; see ``LeafAccount/take(_:path:)``.
 struct LeafAccount {
-    /// A value of the source under the name of its column, or of the member that it stands in.
+    /// A value of the source, with the name of its column or member.
     struct Leaf: Hashable {
         let name: String
         let words: String
@@ -16,7 +16,7 @@ struct LeafAccount {
         init(_ name: String, _ words: String) { (self.name, self.words) = (name, words) }
     }
 
-    /// An entry, as far as a source can say it.
+    /// An entry, with the properties that a source can express.
     struct Mark: Hashable {
         let habit: String
         let day: String
@@ -29,41 +29,42 @@ struct LeafAccount {
         }
     }
 
-    /// What a part of the source says that it became; what it does not carry has to be kept.
+    /// The record that a part of the source should have become; `rest` gives the leaves that the record does not contain, which must be in
+    /// the attachment.
     enum Claim {
         case habit(String, rest: (Habit) -> [Leaf])
         case entry(Mark, rest: (Habit?) -> [Leaf])
     }
 
     let timeZone: TimeZone
-    /// The names of tags, by their identifiers.
+    /// The names of tags, by identifier.
     private(set) var tags: [UUID: String] = [:]
     private var habits: [String: [Habit]] = [:]
     private var claimed: [String: Habit] = [:]
     private var entries: [Mark: Int] = [:]
 
-    /// The lines of whole rows, by what is in them.
+    /// The attachment lines of whole rows, by their contents.
     private var rows: [String: [Int]] = [:]
     private var isTaken: [Bool] = []
-    /// What is kept of a habit by its name, which every row of it may repeat.
+    /// The values kept for each habit name, which every row of the habit may repeat.
     private var ofHabits: [String: Set<Leaf>] = [:]
     private var ofEntries: [Leaf: Int] = [:]
 
     /// The originals of texts that NFC changes.
     private var written = WrittenTexts()
-    /// How many of the rows became records.
+    /// The numbers of rows that did and did not become records.
     var balance = RecordBalance()
     private var missingRows: [String: Int] = [:]
     private var missingValues: [[String]: Int] = [:]
 
-    /// What an import adds to a row that it keeps.
+    /// The fields that an import adds to a row in the attachment.
     private static let added: [Set<String>] = [
         [], ["line"], ["file"], ["habit"], ["day"], ["line", "file"], ["line", "file", "habit"],
     ]
 
-    /// Reads back what became of the source.
+    /// Reads back the result of an import.
     ///
-    /// - Parameter attachment: the path of what is kept beside the store; nil where nothing is.
+    /// - Parameter attachment: the path of the attachment; nil if there is none.
     init(
         _ plan: TrackerPlan,
         in store: any HabitStore,
@@ -117,7 +118,7 @@ struct LeafAccount {
 
     // MARK: Leaves
 
-    /// The values in a value, each under the name of the member that it stands in; what is empty says nothing.
+    /// The values within a value, with the names of their members; empty values are ignored.
     static func leaves(_ name: String, _ json: ImportJSON) -> [Leaf] {
         switch json {
         case .null, .string(""): []
@@ -130,7 +131,7 @@ struct LeafAccount {
         }
     }
 
-    /// The cells of a row by the names of their columns.
+    /// The cells of a row, with the names of their columns.
     static func leaves(_ header: [String], _ row: [String]) -> [Leaf] {
         row.enumerated().filter { !$0.element.isEmpty }.map { place, text in
             Leaf(place < header.count ? header[place] : "column \(place + 1)", "t:\(text)")
@@ -143,12 +144,12 @@ struct LeafAccount {
 
     // MARK: Accounting
 
-    /// Accounts for a part of the source that stands for itself: a row, a line, an object of a list.
+    /// Accounts for an independent part of the source: a row, a line, or an object of a list.
     ///
     /// - Parameters:
-    ///   - saysNothing: whether the app itself says that nothing was done, or computed the row.
-    ///   - habit: whose entry it may be.
-    ///   - isShared: whether several habits share the row: one's entry may be kept as another's idle day.
+    ///   - saysNothing: whether the app recorded that nothing was done, or computed the row.
+    ///   - habit: the habit that the part may be an entry of.
+    ///   - isShared: whether several habits share the row: an entry of one may be kept as an idle day of another.
     mutating func take(
         _ list: String,
         _ leaves: [Leaf],
@@ -180,7 +181,7 @@ struct LeafAccount {
         }
     }
 
-    /// Notes values that no list of a file has, whatever became of the lists.
+    /// Records values of a file that none of its lists has.
     mutating func note(_ count: Int, of name: String, in list: String) {
         if count > 0 { missingValues[[list, name], default: 0] += count }
     }
@@ -191,11 +192,11 @@ struct LeafAccount {
         return true
     }
 
-    /// What is left of a part whose record is in the store, and whose habit it is; nil where the store has no such record.
+    /// The rest and the habit of a part whose record is in the store; nil if the store has no such record.
     private mutating func account(for claim: Claim) -> (rest: [Leaf], owner: String?)? {
         switch claim {
         case .habit(let name, let rest):
-            // Of habits of one name it is the one that has the most of it.
+            // Among habits with the same name, choose the one with the smallest rest.
             guard let found = habits[name], !found.isEmpty else { return nil }
             let rests = found.map(rest)
             guard let best = rests.indices.min(by: { rests[$0].count < rests[$1].count }) else { return nil }
@@ -208,7 +209,7 @@ struct LeafAccount {
         }
     }
 
-    /// What nobody accounts for, in words without the user's.
+    /// The unaccounted parts, in words without user data.
     var differences: [String] {
         missingRows.sorted { $0.key < $1.key }.map {
             "\($0.value) rows of \($0.key) are neither here nor kept beside the store"

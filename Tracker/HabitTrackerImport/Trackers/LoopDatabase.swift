@@ -2,13 +2,12 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// The database of Loop Habit Tracker, of any version of its schema: what counts is which columns there are.
+/// The database of Loop Habit Tracker, with any version of its schema; only the existing columns matter.
 ///
-/// A repetition is a day (its midnight in UTC, in milliseconds since 1970) and, from version 16 on, a value: 2 for a day that
-/// was checked by hand; 0, 1, 3 and -1 for days that were not, that the app filled in, that were skipped, and that nothing is
-/// known of; for habits that are measured it is a thousandth of the unit. What the app's own migration to version 22 deletes
-/// (habits that are missing, nulls, the same day twice) is found in the files of real users: days that are there twice become
-/// two entries, and what leads nowhere is kept beside the store.
+/// A repetition is a day (midnight UTC, in milliseconds since 1970) and, from version 16 on, a value: 2 for a day checked by hand; 0, 1, 3
+/// and -1 for days that were not done, filled in by the app, skipped, or unknown; for measured habits, thousandths of the unit. Files of
+/// real users contain what the app's own migration to version 22 deletes (missing habits, nulls, duplicate days): duplicate days become two
+/// entries, and dangling repetitions are kept next to the store.
 enum LoopDatabase {
     private struct Known {
         let key: String
@@ -18,7 +17,7 @@ enum LoopDatabase {
     private static let textNumbers = "numbers that are kept as texts"
     private static let daySpan: Int64 = 86_400_000
     private static let derived: Set<String> = ["streak", "score", "checkmarks"]
-    /// Columns of a habit that have a place here.
+    /// The columns of a habit that the store can hold.
     private static let columns: Set<String> = ["id", "name", "archived", "freq_num", "freq_den", "unit", "uuid"]
 
     static func recognises(_ database: SourceDatabase) throws -> Bool {
@@ -59,7 +58,7 @@ enum LoopDatabase {
         _ isMeasured: Bool,
         _ source: inout TrackerSource
     ) -> TrackerHabit {
-        // From version 24 on, a name of its own, which is longer than a UUID and is taken as a name.
+        // From version 24 on, an identifier that is longer than a UUID and is only used as a key.
         let uuid = row.text("uuid")
         var habit = TrackerHabit(key: uuid ?? "\(number)", name: row.text("name") ?? "")
         habit.id = uuid.flatMap { UUID(uuidString: $0) }
@@ -115,7 +114,7 @@ enum LoopDatabase {
         source.entries.append(entry)
     }
 
-    /// Why a stored value is no time that the habit was kept; nil where it is one.
+    /// The reason why a value is not a completion; nil if it is one.
     private static func reason(_ value: Double, _ isMeasured: Bool) -> String? {
         switch value {
         case 3: "skipped"

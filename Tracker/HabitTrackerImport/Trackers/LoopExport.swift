@@ -2,18 +2,18 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// Loop's export: `Habits.csv`, a folder for each habit (`001 name/Checkmarks.csv`), and the same check marks once more in a
-/// table of all habits. Columns are known by their names, which differ by version; a habit is known by its name, since its
-/// position changes when it is moved.
+/// Loop's export: `Habits.csv`, a folder for each habit (`001 name/Checkmarks.csv`), and the same check marks again in a table of all
+/// habits. Columns are found by name, since they differ by version; habits are identified by name, since their positions change when they
+/// are moved.
 enum LoopExport {
-    /// The greatest number that stands for a kind of day: 3, for one that was skipped.
+    /// The highest number that denotes a kind of day: 3, for a skipped one.
     private static let greatestMark = 3
     private static let placed: Set<String> = [
         "Position", "Name", "FrequencyNumerator", "FrequencyDenominator", "Unit", "Target Value", "Archived?",
         "NumRepetitions", "Interval",
     ]
 
-    /// What a Finder adds to a zip is left out.
+    /// Excludes the files that the macOS Finder adds to a zip.
     static func isWanted(_ name: String) -> Bool {
         name.lowercased().hasSuffix(".csv")
             && !name.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" }
@@ -73,7 +73,7 @@ enum LoopExport {
         habit.unit = row["Unit"].flatMap { $0.isEmpty ? nil : $0 }
         habit.target = row["Target Value"].flatMap(Double.init).flatMap { $0.isFinite ? $0 : nil }
         for (column, text) in row where !placed.contains(column) && !text.isEmpty { habit.rest[column] = .string(text) }
-        // What could not be read is not what the habit has.
+        // Keep what could not be read.
         if times == nil || days == nil || times == 0 || days == 0 {
             for column in ["FrequencyNumerator", "FrequencyDenominator", "NumRepetitions", "Interval"] {
                 habit.rest[column] = row[column].flatMap { $0.isEmpty ? nil : .string($0) }
@@ -88,8 +88,8 @@ enum LoopExport {
         return habit
     }
 
-    /// Whether a habit's marks are amounts. Exports of the versions 2.0 to 2.3.0 do not say: there a mark beyond those for days
-    /// that were done, skipped and so on tells it.
+    /// Whether a habit's marks are amounts. Exports of versions 2.0 to 2.3.0 do not say; there, a mark above those for done, skipped and
+    /// other days shows it.
     private static func isMeasured(
         _ row: [String: String],
         _ marks: some Sequence<String>,
@@ -101,7 +101,7 @@ enum LoopExport {
         return isMeasured
     }
 
-    /// The cells of a column, its header among them.
+    /// The cells of a column, including its header.
     private static func marks(_ files: SourceFiles, _ name: String, column: Int) throws -> [String] {
         var reader = CSVReader(files.contents[name] ?? [], path: files.path + "/" + name)
         var marks: [String] = []
@@ -109,7 +109,7 @@ enum LoopExport {
         return marks
     }
 
-    /// `Date,Value,Notes`; older versions have neither the header nor the notes.
+    /// Reads `Date,Value,Notes`; older versions have neither the header nor the notes.
     private static func readMarks(
         _ files: SourceFiles,
         _ name: String,
@@ -144,7 +144,7 @@ enum LoopExport {
         source.counts.append((name, count))
     }
 
-    /// A column of the table of all habits, which has no notes and a value for each day of any habit.
+    /// Reads a column of the table of all habits, which has no notes, but a value for each day of any habit.
     private static func readTable(
         _ files: SourceFiles,
         column: Int,
@@ -184,7 +184,7 @@ enum LoopExport {
         case "1" where !isMeasured: return source.keep("check marks: filled in by the app", fields)
         case "NO": return source.keep("check marks: not done", fields)
         case "0" where !isMeasured: return source.keep("check marks: not done", fields)
-        // The app skips days of measured habits by the same number.
+        // The app uses the same number for skipped days of measured habits.
         case "SKIP", "3": return source.keep("check marks: skipped", fields)
         case "UNKNOWN", "-1": return source.keep("check marks: unknown", fields)
         default:
@@ -207,7 +207,7 @@ enum LoopExport {
         source.entries.append(entry)
     }
 
-    /// Keeps what the app computes, or what nobody knows.
+    /// Keeps files that the app computes or that are unknown.
     private static func keep(_ files: SourceFiles, _ name: String, _ source: inout TrackerSource) throws {
         let what = name.hasSuffix("Scores.csv") ? "scores: computed by the app" : "\(name): no place here"
         for row in try table(files, name) {
@@ -215,7 +215,7 @@ enum LoopExport {
         }
     }
 
-    /// The rows of a file by the names of its header.
+    /// The rows of a file, by column name.
     private static func table(_ files: SourceFiles, _ name: String) throws -> [[String: String]] {
         var reader = CSVReader(files.contents[name] ?? [], path: files.path + "/" + name)
         let header = (try reader.next() ?? []).map(\.text)

@@ -1,11 +1,11 @@
 import HabitStore
 import HabitStoreImport
 
-/// The rows of one list of a JSON file, with the rows that each of them stands in: found by following the list's path through
-/// the file, without the lists that the import is made of.
+/// The rows of a list in a JSON file, with the rows they are nested in. Follows the list's path in the file, without using the lists that
+/// the import reads.
 struct NestedRows {
     struct Row {
-        /// A row by its place in its list.
+        /// A row, by its position in its list.
         struct Owner: Hashable {
             let list: String
             let place: Int
@@ -13,7 +13,7 @@ struct NestedRows {
 
         let fields: [String: ImportJSON]
         let place: Int
-        /// The outermost first.
+        /// The rows it is nested in, outermost first.
         let owners: [Owner]
     }
 

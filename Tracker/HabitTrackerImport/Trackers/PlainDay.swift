@@ -1,7 +1,7 @@
 import Foundation
 import HabitStoreImport
 
-/// Days as Foundation's calendar knows them, for holding them against days that were found otherwise.
+/// Days computed by Foundation's calendar, to check days computed otherwise.
 enum PlainDay {
     private static let calendar: Calendar = {
         var calendar = Calendar(identifier: .gregorian)
@@ -9,7 +9,7 @@ enum PlainDay {
         return calendar
     }()
 
-    /// The day as it stands, if the calendar has it.
+    /// The text itself, if it is a valid date.
     static func iso(_ text: String) -> String? {
         let numbers = text.split(separator: "-").compactMap { Int($0) }
         guard numbers.count == 3, text.count == 10 else { return nil }

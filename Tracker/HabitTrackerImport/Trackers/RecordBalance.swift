@@ -1,4 +1,4 @@
-/// How much of a source became records, in the witness's judgement. Rows that say that nothing was done are not counted.
+/// How much of a source became records, according to the witness. Rows saying that nothing was done do not count.
 struct RecordBalance {
     private struct Side {
         var records = 0
@@ -10,19 +10,19 @@ struct RecordBalance {
 
     /// Counts rows that became records.
     ///
-    /// - Parameter habit: whose they are, where it is a habit that the source has.
+    /// - Parameter habit: the habit of the rows, if it is one of the source.
     mutating func add(records count: Int, of habit: String?) {
         all.records += count
         if let habit { habits[habit, default: Side()].records += count }
     }
 
-    /// Counts the rows with content that are kept outside of the store.
+    /// Counts rows with content that are kept next to the store.
     mutating func add(aside count: Int, of habit: String?) {
         all.aside += count
         if let habit { habits[habit, default: Side()].aside += count }
     }
 
-    /// The parts that are mostly set aside, without user values.
+    /// The parts that were mostly set aside, without user data.
     var findings: [String] {
         if all.aside > all.records {
             return ["\(all.aside) of \(all.aside + all.records) rows that say something became no record"]

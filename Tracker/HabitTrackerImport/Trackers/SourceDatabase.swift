@@ -2,23 +2,22 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
 
-/// The database of another app: a private copy, and what tables and columns there are, which differ by version.
+/// A private copy of another app's database, with its tables and columns, which differ by version.
 final class SourceDatabase {
-    /// A row: columns by their names in lower case.
+    /// A row, by lowercase column names.
     typealias Row = [String: SourceValue]
 
     let path: String
     let connection: SourceConnection
-    /// What is odd about the files themselves.
     let oddities: [CoreDataOddity]
-    /// The tables that only the app itself can read.
+    /// The tables that only the app can read.
     let unreadable: [SourceCatalog.Unreadable]
-    /// The names of the tables, by their lower-case form.
+    /// The names of the tables, by their lowercase forms.
     private let tables: [String: String]
-    // The copy is removed when it is not needed any more.
+    // Owns the copy, which is removed with it.
     private let opening: SourceOpening
 
-    /// Copies the file and what belongs to it, and opens the copy.
+    /// Copies the file and its companion files, and opens the copy.
     init(path: String) throws {
         var opening = try SourceOpening(path)
         connection = try opening.open()
@@ -31,24 +30,23 @@ final class SourceDatabase {
         tables = Dictionary(catalog.tables.map { ($0.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The names of all tables.
     var tableNames: [String] { tables.values.sorted() }
 
-    /// Whether there is a table, in whatever case.
+    /// Whether there is a table; case is ignored.
     func has(_ table: String) -> Bool { tables[table.lowercased()] != nil }
 
-    /// The names of a table's columns, in lower case.
+    /// The names of a table's columns, in lowercase.
     func columns(_ table: String) throws -> Set<String> {
         let statement = try connection.prepare("SELECT * FROM \(quoted(table)) LIMIT 0")
         return Set((0..<statement.columnCount).map { statement.columnName($0).lowercased() })
     }
 
-    /// How many rows a table has.
+    /// The number of rows in a table.
     func count(_ table: String) throws -> Int {
         Int(try connection.int("SELECT count(*) FROM \(quoted(table))") ?? 0)
     }
 
-    /// Hands each row of a table to `body`, in the order of its row identifiers.
+    /// Calls `body` with each row of a table, in the order of row identifiers.
     func forEachRow(_ table: String, _ body: (Row) throws -> Void) throws {
         let statement = try ordered(table)
         let names = (0..<statement.columnCount).map { statement.columnName($0).lowercased() }
@@ -59,7 +57,7 @@ final class SourceDatabase {
         }
     }
 
-    /// A table that is declared without row identifiers is read in its own order.
+    /// A table without row identifiers is read in its own order.
     private func ordered(_ table: String) throws -> SourceStatement {
         do {
             return try connection.prepare("SELECT * FROM \(quoted(table)) ORDER BY rowid")
@@ -74,7 +72,7 @@ final class SourceDatabase {
 }
 
 extension [String: SourceValue] {
-    /// A column as a whole number: integers, and doubles without a fraction.
+    /// A column as an integer, from integers and from doubles without a fraction.
     func int(_ column: String) -> Int? {
         switch self[column]?.numeric {
         case .int(let number): Int(number)
@@ -92,7 +90,7 @@ extension [String: SourceValue] {
         }
     }
 
-    /// A column as text, also where a number or bytes are stored, as SQLite gives them; nil for null and for an empty one.
+    /// A column as text, with numbers and bytes converted; nil for null and empty values.
     func text(_ column: String) -> String? {
         switch self[column] {
         case .text(let text): text.isEmpty ? nil : text
@@ -103,33 +101,32 @@ extension [String: SourceValue] {
         }
     }
 
-    /// What is in columns that are not named, as far as there is anything.
+    /// The values of the other columns, without nulls.
     func rest(without columns: Set<String>) -> [String: ImportJSON] {
         var result: [String: ImportJSON] = [:]
         for (name, value) in self where !columns.contains(name) && !value.isNull { result[name] = ImportJSON(value) }
         return result
     }
 
-    /// How many of the columns have a number that is kept as text.
+    /// The number of columns with a number stored as text.
     func textNumbers(_ columns: Set<String>) -> Int {
         columns.count { name in self[name].map { $0 != $0.numeric } ?? false }
     }
 
-    /// The row with numbers in the columns that have numbers as texts.
+    /// The row with texts in these columns converted to numbers.
     func numeric(_ columns: Set<String>) -> Self {
         Dictionary(uniqueKeysWithValues: map { ($0, columns.contains($0) ? $1.numeric : $1) })
     }
 
-    /// The whole row.
     var json: [String: ImportJSON] { mapValues { ImportJSON($0) } }
 }
 
 extension SourceValue {
-    /// The value as a column of SQLite's numeric affinity has it: text that is a decimal number is that number.
+    /// The value as SQLite's numeric affinity converts it: a decimal text becomes a number.
     var numeric: SourceValue {
         guard case .text(let text) = self else { return self }
         let digits = text.trimmingCharacters(in: CharacterSet(charactersIn: " \t\n\u{B}\u{C}\r"))
-        // Swift takes hexadecimal and words for numbers as well.
+        // Swift would also parse hexadecimal numbers and words.
         guard digits.utf8.contains(where: { $0 >= 0x30 && $0 <= 0x39 }),
             digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 || "+-.eE".utf8.contains($0) })
         else { return self }

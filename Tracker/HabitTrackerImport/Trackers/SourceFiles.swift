@@ -2,20 +2,20 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// The files of an export, whether they are in a folder or in a zip.
+/// The files of an export, from a folder or a zip.
 struct SourceFiles {
-    /// The most files, and the most bytes of all of them together.
+    /// The maximum number of files, and their maximum total size in bytes.
     static let maximumFiles = 20_000
     static let maximumBytes = 512 << 20
     private static let maximumDepth = 4
 
     let path: String
-    /// Names, as `folder/file`, with what is in them.
+    /// The contents, by names such as `folder/file`.
     private(set) var contents: [String: [UInt8]] = [:]
 
-    /// Reads a folder, or unpacks a zip into memory.
+    /// Reads a folder, or unpacks a zip in memory.
     ///
-    /// - Parameter wanted: which names matter; others are not read.
+    /// - Parameter wanted: selects the names of files to read.
     init(path: String, wanted: (String) -> Bool = { _ in true }) throws {
         self.path = path
         var status = stat()
@@ -26,7 +26,7 @@ struct SourceFiles {
         } else {
             contents = try ZipArchive(try WholeFile.read(path).bytes, path: path).files(wanted)
         }
-        // What was packed together with the folder around it.
+        // Strip a folder that was packed around the files.
         while let common = Self.commonFolder(contents.keys) {
             contents = Dictionary(uniqueKeysWithValues: contents.map { (String($0.dropFirst(common.count + 1)), $1) })
         }
@@ -35,7 +35,7 @@ struct SourceFiles {
     private static func commonFolder(_ names: some Collection<String>) -> String? {
         let folders = Set(names.map { $0.split(separator: "/").dropLast().first.map(String.init) ?? "" })
         guard folders.count == 1, let folder = folders.first, !folder.isEmpty,
-            // The folder of one habit is not around anything.
+            // The folder of a single habit is part of the export.
             !names.allSatisfy({ $0.hasSuffix("/Checkmarks.csv") || $0.hasSuffix("/Scores.csv") })
         else { return nil }
         return folder

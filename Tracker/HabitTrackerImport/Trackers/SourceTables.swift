@@ -2,46 +2,44 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// Lists of records in a file that no reader was written for: the tables of a database, the rows of CSV files, the arrays of a
-/// JSON file.
+/// The lists of records in a file without a dedicated reader: the tables of a database, the rows of CSV files, or the arrays of a JSON
+/// file.
 struct SourceTables {
-    /// A row of a list, by its place there.
+    /// A row, by its position in a list.
     struct Place: Hashable {
         let list: String
         let row: Int
     }
 
-    /// A row, with the rows of other lists that it stands in, in JSON: the outermost first.
+    /// A row and, in JSON, the rows of other lists it is nested in, outermost first.
     struct Row {
         let fields: [String: ImportJSON]
         var ancestors: [Place] = []
     }
 
-    /// A list of rows under a name.
+    /// A named list of rows.
     struct Table {
-        /// The table's, the file's without its extension, or the members that lead there: `habits.checkins`.
+        /// The name of the table, of the file without its extension, or of the members that lead to the list: `habits.checkins`.
         let name: String
-        /// The columns, in their order.
+        /// The columns, in order.
         let columns: [String]
         let rows: [Row]
     }
 
     let path: String
     private(set) var tables: [Table] = []
-    /// What stands beside the lists of a JSON file, by the members that lead there.
+    /// The parts of a JSON file outside the lists, by the members that lead to them.
     private(set) var others: [String: ImportJSON] = [:]
-    /// What is odd about the files.
     private(set) var oddities: [CoreDataOddity] = []
-    /// How many of its CSV files end in the middle of a row.
+    /// The number of CSV files that end in the middle of a row.
     private(set) var cutFiles = 0
 
     private static let maximumDepth = 8
     private static let sqliteMagic = Array("SQLite format 3\0".utf8)
 
-    /// Reads a database, a CSV file, a folder of these, or a JSON file.
+    /// Reads a database, a CSV file, a folder of CSV files, or a JSON file.
     ///
-    /// - Throws: ``HabitStoreError/Code/unknownFormat`` for anything else, ``HabitStoreError/Code/invalidSource`` for what is
-    ///   damaged.
+    /// - Throws: ``HabitStoreError/Code/unknownFormat`` for anything else, ``HabitStoreError/Code/invalidSource`` for damaged files.
     init(path: String) throws {
         self.path = path
         var status = stat()
@@ -54,7 +52,7 @@ struct SourceTables {
             }
             return
         }
-        // Only what is held in memory as a whole has to be small enough for that.
+        // Databases may be larger than memory; other files are read whole.
         if status.st_mode & S_IFMT == S_IFREG,
             DatabaseHeader.head(of: path, Self.sqliteMagic.count) == Self.sqliteMagic
         {
@@ -125,7 +123,7 @@ struct SourceTables {
         tables.append(Table(name: name, columns: header, rows: rows))
     }
 
-    /// Whether a cell is a day, a time or a number, after which no column is called.
+    /// Whether a cell is a day, a time or a number, and therefore not a column's name.
     private static func isValue(_ cell: String) -> Bool {
         if TableValue.isDecimal(cell) { return true }
         return cell.utf8.contains { $0 >= 0x30 && $0 <= 0x39 } && cell.contains { "/.-:".contains($0) }
@@ -155,9 +153,9 @@ struct SourceTables {
         }
     }
 
-    /// Takes the lists out of an object.
+    /// Extracts the lists from an object.
     ///
-    /// - Returns: what is left of it: its other members.
+    /// - Returns: the other members of the object.
     private static func walk(
         _ json: ImportJSON,
         _ name: String,

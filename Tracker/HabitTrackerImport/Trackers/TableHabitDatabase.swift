@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// The database of Table Habit (mhabit): habits, records and groups, each with a UUID; days are numbers since 1970.
+/// The database of Table Habit (mhabit): habits, records and groups, each with a UUID. Days are numbered since 1970.
 enum TableHabitDatabase {
     private static let textNumbers = "numbers that are kept as texts"
     private static let habitNumbers: Set<String> = ["id_", "status", "freq_type", "daily_goal", "start_date"]

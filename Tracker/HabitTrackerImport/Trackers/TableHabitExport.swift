@@ -2,8 +2,8 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// The JSON export of Table Habit: an object with `habits`, each with its `records`; identifiers are left out by the app, so
-/// that a habit is known by its name and the second in which it was made.
+/// The JSON export of Table Habit: an object with `habits`, each with its `records`. The app leaves out identifiers, so a habit is
+/// identified by its name and the second of its creation.
 enum TableHabitExport {
     static func recognises(_ json: ImportJSON) -> Bool {
         guard let habits = habits(json), let first = habits.first?.members else { return false }

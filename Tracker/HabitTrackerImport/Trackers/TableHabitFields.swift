@@ -1,7 +1,7 @@
 import Foundation
 import HabitStoreImport
 
-/// What Table Habit's database and its export have in common: the same fields under almost the same names.
+/// The fields common to Table Habit's database and export, whose names are almost the same.
 enum TableHabitFields {
     private enum Status: Int {
         case deleted = 2
@@ -36,7 +36,7 @@ enum TableHabitFields {
         }
         habit.unit = fields["daily_goal_unit"]?.text.flatMap { $0.isEmpty ? nil : $0 }
         rest["daily_goal_unit"] = nil
-        // The app's goal is for a day, and a target here is for a period.
+        // The app's goal is per day, while a target is per period.
         if habit.periodDays == 1, habit.timesPerPeriod == 1, let goal = fields["daily_goal"]?.number, goal.isFinite {
             habit.target = goal
             rest["daily_goal"] = nil
@@ -45,7 +45,7 @@ enum TableHabitFields {
         return habit
     }
 
-    /// Times and days of a frequency: weekly `[n]`, monthly `[n]`, or `[n, days]`.
+    /// The times and days of a frequency: weekly `[n]`, monthly `[n]`, or `[n, days]`.
     private static func frequency(_ fields: [String: ImportJSON]) -> (Int, Int, isExact: Bool)? {
         let arguments: [Int]
         if let text = fields["freq_custom"]?.text {
@@ -67,7 +67,7 @@ enum TableHabitFields {
     ///
     /// - Parameters:
     ///   - row: the source's row, kept if it does not become an entry; nil if `fields` is that row.
-    ///   - name: gives the key and the identifier of the entry, from the key that follows from the day.
+    ///   - name: returns the key and the identifier of the entry, given the key derived from its day.
     static func record(
         _ fields: [String: ImportJSON],
         keptAs row: [String: ImportJSON]? = nil,
@@ -97,7 +97,7 @@ enum TableHabitFields {
             "id_", "uuid", "parent_id", "parent_uuid", "record_type", "record_date", "record_value", "reason",
         ]
         for name in placed where name != "record_value" || value?.isFinite == true { entry.rest[name] = nil }
-        // An export has no identifiers; where it has some, nothing here goes by them.
+        // Exports normally have no identifiers; if there are any, they are kept but not used.
         for name in ["id_", "uuid", "parent_id", "parent_uuid"] where id == nil {
             entry.rest[name] = fields[name].flatMap { $0.isEmpty ? nil : $0 }
         }

@@ -2,8 +2,8 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// Makes habits and entries of lists that no reader was written for, by a mapping: one list of habits, one of the times at
-/// which they were kept, or a list with a column for each habit.
+/// Reads habits and entries from lists without a dedicated reader, by a mapping: one list of habits and one of their entries, or a list
+/// with a column per habit.
 struct TableReader {
     private let tables: SourceTables
     private let mapping: CoreDataMapping
@@ -11,14 +11,14 @@ struct TableReader {
     /// The lists that become habits.
     private let habitLists: Set<String>
 
-    /// The habits that were read so far.
+    /// The habits read so far.
     private struct Keys {
         var all: Set<String> = []
-        /// By the rows that they were made of.
+        /// By the rows they were made from.
         var places: [SourceTables.Place: String] = [:]
     }
 
-    /// The attributes that a list can fill, by the entity.
+    /// The attributes that a list can provide, by entity.
     private static let attributes: [String: Set<String>] = [
         "Habit": [
             "id", "name", "createdAt", "category", "isArchived", "timesPerPeriod", "periodDays", "unit", "target",
@@ -26,7 +26,7 @@ struct TableReader {
         "Entry": ["id", "date", "note", "value"],
     ]
 
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` when the mapping does not fit the lists.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` if the mapping does not fit the lists.
     init(_ tables: SourceTables, _ mapping: CoreDataMapping, timeZone: TimeZone) throws {
         (self.tables, self.mapping, self.timeZone) = (tables, mapping, timeZone)
         habitLists = Set(mapping.entities.filter { $0.target == "Habit" }.map(\.source))
@@ -93,7 +93,7 @@ struct TableReader {
         )
     }
 
-    /// The column that is mapped to an attribute.
+    /// The column mapped to an attribute.
     private static func column(_ attribute: String, _ entity: CoreDataMapping.Entity) -> String? {
         entity.attributes.first { $0.value == attribute }?.key
     }
@@ -145,7 +145,7 @@ struct TableReader {
         }
     }
 
-    /// Each of several lists numbers its habits on its own.
+    /// Each of several lists has its own numbering of habits.
     private func keyed(_ key: String, _ entity: CoreDataMapping.Entity) -> String {
         habitLists.count > 1 ? "\(entity.source)\u{1F}\(key)" : key
     }
@@ -226,7 +226,7 @@ struct TableReader {
         }
     }
 
-    // MARK: A column for each habit
+    // MARK: One column per habit
 
     private func columns(_ entity: CoreDataMapping.Entity, _ table: SourceTables.Table) -> [String]? {
         guard let columns = entity.columns else { return nil }
@@ -249,7 +249,7 @@ struct TableReader {
             guard let value = row.fields[column], TableValue.isKept(value) else { continue }
             rest[column] = nil
             var entry = TrackerEntry(key: source.key(column, TableValue.words(moment)), habit: column, moment: moment)
-            // A mark is no amount.
+            // A mark is not an amount.
             if let number = TableValue.number(value), number != 1 { entry.value = number }
             if TableValue.number(value) == nil, TableValue.flag(value) == nil { entry.note = value.plainText }
             source.entries.append(entry)
@@ -257,7 +257,7 @@ struct TableReader {
         let left = rest.filter { !$0.value.isEmpty }
         let isUsed = rest.count < row.fields.count - (Self.column("date", entity) == nil ? 0 : 1)
         guard !left.isEmpty || !isUsed else { return }
-        // A day on which nothing was done stands there as it is.
+        // A day on which nothing was done is kept whole.
         guard isUsed else { return source.keep("\(entity.source): not kept, or no place here", row.fields) }
         var kept = left
         kept["day"] = .string(TableValue.words(moment))
@@ -272,14 +272,14 @@ struct TableReader {
     }
 }
 
-/// What is in a cell of a list.
+/// Parses the cells of a list.
 enum TableValue {
     static let dateForms = [
         "secondsSince1970", "millisecondsSince1970", "secondsSince2001", "daysSince1970", "dayMonthYear",
         "monthDayYear",
     ]
 
-    /// The day or the instant; nil where it is none, and where anything in it is not understood.
+    /// The day or the instant; nil if it is neither, or if any part of it is not understood.
     static func moment(_ value: ImportJSON, _ form: String?) -> SourceMoment? {
         switch form {
         case "secondsSince1970": return number(value).flatMap { instant($0) }
@@ -307,14 +307,14 @@ enum TableValue {
         }
     }
 
-    /// Whether a moment says all that its text does: the wall clock knows whole seconds, an instant millionths.
+    /// Whether a moment has everything in its text: wall-clock times have whole seconds, instants microseconds.
     static func isWhole(_ text: ImportJSON) -> Bool {
         guard let time = text.text.flatMap({ TableTime($0.dropFirst(10)) }) else { return true }
         return time.offset == nil ? time.fraction == 0 : time.fractionDigits <= 6
     }
 
     private static func instant(_ seconds: Double) -> SourceMoment? {
-        // What no calendar of four digits has is no instant.
+        // Excludes years with more than four digits.
         guard seconds.isFinite, abs(seconds) < 253_402_300_800 else { return nil }
         return .instant(Date(timeIntervalSince1970: seconds))
     }
@@ -327,7 +327,7 @@ enum TableValue {
         }
     }
 
-    /// The number; nil where it is none, and where a double would not hold all of its digits.
+    /// The number; nil if it is none, or if a double would not hold all of its digits.
     static func number(_ value: ImportJSON) -> Double? {
         switch value {
         case .int(let number): return Double(exactly: number)
@@ -340,13 +340,13 @@ enum TableValue {
         }
     }
 
-    /// Whether a text is a number in digits, with a point and an exponent at most.
+    /// Whether a text is a decimal number, which may have a point and an exponent.
     static func isDecimal(_ text: String) -> Bool {
         text.utf8.contains { $0 >= 0x30 && $0 <= 0x39 } && Double(text) != nil
             && text.utf8.allSatisfy { "0123456789+-.eE".utf8.contains($0) }
     }
 
-    /// The digits of a number from the first to the last that is not 0.
+    /// The significant digits of a number.
     private static func digits(_ text: String) -> Substring {
         let all = text.prefix { $0 != "e" && $0 != "E" }.filter { $0 >= "0" && $0 <= "9" }.drop { $0 == "0" }
         return all.prefix(all.reversed().drop { $0 == "0" }.count)
@@ -366,7 +366,7 @@ enum TableValue {
         }
     }
 
-    /// Whether a mark in the column of a habit says that it was kept.
+    /// Whether a mark in a habit's column means that it was done.
     static func isKept(_ value: ImportJSON) -> Bool {
         if value.isEmpty { return false }
         return flag(value) ?? (number(value) != 0)
@@ -374,7 +374,7 @@ enum TableValue {
 }
 
 extension ImportJSON {
-    /// The value as a text: of numbers without a fraction, their digits.
+    /// The value as a text; a number without a fraction as its digits.
     var plainText: String? {
         switch self {
         case .string(let text): text.isEmpty ? nil : text

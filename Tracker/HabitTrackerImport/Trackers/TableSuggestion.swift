@@ -1,8 +1,8 @@
 import HabitStore
 import HabitStoreImport
 
-/// A mapping of lists that no reader was written for, by names and by what is in the columns: a beginning, in which everything
-/// that the lists have stands with what is known of it.
+/// Suggests a mapping of lists without a dedicated reader, from the names and contents of their columns. As a starting point, it lists all
+/// columns with what is known about them.
 struct TableSuggestion {
     private let tables: SourceTables
 
@@ -23,7 +23,7 @@ struct TableSuggestion {
         )
     }
 
-    /// The list that may be of an entity: the one that is called so, else the one with the most rows.
+    /// The list that best fits an entity: the one with the most similar name, then the one with the most rows.
     private func best(_ target: String, _ isPossible: (SourceTables.Table) -> Bool) -> SourceTables.Table? {
         let possible = tables.tables.filter { !$0.rows.isEmpty && isPossible($0) }
         let last = { (table: SourceTables.Table) in table.name.split(separator: ".").last.map(String.init) ?? table.name
@@ -63,7 +63,7 @@ struct TableSuggestion {
             entity.relationships[link] = .some("habit")
             entity.about[link, default: ""] += "; becomes habit: it is called like a habit, or leads to one"
         } else if habits == nil {
-            // A column for each habit.
+            // One column per habit.
             entity.columns = ["*"]
             for column in table.columns where column != date { entity.attributes[column] = nil }
             entity.about["columns"] =
@@ -105,7 +105,7 @@ struct TableSuggestion {
             return ["habit", "habitid", "habitname", "habituuid", "task", "taskid", "activity"].contains(word)
         }
         if let called { return called }
-        // Nested in the habits, it needs none.
+        // Entries nested in habits need no column.
         guard let habits, table.rows.first?.ancestors.isEmpty ?? true else { return nil }
         return others.first { column in
             let word = column.lowercased()
@@ -120,11 +120,11 @@ struct TableSuggestion {
         return possible.max { MappingWords.nearness($0, "date") < MappingWords.nearness($1, "date") }
     }
 
-    /// The form of dates that all values of a column have; numbers by their size, and only where the name says a time.
+    /// The date format of most values in a column. Numbers are judged by their size, and only if the name suggests a time.
     private func form(_ table: SourceTables.Table, _ column: String) -> (name: String?, words: String)? {
         let values = table.rows.compactMap { $0.fields[column] }.filter { !$0.isEmpty }
         guard !values.isEmpty else { return nil }
-        // A few slips of the pen make no other column of it; they are kept beside the store.
+        // A few typing errors do not matter; such values are kept next to the store.
         func mostAre(_ form: String?) -> Bool {
             5 * values.count { TableValue.moment($0, form) != nil } >= 4 * values.count
         }
@@ -142,7 +142,7 @@ struct TableSuggestion {
         return forms.first { $0.1.contains(least) && $0.1.contains(most) }.map { ($0.0, $0.0) }
     }
 
-    // MARK: What is known
+    // MARK: Descriptions
 
     private func about(_ table: SourceTables.Table) -> [String: String] {
         var result: [String: String] = [:]
@@ -172,9 +172,9 @@ struct TableSuggestion {
 }
 
 extension CoreDataMapping {
-    /// A mapping of a database, CSV or JSON file that no reader was written for, by names and by what is in its columns.
+    /// Suggests a mapping of a database, CSV or JSON file without a dedicated reader, from the names and contents of its columns.
     ///
-    /// - Throws: ``HabitStoreError/Code/unknownFormat`` for what is no list of records.
+    /// - Throws: ``HabitStoreError/Code/unknownFormat`` if the file has no list of records.
     public static func suggested(forTablesAt path: String) throws -> CoreDataMapping {
         TableSuggestion(try SourceTables(path: path)).mapping()
     }

@@ -2,8 +2,8 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// Counts the entries of lists that were read by a mapping, with Foundation's calendar and patterns; what is nested in JSON is found
-/// in the file itself.
+/// Counts the entries in lists read with a mapping, using Foundation's calendar and regular expressions. Nested JSON is read from the file
+/// itself.
 enum TableTally {
     private static let decimal = try? NSRegularExpression(
         pattern: "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$"
@@ -97,7 +97,7 @@ enum TableTally {
         tally.add(day: day, value: mark.value, note: mark.note)
     }
 
-    /// A mark in the column of a habit: a number is an amount, a word that is neither yes nor no is a note; nil for none.
+    /// A mark in a habit's column: a number is an amount, a word other than yes or no is a note; nil if there is no mark.
     static func mark(_ value: ImportJSON?) -> (value: Double?, note: String?)? {
         let words = (text(value) ?? "").lowercased()
         if ["", "0", "no", "n", "false", "-", "0.0"].contains(words) { return nil }
@@ -120,7 +120,7 @@ enum TableTally {
         }
     }
 
-    /// A number of which a double has every digit.
+    /// A number that a double holds exactly.
     static func number(_ value: ImportJSON?) -> Double? {
         switch value {
         case .int(let number)?: return Int64(exactly: Double(number)) == number ? Double(number) : nil
@@ -173,7 +173,7 @@ enum TableTally {
                 minute: clock[1],
                 second: clock[2]
             )
-            // A part of a second is on the day of its second.
+            // Fractions of a second do not change the day.
             return parts.date.flatMap(day)
         }
     }
@@ -185,11 +185,11 @@ enum TableTally {
             return nil
         }
         let seconds = number / 100 * 3_600 + number % 100 * 60
-        // Foundation knows no zone that is further than 18 hours away.
+        // Foundation has no zones more than 18 hours from UTC.
         return TimeZone(secondsFromGMT: text.hasPrefix("-") ? -seconds : seconds)
     }
 
-    /// The groups of a pattern that fits a text: the whole first, and "" for one that is not there; none where it does not fit.
+    /// The groups of a match: the whole first, and "" for a group that did not participate; empty if the text does not match.
     private static func groups(_ expression: NSRegularExpression?, _ text: String) -> [String] {
         guard let expression else { return [] }
         let range = NSRange(text.startIndex..., in: text)

@@ -1,16 +1,16 @@
 import HabitStoreImport
 
-/// A time of the day as text: ` 07:30`, `T07:30:15.25`, with an offset after it or without.
+/// A time of day as text: ` 07:30`, `T07:30:15.25`, with or without an offset.
 struct TableTime {
     /// Whole seconds since midnight.
     let second: Int
-    /// What there is of the next one, to millionths; what is less is cut off, so that no last moment of a day is in the next.
+    /// The fraction of a second in microseconds, truncated so that the last moment of a day does not move to the next day.
     let fraction: Double
     let fractionDigits: Int
-    /// Seconds east of UTC; nil for a time on the wall clock.
+    /// Seconds east of UTC; nil for a wall-clock time.
     let offset: Int?
 
-    /// Reads a text to its end; nil where anything in it is not understood.
+    /// Parses a whole text; nil if any part of it is not understood.
     init?(_ text: Substring) {
         guard let first = text.first, first == " " || first == "T" else { return nil }
         let clock = text.dropFirst().prefix { "0123456789:.".contains($0) }
@@ -40,7 +40,7 @@ struct TableTime {
         self.offset = offset
     }
 
-    /// `Z`, `+02`, `+0200` or `+02:00`.
+    /// Parses `Z`, `+02`, `+0200` or `+02:00`.
     private static func offset(_ text: Substring) -> Int? {
         if text == "Z" { return 0 }
         guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
@@ -50,7 +50,7 @@ struct TableTime {
         guard let hour = number(digits.prefix(2), 2...2, below: 24), let minute = number(minutes, 2...2, below: 60)
         else { return nil }
         let seconds = hour * 3_600 + minute * 60
-        // No clock of the world is further from UTC than that.
+        // No time zone is further from UTC.
         guard seconds <= 18 * 3_600 else { return nil }
         return sign == "-" ? -seconds : seconds
     }

@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// Counts the entries of text files, line by line and without the readers that the import uses.
+/// Counts the entries in text files line by line, without the import's readers.
 enum TextTally {
     // MARK: Loop's export
 
@@ -45,15 +45,15 @@ enum TextTally {
         tally.add(day: mark.day, value: mark.value, note: mark.note)
     }
 
-    /// Whether marks are amounts: no kind of day has a number above 3, whatever the habit's type is said to be.
+    /// Whether marks are amounts: marks for kinds of days are at most 3, whatever the habit's type says.
     static func isMeasured(_ type: String, _ marks: [String]) -> Bool {
         type == "NUMERICAL" || marks.contains { Double($0) ?? 0 > 3 }
     }
 
-    /// The marks of days on which nothing was done, or which the app has filled in.
+    /// The marks of days on which nothing was done, or that the app filled in.
     static let idleMarks: Set<String> = ["", "NO", "SKIP", "UNKNOWN", "YES_AUTO", "-1", "0", "1", "3"]
 
-    /// The entry that a check mark is; nil for a day on which nothing was done.
+    /// The entry for a check mark; nil for a day on which nothing was done.
     static func loopMark(
         _ habit: String,
         _ date: String,
@@ -86,7 +86,7 @@ enum TextTally {
         return Array(tallies.values)
     }
 
-    /// The entries that rows are, by the rows' places.
+    /// The entries, by the positions of their rows.
     static func habitBullMarks(_ all: [[String]]) -> [Int: LeafAccount.Mark] {
         let header = all.first ?? []
         guard let name = header.firstIndex(of: "HabitName"), let date = header.firstIndex(of: "CalendarDate"),
@@ -153,7 +153,7 @@ enum TextTally {
         return Array(tallies.values) + doubled
     }
 
-    /// A log of harsh whose empty fields have a blank at each side, also where an editor took one.
+    /// A harsh log with spaces restored around empty fields, where an editor removed them.
     static func harshLines(_ log: String) throws -> String {
         log.replacing(try Regex(" :(?= :(?: |$))").anchorsMatchLineEndings(), with: " : ")
             .replacing(try Regex(" :[ \\t]*$").anchorsMatchLineEndings(), with: " : ")
@@ -166,7 +166,7 @@ enum TextTally {
 
     // MARK: Rows
 
-    /// Rows of comma-separated values, character by character.
+    /// Parses CSV rows, character by character.
     static func rows(_ text: String) -> [[String]] {
         var rows: [[String]] = []
         var row: [String] = []

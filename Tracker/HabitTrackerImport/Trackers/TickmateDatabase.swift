@@ -1,7 +1,7 @@
 import HabitStore
 import HabitStoreImport
 
-/// The database of Tickmate: tracks, and ticks whose day is spread over columns, with months counted from 0.
+/// The database of Tickmate: tracks, and ticks with year, month and day in separate columns; months are counted from 0.
 enum TickmateDatabase {
     private static let textNumbers = "numbers that are kept as texts"
 

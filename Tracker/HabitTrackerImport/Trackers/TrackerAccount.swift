@@ -2,12 +2,12 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// Where every column of every row of another tracker's database went: into the columns that the tally holds against the
-/// store, or into the attachment, by name and value. What is in neither is a difference.
+/// Accounts for every column of every row in another tracker's database: each must be in the columns that the tally compares with the
+/// store, or in the attachment by name and value. Anything else is a difference.
 ///
-/// It asks SQLite which tables and columns there are, and reads the attachment from the disk; the readers are not asked.
+/// It asks SQLite for the tables and columns, and reads the attachment from disk, without the import's readers.
 struct TrackerAccount {
-    /// The columns of a form that become fields of habits and entries, by their tables; in lower case.
+    /// The columns that become fields of habits and entries, by format and table, in lowercase.
     private static let fields: [TrackerFormat: [String: Set<String>]] = [
         .loop: [
             "habits": ["id", "name", "archived", "freq_num", "freq_den", "unit", "uuid", "target_value"],
@@ -29,12 +29,12 @@ struct TrackerAccount {
         ],
     ]
 
-    /// Tables that the apps compute or use for bookkeeping; in lower case.
+    /// Tables that the apps compute or use for bookkeeping, in lowercase.
     private static let bookkeeping: Set<String> = [
         "android_metadata", "room_master_table", "score", "streak", "checkmarks", "events", "groups", "track2groups",
         "mh_groups",
     ]
-    /// The columns by which an entry's table names the habit, and the habits' table its own.
+    /// The columns that identify the habit, in tables of entries and of habits.
     private static let links: [String: [String]] = [
         "repetitions": ["habit"], "ticks": ["_track_id"], "mh_records": ["parent_uuid", "parent_id"],
         "habits": ["id"], "tracks": ["_id"], "mh_habits": ["uuid", "id_"],
@@ -42,22 +42,21 @@ struct TrackerAccount {
 
     private let database: SourceDatabase
     private let fields: [String: Set<String>]
-    /// How many rows of a table became habits or entries, as the tally counts them.
+    /// The number of rows that became habits or entries according to the tally, by table.
     private let records: [String: Int]
-    /// How often a value is kept of a column of a habit or an entry, by the column's name and the value.
+    /// How often the attachment has a column's value for a habit or an entry, by column name and value.
     private var values: [String: Int] = [:]
-    /// How often a row is kept whole, by its table and what is in it.
+    /// How often the attachment has a whole row, by table and contents.
     private var rows: [String: Int] = [:]
     /// The originals of texts that NFC changes.
     private var written = WrittenTexts()
-    /// How many of the rows became records.
+    /// The numbers of rows that did and did not become records.
     private(set) var balance = RecordBalance()
-    /// The identifiers of the habits.
     private var habits: Set<String> = []
 
     /// - Parameters:
-    ///   - attachment: the path of what is kept beside the store; nil where nothing is.
-    ///   - tallies: what the tally found in the database.
+    ///   - attachment: the path of the attachment; nil if there is none.
+    ///   - tallies: the tally's findings in the database.
     init(
         _ database: SourceDatabase,
         _ format: TrackerFormat,
@@ -93,7 +92,7 @@ struct TrackerAccount {
         )
     }
 
-    /// The values of an attachment stand there as JSON has them: bytes in Base64.
+    /// The form of a value in the attachment, where bytes are Base64.
     private static func words(_ value: SourceValue) -> String? {
         switch value {
         case .null, .text(""): nil
@@ -102,13 +101,13 @@ struct TrackerAccount {
         }
     }
 
-    /// The habit that an entry names, where there is one.
+    /// The existing habit that an entry refers to.
     private func habit(_ row: SourceDatabase.Row, _ table: String) -> String? {
         guard ["repetitions", "ticks", "mh_records"].contains(table) else { return nil }
         return Self.links[table]?.lazy.compactMap { row[$0].flatMap(Self.words) }.first { habits.contains($0) }
     }
 
-    /// Whether an entry says that nothing was done, or that the app has filled it in.
+    /// Whether an entry records that nothing was done, or was filled in by the app.
     private static func isIdle(_ row: SourceDatabase.Row, _ table: String) -> Bool {
         func number(_ column: String) -> Double? {
             switch row[column] {
@@ -125,7 +124,7 @@ struct TrackerAccount {
         }
     }
 
-    /// What nobody accounts for, in words without the user's.
+    /// The unaccounted parts, in words without user data.
     mutating func differences() throws -> [String] {
         var result: [String] = []
         for table in ["habits", "tracks", "mh_habits"] where fields[table] != nil {
@@ -138,7 +137,7 @@ struct TrackerAccount {
             var missing: [String: Int] = [:]
             var (missingRows, readRows) = (0, 0)
             try database.forEachRow(table) { row in
-                // A row that is kept whole stands there with what is empty, too.
+                // A whole row in the attachment includes empty values.
                 let whole = row.compactMapValues { $0.isNull ? nil : Self.words($0) ?? "t:" }
                 if let left = rows[Self.name(table, whole)], left > 0 {
                     rows[Self.name(table, whole)] = left - 1

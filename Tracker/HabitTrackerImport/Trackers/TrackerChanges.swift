@@ -2,15 +2,15 @@ import HabitStore
 import HabitStoreImport
 import HabitTracker
 
-/// What an import would add to a store, and what is there already.
+/// The changes that an import would make to a store, and what the store already has.
 struct TrackerChanges {
     var newTags: [Tag] = []
     var newHabits: [Habit] = []
     var newEntries: [Entry] = []
-    /// What is here, and is different.
+    /// Records in the store that differ.
     var changedHabits: [Habit] = []
     var changedEntries: [Entry] = []
-    /// What is here as it is.
+    /// Records in the store that are equal.
     var sameTags = 0
     var sameHabits = 0
     var sameEntries = 0

@@ -1,17 +1,16 @@
 import Foundation
 import HabitStoreImport
 
-/// A time that a habit was kept, as a source has it.
+/// An entry in a source.
 struct TrackerEntry {
-    /// What tells it apart among the entries of its habit, now and when the source is read again.
+    /// Identifies the entry among those of its habit, also when the source is read again.
     let key: String
-    /// The identifier that the source itself gives, where it is one.
+    /// The source's identifier, if it is a UUID.
     var id: UUID?
-    /// The key of the habit.
     let habit: String
     var moment: SourceMoment
     var note: String?
     var value: Double?
-    /// What an entry has no place for here, by the source's names.
+    /// Fields that an entry cannot hold, by their names in the source.
     var rest: [String: ImportJSON] = [:]
 }

@@ -1,8 +1,8 @@
 import HabitStoreImport
 
-/// The forms in which other habit trackers keep or export what they know.
+/// The formats of other habit trackers' databases and exports.
 public enum TrackerFormat: String, Sendable, CaseIterable, Codable {
-    /// The database of Loop Habit Tracker, of any version of its schema.
+    /// The database of Loop Habit Tracker, with any version of its schema.
     case loop
     /// Loop's export: a folder or a zip of CSV files.
     case loopCSV = "loop-csv"
@@ -18,10 +18,10 @@ public enum TrackerFormat: String, Sendable, CaseIterable, Codable {
     case tableHabit = "table-habit"
     /// The JSON export of Table Habit.
     case tableHabitJSON = "table-habit-json"
-    /// Lists that a mapping says what they are: a database, CSV or JSON file.
+    /// A database, CSV or JSON file whose lists a mapping describes.
     case table
 
-    /// The app's name.
+    /// The app's name and the kind of file.
     public var title: String {
         switch self {
         case .loop: "Loop Habit Tracker, database"

@@ -1,11 +1,11 @@
 import Foundation
 import HabitStoreImport
 
-/// A habit as a source has it.
+/// A habit in a source.
 struct TrackerHabit {
-    /// What the source tells its habits apart by.
+    /// Identifies the habit in its source.
     let key: String
-    /// The identifier that the source itself gives, where it is one.
+    /// The source's identifier, if it is a UUID.
     var id: UUID?
     var name: String
     var created: SourceMoment?
@@ -16,6 +16,6 @@ struct TrackerHabit {
     var periodDays = 1
     var unit: String?
     var target: Double?
-    /// What a habit has no place for here, by the source's names.
+    /// Fields that a habit cannot hold, by their names in the source.
     var rest: [String: ImportJSON] = [:]
 }

@@ -3,31 +3,30 @@ import HabitStore
 import HabitStoreImport
 import HabitTracker
 
-/// Brings the habits of another tracker into a store: what is new in one transaction, what has no place here into a file
-/// beside the store, and a report of both that adds up to what the source holds.
+/// Imports the habits of another tracker: writes new records to the store in one transaction and everything the store cannot hold to a file
+/// next to it, and reports both, so that the numbers add up to the source's.
 ///
-/// Identifiers follow from the source's own (``DerivedID``): the kind of source, its name, and what the source tells its
-/// records apart by. A second import therefore adds only what is new. What was changed on either side since is left as it is
-/// here and counted, unless it is to be taken over.
+/// Identifiers are derived (``DerivedID``) from the kind of source, its name, and what identifies a record in it. A second import therefore
+/// only adds new records. Records that differ are counted and left unchanged, unless updates are requested.
 public struct TrackerImport {
-    /// How an import is done.
+    /// Options of an import.
     public struct Options: Sendable {
-        /// What the source is said to be; nil for whatever it is.
+        /// The expected format; nil to accept any.
         public var format: TrackerFormat?
-        /// Tells sources of one kind apart, as two people's phones.
+        /// Distinguishes sources of the same kind, such as two people's phones.
         public var name = ""
-        /// Takes over what differs here from the source.
+        /// Whether to update records that differ from the source.
         public var updates = false
-        /// Takes a habit that has another name here for the same one.
+        /// Whether to accept that a habit has another name in the store.
         public var allowsRenames = false
-        /// The time zone on whose wall clock the source's days were.
+        /// The time zone of the source's days.
         public var timeZone: TimeZone
-        /// What the lists of a file are that no reader was written for; nil for the files of apps that are known.
+        /// Describes the lists of a file without a dedicated reader; nil for files of known apps.
         public var mapping: CoreDataMapping?
-        /// When habits count as begun of which nothing says when.
+        /// The creation date of habits without one in the source.
         public var now: Date
 
-        /// The ordinary way.
+        /// Default options.
         public init(timeZone: TimeZone, now: Date = Date()) {
             self.timeZone = timeZone
             self.now = now
@@ -42,10 +41,10 @@ public struct TrackerImport {
     private let source: TrackerSource
     private var plan: TrackerPlan
 
-    /// Reads a source; nothing is changed yet.
+    /// Reads a source without changing anything.
     ///
-    /// - Throws: ``HabitStoreError/Code/unknownFormat`` for what no tracker has written,
-    ///   ``HabitStoreError/Code/invalidSource`` and ``HabitStoreError/Code/corrupt`` for what is damaged.
+    /// - Throws: ``HabitStoreError/Code/unknownFormat`` if the file is not from a known tracker, ``HabitStoreError/Code/invalidSource`` and
+    ///   ``HabitStoreError/Code/corrupt`` if it is damaged.
     public init(path: String, _ options: Options) throws {
         self.path = path
         self.options = options
@@ -59,7 +58,7 @@ public struct TrackerImport {
         plan = TrackerPlan(source, name: options.name, timeZone: options.timeZone, now: options.now)
     }
 
-    /// What would be done.
+    /// Reports what ``run(into:attachmentsIn:progress:)`` would do.
     public func rehearse(into store: any HabitStore) throws -> TrackerReport {
         var work = self
         return try store.read { transaction in
@@ -70,13 +69,13 @@ public struct TrackerImport {
         }
     }
 
-    /// Does it.
+    /// Runs the import.
     ///
     /// - Parameters:
-    ///   - folder: where what has no place in the store is kept; nothing is left there where the import is refused.
-    ///   - progress: is told how many records were looked at, and how many there are.
-    /// - Throws: ``HabitStoreError/Code/uniqueViolation`` when habits that are known by a number alone have other names here:
-    ///   they may be of another phone.
+    ///   - folder: the folder for what the store cannot hold. If the import is refused, nothing is written there.
+    ///   - progress: called with the number of records processed and their total.
+    /// - Throws: ``HabitStoreError/Code/uniqueViolation`` if habits that the source identifies only by a number have other names in the
+    ///   store: they may be from another phone.
     public func run(
         into store: any HabitStore,
         attachmentsIn folder: String,
@@ -89,7 +88,7 @@ public struct TrackerImport {
             let changes = try work.changes(transaction, &report)
             report.count(changes)
             try work.apply(changes, transaction, progress)
-            // Everything is taken; before it is committed, what the store has no place for is safe.
+            // All records are accepted; write what the store cannot hold to disk before the commit.
             report.attachment = try AttachmentFile.write(
                 work.plan.attachment,
                 of: source,
@@ -129,13 +128,13 @@ public struct TrackerImport {
         return report
     }
 
-    // MARK: What is new
+    // MARK: Changes
 
     private func changes(_ transaction: any ReadTransaction, _ report: inout TrackerReport) throws -> TrackerChanges {
         var changes = TrackerChanges()
         var tagIDs: [UUID: UUID] = [:]
         for tag in plan.tags {
-            // A tag of this name is the same tag, whoever made it.
+            // A tag with this name is the same tag, whoever created it.
             let name = tag.name
             let known = try transaction.fetch(FetchDescriptor<Tag>(predicate: #Predicate { $0.name == name })).first
             tagIDs[tag.id] = known?.id ?? tag.id
@@ -149,7 +148,7 @@ public struct TrackerImport {
                 continue
             }
             if known.name != habit.name, plan.numbered.contains(habit.id) { renamed += 1 }
-            // These are the store's own, or nothing that the source says.
+            // These belong to the store, or are not in the source.
             (habit.createdAt, habit.streak) = (known.createdAt, known.streak)
             if known == habit { changes.sameHabits += 1 } else { changes.changedHabits.append(habit) }
         }
@@ -178,7 +177,7 @@ public struct TrackerImport {
         var moved = known
         moved.date = entry.date
         let noon = Date(timeIntervalSince1970: Double(day.number) * 86_400 + 43_200)
-        // No time zone is further than 14 hours from Greenwich.
+        // No time zone is more than 14 hours from UTC.
         return moved == entry && abs(known.date.timeIntervalSince(noon)) <= 14 * 3_600
     }
 

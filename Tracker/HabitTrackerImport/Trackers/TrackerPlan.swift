@@ -3,28 +3,28 @@ import HabitStore
 import HabitStoreImport
 import HabitTracker
 
-/// What a source comes to in a store: records with identifiers that are the same whenever the source is read.
+/// The records that a source results in, with identifiers that are the same each time the source is read.
 struct TrackerPlan {
     var habits: [Habit] = []
     var entries: [Entry] = []
     var tags: [Tag] = []
-    /// Entries whose source says a day and no time, by identifier: their instant depends on the time zone.
+    /// The days of entries whose source states no time, by identifier: their instants depend on the time zone.
     private(set) var days: [UUID: LocalDay] = [:]
-    /// What is kept beside the store.
+    /// The lines for the attachment.
     private(set) var attachment: [AttachmentLine] = []
-    /// Habits whose identifier follows from a number that another phone may have given to another habit.
+    /// Habits whose identifier is derived from a number that another phone may have assigned to another habit.
     private(set) var numbered: Set<UUID> = []
-    /// What is odd, found here.
+    /// The oddities found while planning.
     private(set) var oddities: [String: Int] = [:]
 
-    /// Entries that share their source's identifier with an earlier one, by the identifiers that they got for it.
+    /// The identifiers assigned to entries that share their source's identifier with an earlier entry.
     private var repeated: Set<UUID> = []
 
     private let root: [String]
 
     /// - Parameters:
-    ///   - name: tells sources of one kind apart, as two people's phones.
-    ///   - now: when habits count as begun of which nothing says when.
+    ///   - name: distinguishes sources of the same kind, such as two people's phones.
+    ///   - now: the creation date of habits without one in the source.
     init(_ source: TrackerSource, name: String, timeZone: TimeZone, now: Date) {
         root = ["tracker", source.format.rawValue, name]
         var ids: [String: UUID] = [:]
@@ -32,7 +32,7 @@ struct TrackerPlan {
         for habit in source.habits {
             var id = habit.id ?? DerivedID.make(root + ["habit", habit.key])
             if !taken.insert(id).inserted {
-                // Two habits of one identifier are two habits.
+                // Two habits with the same identifier are two habits.
                 oddities["habits with the identifier of another one", default: 0] += 1
                 id = free(["habit", habit.key, habit.name], &taken)
                 repeated.insert(id)
@@ -53,7 +53,7 @@ struct TrackerPlan {
         for row in source.rows { attachment.append(AttachmentLine(kind: .row, what: row.what, fields: row.fields)) }
     }
 
-    /// An identifier made from a name and its number among equal names. It does not depend on other records, which may come and go.
+    /// An identifier derived from a name and its number among equal names. It does not depend on other records, which may come and go.
     private func free(_ name: [String], _ taken: inout Set<UUID>) -> UUID {
         var number = 2
         while true {
@@ -63,7 +63,7 @@ struct TrackerPlan {
         }
     }
 
-    /// The originals of texts of which NFC, the store's form, replaces characters.
+    /// The originals of texts in which NFC, the store's form, replaces characters.
     private mutating func asWritten(_ texts: [String: String?]) -> [String: ImportJSON] {
         var result: [String: ImportJSON] = [:]
         for case (let name, let text?) in texts where text.isReplacedByNFC {
@@ -73,8 +73,8 @@ struct TrackerPlan {
         return result
     }
 
-    /// Reuses the identifiers that an earlier version gave to records that share an identifier of the source; those depended on
-    /// the number of records read before. Only imports make identifiers of version 8.
+    /// Reuses the identifiers that an earlier version gave to records that share an identifier of the source; those depended on the number
+    /// of records read before. Only imports create identifiers of version 8.
     mutating func keepEarlierIdentifiers(of transaction: any ReadTransaction) throws {
         guard !repeated.isEmpty else { return }
         var own = Set(entries.map(\.id))

@@ -3,9 +3,8 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// Finds out from its content what a file or a folder is; names do not count.
+/// Recognizes a file or a folder by its contents; names do not count.
 enum TrackerRecognition {
-    /// What was found.
     enum Finding {
         case database(SourceDatabase, TrackerFormat)
         case files(SourceFiles)
@@ -18,10 +17,10 @@ enum TrackerRecognition {
     private static let mappingAdvice = "--suggest-mapping prints a mapping of its lists to habits, to be edited"
     private static let sqliteMagic = Array("SQLite format 3\0".utf8)
 
-    /// Recognises what is at a path.
+    /// Recognizes the file or folder at a path.
     ///
-    /// - Parameter format: what it is said to be; nil for whatever it is.
-    /// - Throws: ``HabitStoreError/Code/unknownFormat`` for anything else, with what is known of it.
+    /// - Parameter format: the expected format; nil to accept any.
+    /// - Throws: ``HabitStoreError/Code/unknownFormat`` if it has another format, with what is known about it.
     static func find(_ path: String, format: TrackerFormat?) throws -> Finding {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -33,7 +32,7 @@ enum TrackerRecognition {
         }
         let finding = status.st_mode & S_IFMT == S_IFDIR ? try folder(path) : try file(path)
         if case .harsh(_, log: nil) = finding, format != .harsh {
-            // Many a file has lines like these.
+            // Many other files have such lines.
             throw unknown(
                 path,
                 "this may be a list of habits of harsh, but there is no log beside it; give --from harsh"
@@ -126,7 +125,7 @@ enum TrackerRecognition {
         throw unknown(path, "this is JSON of no app that is known; \(mappingAdvice)")
     }
 
-    /// One of harsh's files; the other one is beside it, under the other name.
+    /// Recognizes one of harsh's files; the other one is next to it, under the other name.
     private static func harsh(_ text: String, _ path: String) throws -> Finding {
         if HarshFiles.isLog(text) {
             let other = try? self.text(sibling(path, "log", "habits"))
@@ -168,7 +167,6 @@ enum TrackerRecognition {
 }
 
 extension TrackerRecognition.Finding {
-    /// The form.
     var format: TrackerFormat {
         switch self {
         case .database(_, let format), .json(_, let format): format
@@ -179,7 +177,7 @@ extension TrackerRecognition.Finding {
         }
     }
 
-    /// Everything that is in it.
+    /// Reads everything in the source.
     func read(_ path: String) throws -> TrackerSource {
         switch self {
         case .database(let database, .tickmate): try TickmateDatabase.read(database)

@@ -1,60 +1,60 @@
 import HabitStoreImport
 
-/// What an import found and did, by name and count.
+/// The findings and results of an import, by name and count.
 public struct TrackerReport: Sendable, Codable, Equatable {
-    /// How many records of an entity there were.
+    /// The record counts of an entity.
     public struct Count: Sendable, Codable, Equatable {
-        /// In the source.
+        /// Records in the source.
         public var inSource = 0
-        /// New here.
+        /// Records added to the store.
         public var added = 0
-        /// Here already.
+        /// Records that were already in the store and equal.
         public var known = 0
-        /// Here already, and different: left as they are, unless they were to be taken over.
+        /// Records that were already in the store and differ; they are kept unless updates were requested.
         public var differing = 0
     }
 
-    /// How often something named was found.
+    /// A named finding and its number of occurrences.
     public struct Finding: Sendable, Codable, Equatable {
-        /// What it is.
+        /// The name of the finding.
         public let name: String
-        /// How often.
+        /// The number of occurrences.
         public let count: Int
     }
 
-    /// What proves that something of the source is missing, or was not read.
+    /// Evidence that a part of the source is missing or was not read.
     public struct Loss: Sendable, Codable, Equatable {
         /// A stable name, one of ``kinds``.
         public let kind: String
-        /// One sentence. Holds no values of records.
+        /// One sentence without record values.
         public let message: String
-        /// How often.
+        /// The number of occurrences.
         public let count: Int
 
-        /// All names.
+        /// All values of ``kind``.
         public static let kinds =
             CoreDataImportReport.Shortfall.fileKinds + ["fileCut", "habitMissing", "marksMissing"]
     }
 
-    /// What it came to to hold the store against the source once more.
+    /// The result of comparing the store with the source after the import.
     public struct Verification: Sendable, Codable, Equatable {
-        /// Whether what can be compared is equal.
+        /// Whether everything that can be compared is equal.
         public var isEqual: Bool
         /// Habits of the source whose entries were counted and summed on both sides.
         public var habits: Int
-        /// Entries on both sides, as the source counts them.
+        /// The number of entries on both sides, as counted in the source.
         public var entries: Int
-        /// What is different, in words without the user's.
+        /// The differences, in words without user data.
         public var differences: [String]
-        /// Why most of the source, or of one of its habits, became no record; empty where most did.
+        /// Why most of the source, or of one of its habits, became no record; empty if most of it did.
         public var setAside: [String] = []
     }
 
-    /// The form of the source.
+    /// The format of the source.
     public let format: TrackerFormat
-    /// Where it is.
+    /// The path of the source.
     public let path: String
-    /// How many rows of each kind there are in the source.
+    /// The number of rows of each kind in the source.
     public var rows: [Finding] = []
     /// Habits.
     public var habits = Count()
@@ -62,17 +62,17 @@ public struct TrackerReport: Sendable, Codable, Equatable {
     public var entries = Count()
     /// Tags.
     public var tags = Count()
-    /// What is kept beside the store, by name.
+    /// What is kept next to the store, by name.
     public var kept: [Finding] = []
-    /// How many rows of the source are kept beside the store because they are no records.
+    /// The number of rows kept next to the store because they are not records.
     public var keptRows = 0
-    /// What proves that something of the source is missing, or was not read.
+    /// Evidence that a part of the source is missing or was not read.
     public var losses: [Loss] = []
-    /// What is odd in the source, by name.
+    /// The oddities of the source, by name.
     public var oddities: [Finding] = []
-    /// The file in which that is; nil when there is nothing.
+    /// The file with what is kept next to the store; nil if there is none.
     public var attachment: String?
-    /// The comparison afterwards; nil for a rehearsal.
+    /// The result of the comparison after the import; nil for a rehearsal.
     public var verification: Verification?
 
     init(format: TrackerFormat, path: String, counts: [(name: String, count: Int)]) {

@@ -1,8 +1,8 @@
 import HabitStoreImport
 
-/// Something that a source holds and that is nothing here: kept beside the store, under a name.
+/// A part of a source that does not become a record, kept next to the store under a name.
 struct TrackerRow: Equatable {
-    /// What it is, in words that are counted: "Repetitions: skipped".
+    /// The kind of row, by which rows are counted: "Repetitions: skipped".
     let what: String
     let fields: [String: ImportJSON]
 }

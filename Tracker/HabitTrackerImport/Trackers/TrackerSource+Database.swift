@@ -1,13 +1,13 @@
 import HabitStoreImport
 
 extension TrackerSource {
-    /// A source that is a database: what is odd about its files is noted.
+    /// Creates a source from a database, with the oddities of its files.
     init(_ format: TrackerFormat, _ database: SourceDatabase) {
         self.init(format, path: database.path)
         note(database.oddities)
     }
 
-    /// Keeps all rows of the tables that are not imported, and counts every table.
+    /// Keeps all rows of the tables that are not imported, and counts the rows of every table.
     mutating func keepTables(of database: SourceDatabase, except imported: Set<String>, derived: Set<String> = [])
         throws
     {

@@ -1,18 +1,18 @@
 import HabitStore
 import HabitStoreImport
 
-/// Everything that is in a source, sorted into what can be imported and what is kept beside the store.
+/// The contents of a source, divided into what can be imported and what is kept next to the store.
 struct TrackerSource {
     let format: TrackerFormat
     let path: String
     var habits: [TrackerHabit] = []
     var entries: [TrackerEntry] = []
     var rows: [TrackerRow] = []
-    /// How many rows of each kind there are in the source: its tables, files or lists.
+    /// The number of rows of each kind in the source: its tables, files or lists.
     var counts: [(name: String, count: Int)] = []
-    /// What is odd, by name, with how often.
+    /// The oddities and their numbers of occurrences.
     private(set) var oddities: [String: Int] = [:]
-    /// How many entries there were of a habit at a moment, for the keys of further ones.
+    /// The number of entries per habit and moment so far, to derive the keys of further ones.
     private var repeats: [String: Int] = [:]
     private var names: [String: Int] = [:]
 
@@ -21,15 +21,15 @@ struct TrackerSource {
         self.path = path
     }
 
-    /// What proves that something of the source is missing or was not read, by kind.
+    /// Evidence that a part of the source is missing or was not read, by kind.
     private(set) var losses: [TrackerReport.Loss] = []
 
-    /// Notes what proves a loss.
+    /// Records evidence of a loss.
     mutating func lose(_ kind: String, _ message: String, _ count: Int) {
         if count > 0 { losses.append(TrackerReport.Loss(kind: kind, message: message, count: count)) }
     }
 
-    /// Notes what is odd about the files of a database, and what of it proves a loss.
+    /// Records the oddities of a database's files, including those that prove a loss.
     mutating func note(_ oddities: [CoreDataOddity]) {
         for oddity in oddities {
             if CoreDataImportReport.Shortfall.fileKinds.contains(oddity.kind) {
@@ -40,23 +40,22 @@ struct TrackerSource {
         }
     }
 
-    /// Notes files that end in the middle of a row.
+    /// Records files that end in the middle of a row.
     mutating func loseCutFiles(_ count: Int) {
         let words = count == 1 ? "a file ends" : "\(count) files end"
         lose("fileCut", "\(words) in the middle of a row: the rest of it is missing", count)
     }
 
-    /// Notes something odd.
     mutating func note(_ oddity: String, _ count: Int = 1) {
         if count > 0 { oddities[oddity, default: 0] += count }
     }
 
-    /// Keeps a row beside the store.
+    /// Adds a row to keep next to the store.
     mutating func keep(_ what: String, _ fields: [String: ImportJSON]) {
         rows.append(TrackerRow(what: what, fields: fields))
     }
 
-    /// The key of an entry that has none of its own: its place among those of its habit with the same text, for a moment.
+    /// The key of an entry that has none: the text for its moment, numbered among the habit's entries with the same text.
     mutating func key(_ habit: String, _ text: String) -> String {
         let name = habit + "\u{1F}" + text
         let count = repeats[name, default: 0]
@@ -64,7 +63,7 @@ struct TrackerSource {
         return count == 0 ? text : "\(text)#\(count + 1)"
     }
 
-    /// The key of a habit that has none but its name, of which there may be several.
+    /// The key of a habit that only has a name, which may not be unique.
     mutating func key(habitNamed name: String) -> String {
         let count = names[name, default: 0]
         names[name] = count + 1

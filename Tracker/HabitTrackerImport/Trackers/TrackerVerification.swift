@@ -3,8 +3,8 @@ import HabitStore
 import HabitStoreImport
 import HabitTracker
 
-/// Holds a store against the source it was filled from, by other code than what filled it: what the source says is counted
-/// and summed by SQL, by Foundation's JSON, or line by line, and what the store says is read back record by record.
+/// Compares a store with its source, using none of the import's code: the source is counted and summed by SQL, by Foundation's JSON parser,
+/// or line by line, and the store is read back record by record.
 struct TrackerVerification {
     private let finding: TrackerRecognition.Finding
     private let path: String

@@ -1,11 +1,11 @@
 import Foundation
 import HabitStoreImport
 
-/// The texts of an attachment whose characters NFC replaces, scalar for scalar.
+/// The exact texts of an attachment that have characters which NFC replaces.
 struct WrittenTexts {
     private var texts: Set<Data> = []
 
-    /// Notes the texts in a value.
+    /// Adds the texts in a value.
     mutating func add(_ json: ImportJSON) {
         switch json {
         case .string(let text): if WitnessCell.hasReplacedCharacters(text) { texts.insert(Data(text.utf8)) }
@@ -15,7 +15,7 @@ struct WrittenTexts {
         }
     }
 
-    /// Whether the store has a text's characters, or the attachment has the original of the text or of a part of it.
+    /// Whether a text is preserved: the store keeps its characters, or the attachment has the original of the text or of a part of it.
     func keeps(_ text: String) -> Bool {
         guard WitnessCell.hasReplacedCharacters(text) else { return true }
         let bytes = Data(text.utf8)

@@ -3,11 +3,11 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 
-/// A zip file in memory, strictly read: its list of files at the end is what counts, each file is stored or deflated, and what
-/// comes out has the size and the checksum that are stated. See PKWARE's APPNOTE.
+/// A strict reader of zip files in memory: the central directory at the end is authoritative, files are stored or deflated, and their
+/// contents must have the stated size and checksum. See PKWARE's APPNOTE.
 ///
-/// Refused are archives in several parts, encrypted or of the 64-bit form, names that lead out of the folder, and more data
-/// than ``SourceFiles/maximumBytes``.
+/// Refuses archives in several parts, encrypted ones, Zip64, names that lead outside the folder, and more data than
+/// ``SourceFiles/maximumBytes``.
 struct ZipArchive {
     private struct Member {
         let name: String
@@ -27,7 +27,7 @@ struct ZipArchive {
     private let path: String
     private var members: [Member] = []
 
-    /// Whether bytes begin as a zip does.
+    /// Whether bytes begin like a zip.
     static func isZip(_ bytes: some Sequence<UInt8>) -> Bool {
         let head = Array(bytes.prefix(4))
         return head == [0x50, 0x4B, 0x03, 0x04] || head == [0x50, 0x4B, 0x05, 0x06]
@@ -50,7 +50,7 @@ struct ZipArchive {
         for _ in 0..<count { members.append(try member(&offset, end: end)) }
     }
 
-    /// The files by their names.
+    /// The contents of the files, by name.
     func files(_ wanted: (String) -> Bool) throws -> [String: [UInt8]] {
         var result: [String: [UInt8]] = [:]
         var total = 0
@@ -110,7 +110,7 @@ struct ZipArchive {
         switch member.method {
         case 0: content = Array(packed)
         case 8:
-            // Nothing that is stated is believed: as soon as more comes out, it ends.
+            // The stated size is not trusted: decompression stops as soon as it is exceeded.
             guard let data = Inflation.inflate(Data(packed), .none, limit: member.size) else {
                 throw failure("a file in it is damaged, or larger than is stated")
             }

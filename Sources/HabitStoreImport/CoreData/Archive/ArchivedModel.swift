@@ -1,11 +1,10 @@
 import Foundation
 
-/// The model that Core Data keeps in its file: a keyed archive of the app's `NSManagedObjectModel`, compressed.
+/// The model that Core Data stores in its file: a compressed keyed archive of the app's `NSManagedObjectModel`.
 struct ArchivedModel {
-    /// An entity as it was archived.
     struct Entity {
         let name: String
-        /// What the entity was called in the version before.
+        /// The entity's name in the previous version.
         let formerName: String?
         let superentity: String?
         let isAbstract: Bool
@@ -14,11 +13,10 @@ struct ArchivedModel {
         let uniqueness: [[String]]
     }
 
-    /// A property as it was archived.
     enum Property {
         case attribute(ArchivedAttribute)
         case relationship(ArchivedRelationship)
-        /// Transient attributes, fetched properties, and what is of a kind that is not known.
+        /// Transient attributes, fetched properties and properties of unknown kinds.
         case notStored(String)
 
         var name: String {
@@ -36,7 +34,7 @@ struct ArchivedModel {
     private static let maximumNesting = 8
     private let archive: KeyedArchive
 
-    /// Nil for bytes that are no archived model.
+    /// Nil if the bytes are not an archived model.
     init?(_ cache: Data) {
         guard let archive = Self.archive(in: cache) else { return nil }
         self.archive = archive
@@ -57,7 +55,6 @@ struct ArchivedModel {
     }
 }
 
-/// An attribute as it was archived.
 struct ArchivedAttribute {
     let name: String
     let type: Int
@@ -67,11 +64,9 @@ struct ArchivedAttribute {
     let defaultValue: String?
     let valueClass: String?
     let transformer: String?
-    /// The elements of a composite.
     let elements: [ArchivedAttribute]
 }
 
-/// A relationship as it was archived.
 struct ArchivedRelationship {
     let name: String
     let destination: String

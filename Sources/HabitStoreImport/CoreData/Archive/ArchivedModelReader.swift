@@ -1,14 +1,14 @@
 import Foundation
 
-/// Reads entities and their properties out of an archived model.
+/// Reads entities and their properties from an archived model.
 struct ArchivedModelReader {
     let archive: KeyedArchive
     let maximumNesting: Int
-    /// The bit of `NSFlagsKey` that says "allows external storage".
+    /// The bit of `NSFlagsKey` for "allows external storage".
     private static let externalStorageFlag = 4
     private let budget = Budget()
 
-    /// How many attributes are still read: a few bytes can name an array that has itself for its elements.
+    /// Limits the number of attributes: a few bytes can encode an array that contains itself.
     private final class Budget {
         var left = 20_000
     }
@@ -34,14 +34,14 @@ struct ArchivedModelReader {
         )
     }
 
-    /// A property of a uniqueness constraint: its name, or its description.
+    /// The name of a property in a uniqueness constraint, which lists names or property descriptions.
     private func propertyName(_ reference: KeyedArchive.Reference) -> String? {
         if case .string(let name) = archive.node(reference) { return name }
         return archive.fields(described(reference))["NSPropertyName"]?.text
     }
 
-    /// The description that a property of an entity is: of what an entity inherits, many versions of Core Data archive a
-    /// stand-in (`_NSPropertyDescriptionProxy`) that leads to the description of the entity that declares it.
+    /// The property description behind a reference. For inherited properties, many versions of Core Data archive a stand-in
+    /// (`_NSPropertyDescriptionProxy`) that refers to the description in the declaring entity.
     private func described(_ reference: KeyedArchive.Reference) -> KeyedArchive.Reference {
         var current = reference
         for _ in 0..<maximumNesting {
@@ -101,7 +101,7 @@ struct ArchivedModelReader {
         )
     }
 
-    /// The elements of a composite. Under which key they stand is nowhere documented, so they are known by what they are.
+    /// The elements of a composite. Their key is undocumented, so every array of attributes is taken for them.
     private func elements(_ fields: [String: KeyedArchive.Field], _ depth: Int) -> [ArchivedAttribute] {
         for key in fields.keys.sorted() {
             guard key != "$class", key != "NSEntity", let reference = fields[key]?.reference else { continue }
@@ -111,7 +111,7 @@ struct ArchivedModelReader {
         return []
     }
 
-    /// A default value in words; an object of a kind that is not known by its class.
+    /// A default value in words; for an object of unknown kind, its class.
     private func words(_ field: KeyedArchive.Field) -> String? {
         switch field.node {
         case .null: return nil

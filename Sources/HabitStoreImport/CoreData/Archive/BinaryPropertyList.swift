@@ -1,29 +1,27 @@
 import Foundation
 
-/// A binary property list (`bplist00`), taken apart object by object. The simple ones are kept as the bytes that they are: a number
-/// keeps its width, an identifier of an archive stays one, whatever Swift would make of it.
+/// The objects of a binary property list (`bplist00`). Simple objects stay bytes, so that numbers keep their width and archive UIDs stay
+/// UIDs.
 ///
-/// Layout: the magic, the objects, a table of their offsets, and a trailer of 32 bytes: six unused, the bytes of an offset,
-/// the bytes of a reference, and as 64-bit numbers how many objects there are, which is the topmost, and where the table is. A
-/// container holds the numbers of its members, so that a list that refers to itself is no danger to who reads it here. See Apple's
-/// `CFBinaryPList.c`.
+/// Layout: the magic, the objects, a table of their offsets, and a 32-byte trailer: six unused bytes, the size of an offset, the size of a
+/// reference, and as 64-bit numbers the object count, the index of the top object and the offset of the table. Containers store the indices
+/// of their members, so a list that contains itself is harmless here. See Apple's `CFBinaryPList.c`.
 package struct BinaryPropertyList {
-    /// What is wrong with the bytes, in words.
+    /// Describes damage in the bytes.
     package struct Damage: Error {
         package let message: String
 
         package init(_ message: String) { self.message = message }
     }
 
-    /// One object.
     package enum Object {
-        /// The object's bytes as they stand.
+        /// The object's bytes.
         case simple(Range<Int>)
-        /// An array or a set: its marker without the count, and the members.
+        /// An array or a set: its marker without the count, and its members.
         case list(marker: UInt8, [Int])
         case dictionary(keys: [Int], values: [Int])
 
-        /// The numbers of what it holds.
+        /// The indices of the object's members.
         package var members: [Int] {
             switch self {
             case .simple: []
@@ -33,18 +31,18 @@ package struct BinaryPropertyList {
         }
     }
 
-    /// What the bytes begin with.
+    /// The magic.
     package static let header = Array("bplist00".utf8)
     private static let trailerSize = 32
     private static let maximumObjects = 4_000_000
 
     package let bytes: [UInt8]
-    /// The objects by their numbers.
+    /// The objects by index.
     package private(set) var objects: [Object] = []
-    /// The number of the topmost.
+    /// The index of the top object.
     package let top: Int
 
-    /// Finds the objects.
+    /// Locates the objects.
     package init(_ bytes: [UInt8]) throws(Damage) {
         self.bytes = bytes
         guard bytes.starts(with: Self.header), bytes.count >= Self.header.count + Self.trailerSize else {
@@ -68,14 +66,14 @@ package struct BinaryPropertyList {
         }
     }
 
-    /// A big-endian number; too large ones become the largest, which nothing accepts.
+    /// A big-endian number; one that is too large becomes `Int.max`, which every bounds check rejects.
     fileprivate static func number(_ bytes: [UInt8], _ offset: Int, _ size: Int) -> Int {
         var result: UInt64 = 0
         for byte in bytes[offset..<(offset + size)] { result = result << 8 | UInt64(byte) }
         return Int(clamping: result)
     }
 
-    /// A length that stands in the marker, or behind it as a number of its own, and where the contents begin.
+    /// A length, from the marker or the number after it, and the offset of the contents.
     fileprivate static func length(_ bytes: [UInt8], _ offset: Int, end: Int) throws(Damage) -> (Int, start: Int) {
         let low = Int(bytes[offset] & 15)
         guard low == 15 else { return (low, offset + 1) }
@@ -87,13 +85,13 @@ package struct BinaryPropertyList {
         return (number(bytes, offset + 2, size), offset + 2 + size)
     }
 
-    /// The contents of a simple object with a length: a text or data.
+    /// The contents of a text or data object.
     package func contents(_ range: Range<Int>) -> ArraySlice<UInt8> {
         guard let start = try? Self.length(bytes, range.lowerBound, end: range.upperBound).start else { return [] }
         return bytes[start..<range.upperBound]
     }
 
-    /// The 16-bit units of a text.
+    /// The UTF-16 units of a text.
     package static func units(_ contents: ArraySlice<UInt8>) -> [UInt16] {
         stride(from: contents.startIndex, to: contents.endIndex - 1, by: 2).map {
             UInt16(contents[$0]) << 8 | UInt16(contents[$0 + 1])
@@ -101,7 +99,7 @@ package struct BinaryPropertyList {
     }
 }
 
-/// Reads single objects, each within the bounds of the part of the list that holds them.
+/// Reads single objects, within the bounds of the list's object section.
 private struct Reader {
     let bytes: [UInt8]
     let end: Int

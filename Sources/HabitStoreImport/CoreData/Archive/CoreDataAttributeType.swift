@@ -1,14 +1,14 @@
-/// The type of an attribute, as Core Data numbers it (`NSAttributeType`).
+/// An attribute's type, with Core Data's raw values (`NSAttributeType`).
 public enum CoreDataAttributeType: Int, Sendable, Hashable, Encodable, CaseIterable {
-    /// Nothing was said.
+    /// No type was declared.
     case undefined = 0
-    /// Whole numbers of 16 bits.
+    /// 16-bit integers.
     case integer16 = 100
-    /// Whole numbers of 32 bits.
+    /// 32-bit integers.
     case integer32 = 200
-    /// Whole numbers of 64 bits.
+    /// 64-bit integers.
     case integer64 = 300
-    /// Decimal numbers, which Core Data stores as doubles.
+    /// Decimal numbers, stored as doubles.
     case decimal = 400
     /// Doubles.
     case double = 500
@@ -16,9 +16,9 @@ public enum CoreDataAttributeType: Int, Sendable, Hashable, Encodable, CaseItera
     case float = 600
     /// Text.
     case string = 700
-    /// Truth values, stored as 0 and 1.
+    /// Booleans, stored as 0 and 1.
     case boolean = 800
-    /// Instants, stored as seconds since 2001-01-01 00:00:00 UTC.
+    /// Dates, stored as seconds since 2001-01-01 00:00:00 UTC.
     case date = 900
     /// Bytes.
     case binary = 1000
@@ -26,14 +26,14 @@ public enum CoreDataAttributeType: Int, Sendable, Hashable, Encodable, CaseItera
     case uuid = 1100
     /// URIs, stored as text.
     case uri = 1200
-    /// What the app's transformer made of an object: bytes.
+    /// The bytes that the app's value transformer made from an object.
     case transformable = 1800
     /// The identity of an object.
     case objectID = 2000
-    /// A group of attributes, each in a column of its own.
+    /// A group of attributes, each in its own column.
     case composite = 2100
 
-    /// The name in words.
+    /// The type's name in messages.
     public var name: String {
         switch self {
         case .uuid: return "UUID"
@@ -42,13 +42,13 @@ public enum CoreDataAttributeType: Int, Sendable, Hashable, Encodable, CaseItera
         }
     }
 
-    /// Writes the name.
+    /// Encodes the name.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(name)
     }
 
-    /// The column type that Core Data declares for it; nil where that is not known.
+    /// The column type that Core Data declares; nil if unknown.
     var columnType: String? {
         switch self {
         case .integer16, .integer32, .integer64, .boolean: return "INTEGER"

@@ -1,9 +1,9 @@
 internal import CZlib
 import Foundation
 
-/// Taking DEFLATE apart, with a bound on what comes out: a few bytes of input can stand for gigabytes.
+/// Decompresses DEFLATE with a limit on the output: a few bytes of input can expand to gigabytes.
 package enum Inflation {
-    /// What the bytes were packed into.
+    /// The format around the compressed data.
     package enum Wrapping: Int32, CaseIterable {
         /// Nothing: raw DEFLATE, as Core Data writes its model.
         case none = -15
@@ -11,7 +11,7 @@ package enum Inflation {
         case zlib = 15
     }
 
-    /// The bytes that were compressed; nil when these are none of that kind, are cut short, or give more than `limit`.
+    /// The decompressed bytes; nil if the input has another format, is truncated, or expands to more than `limit`.
     package static func inflate(_ input: Data, _ wrapping: Wrapping, limit: Int) -> Data? {
         var stream = z_stream()
         guard czlib_inflate_init(&stream, wrapping.rawValue) == Z_OK else { return nil }

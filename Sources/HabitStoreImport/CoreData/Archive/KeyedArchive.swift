@@ -1,17 +1,16 @@
 import Foundation
 
-/// A keyed archive (`NSKeyedArchiver`), read without making any of its objects: their keys and values only.
+/// A keyed archive (`NSKeyedArchiver`), read as keys and values without instantiating its objects.
 struct KeyedArchive {
-    /// An object of the archive, by its number.
+    /// The index of an object in the archive.
     typealias Reference = Int
 
-    /// The list's objects by their numbers.
+    /// The property list's objects by index.
     private let nodes: [PropertyListNode]
     private let objects: [Int]
-    /// The topmost object.
     let root: Reference
 
-    /// Nil for bytes that are no keyed archive.
+    /// Nil if the bytes are not a keyed archive.
     init?(_ data: Data) {
         guard let list = try? BinaryPropertyList([UInt8](data)) else { return nil }
         var nodes: [PropertyListNode] = []
@@ -40,12 +39,12 @@ struct KeyedArchive {
         return result
     }
 
-    /// The object of a reference.
+    /// The object that a reference leads to.
     func node(_ reference: Reference) -> PropertyListNode {
         objects.indices.contains(reference) ? nodes[objects[reference]] : .null
     }
 
-    /// The keys of an object and what stands behind them, a reference followed to what it leads to.
+    /// An object's keys and values, with references resolved.
     func fields(_ reference: Reference) -> [String: Field] {
         guard objects.indices.contains(reference), let members = Self.members(nodes, objects[reference]) else {
             return [:]
@@ -56,7 +55,6 @@ struct KeyedArchive {
         }
     }
 
-    /// The name of an object's class.
     func className(_ reference: Reference) -> String? {
         guard let target = fields(reference)["$class"]?.reference else { return nil }
         return fields(target)["$classname"]?.text
@@ -66,7 +64,7 @@ struct KeyedArchive {
     func elements(_ reference: Reference?) -> [Reference] {
         guard let reference else { return [] }
         var fields = fields(reference)
-        // A dictionary over known keys keeps its values in an array of their own.
+        // A dictionary over known keys keeps its values in a separate array.
         if let known = fields["values"]?.reference { fields = self.fields(known) }
         guard case .array(let members)? = fields["NS.objects"]?.node else { return [] }
         return members.compactMap { member in
@@ -75,24 +73,21 @@ struct KeyedArchive {
         }
     }
 
-    /// What stands behind a key.
+    /// The value of a key.
     struct Field {
-        /// The object's number, when it is one.
+        /// The object's reference; nil for an inline value.
         let reference: Reference?
-        /// The value.
         let node: PropertyListNode
 
-        /// A text.
         var text: String? {
             if case .string(let text) = node, text != "$null" { return text }
             return nil
         }
-        /// A whole number.
         var int: Int? {
             if case .int(let number) = node { return Int(number) }
             return nil
         }
-        /// A truth value; also one that was archived as a number.
+        /// True or false, also if archived as a number.
         var bool: Bool {
             switch node {
             case .bool(let flag): return flag
@@ -100,7 +95,7 @@ struct KeyedArchive {
             default: return false
             }
         }
-        /// Whether the archive says that there is nothing.
+        /// Whether the archive stores an explicit null.
         var isNull: Bool {
             switch node {
             case .null: return true

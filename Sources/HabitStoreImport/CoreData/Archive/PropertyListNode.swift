@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one object of a binary property list says. Containers hold the numbers of their members.
+/// The content of one object of a binary property list. Containers store the indices of their members.
 enum PropertyListNode {
     case null
     case bool(Bool)
@@ -9,12 +9,12 @@ enum PropertyListNode {
     case date(Date)
     case data(Data)
     case string(String)
-    /// A reference of a keyed archive, which Foundation outside of Apple's systems hands out as something opaque.
+    /// A keyed archive's UID, which Foundation outside Apple's platforms exposes only as an opaque object.
     case uid(Int)
     case array([Int])
     case dictionary([(key: Int, value: Int)])
 
-    /// Nil for what no archive holds.
+    /// Nil for kinds that do not occur in archives.
     init?(_ object: BinaryPropertyList.Object, of list: BinaryPropertyList) {
         switch object {
         case .list(0xB0, _): return nil
@@ -26,7 +26,7 @@ enum PropertyListNode {
 
     private init?(_ marker: UInt8, _ list: BinaryPropertyList, _ range: Range<Int>) {
         let body = list.bytes[(range.lowerBound + 1)..<range.upperBound]
-        // Of a number of 16 bytes, which is unsigned, the lower half counts.
+        // Only the lower half of a 16-byte number counts; those are unsigned.
         let number = body.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         switch marker {
         case 0x00: self = .null

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// The header of a SQLite database, by SQLite's file format, section 1.3.
+/// The header of a SQLite database (SQLite's file format, section 1.3).
 package struct DatabaseHeader {
     private let bytes: [UInt8]
 
@@ -10,8 +10,8 @@ package struct DatabaseHeader {
 
     /// Reads the header of a file.
     ///
-    /// - Parameter original: the path that errors speak of; nil for the file's own.
-    /// - Throws: ``HabitStoreError/Code/notAStore`` for what is not a SQLite database.
+    /// - Parameter original: the path that errors name; nil for `file`.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` if the file is not a SQLite database.
     init(of file: String, original: String? = nil) throws {
         let path = original ?? file
         guard access(file, R_OK) == 0 else { throw HabitStoreError.system(errno, "the file cannot be read", path) }
@@ -29,7 +29,7 @@ package struct DatabaseHeader {
         }
     }
 
-    /// Bytes of a page.
+    /// The size of a page in bytes.
     var pageSize: Int {
         let stated = Int(bytes[16]) << 8 | Int(bytes[17])
         return stated == 1 ? 65_536 : stated
@@ -38,21 +38,21 @@ package struct DatabaseHeader {
     /// Whether commits go to a write-ahead log.
     var usesLog: Bool { bytes[18] == 2 }
 
-    /// How many pages the database has; nil where the last writer did not count them, so that the file's length decides.
+    /// The number of pages; nil if the last writer did not record it, so that the file's length decides.
     var pageCount: Int? {
         let count = word(28)
         return bytes[24..<28].elementsEqual(bytes[92..<96]) && pageSize >= 512 && count > 0 ? Int(count) : nil
     }
 
-    /// How often the file was changed.
+    /// Counts changes to the file.
     var changeCounter: UInt32 { word(24) }
 
-    /// How often its tables were changed.
+    /// Counts changes to the schema.
     var schemaCounter: UInt32 { word(40) }
 
     private func word(_ offset: Int) -> UInt32 { bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
 
-    /// The first bytes of a file, fewer where there are not so many.
+    /// The first bytes of a file; fewer if the file is shorter.
     package static func head(of path: String, _ count: Int) -> [UInt8] {
         guard let file = FileHandle(forReadingAtPath: path) else { return [] }
         defer { try? file.close() }

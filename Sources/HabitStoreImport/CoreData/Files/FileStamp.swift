@@ -1,12 +1,12 @@
 import Foundation
 
-/// What tells one state of a file from another without reading it.
+/// A `stat` fingerprint of a file's state.
 struct FileStamp: Equatable {
     let size: Int64
     let modified: timespec
     let inode: UInt64
 
-    /// Nil when there is no file.
+    /// Nil if there is no file.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -19,7 +19,7 @@ struct FileStamp: Equatable {
         #endif
     }
 
-    /// Seconds since the file was written to, as far as the clock can be believed.
+    /// Seconds since the last write, as far as the clock can be trusted.
     var ageSeconds: Double {
         Date().timeIntervalSince1970 - Double(modified.tv_sec) - Double(modified.tv_nsec) / 1e9
     }

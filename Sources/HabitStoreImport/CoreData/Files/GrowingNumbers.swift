@@ -1,9 +1,8 @@
-/// The numbers of a Core Data file that only ever grow: the highest key of each entity, and the last transaction of its
-/// history.
+/// The numbers in a Core Data file that only ever grow: each entity's highest key and the last history transaction.
 struct GrowingNumbers {
     private var numbers: [String: Int64] = [:]
 
-    /// Reads them; none of a file that cannot be read.
+    /// Reads the numbers; an unreadable file has none.
     init(_ connection: SourceConnection?) {
         guard let connection else { return }
         if let statement = try? connection.prepare("SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY") {
@@ -14,7 +13,7 @@ struct GrowingNumbers {
         if let last = try? connection.int("SELECT max(Z_PK) FROM ATRANSACTION") { numbers["last transaction"] = last }
     }
 
-    /// The name of a number that is greater here than there.
+    /// The name of a number that is greater here than in `other`.
     func firstGreater(than other: GrowingNumbers) -> String? {
         numbers.keys.sorted().first { name in
             guard let there = other.numbers[name], let here = numbers[name] else { return false }

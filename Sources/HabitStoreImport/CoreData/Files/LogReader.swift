@@ -1,12 +1,12 @@
 import Foundation
 
-/// The two running sums over a write-ahead log.
+/// The two running checksums of a write-ahead log.
 struct LogChecksum {
     var first: UInt32
     var second: UInt32
 }
 
-/// Reads numbers of a write-ahead log where it is mapped, and adds up its checksums.
+/// Reads numbers from a mapped write-ahead log and computes its checksums.
 struct LogReader {
     private let bytes: Data
     private let isBigEndian: Bool
@@ -16,7 +16,7 @@ struct LogReader {
         isBigEndian = data.count > 3 && data[data.startIndex + 3] & 1 == 1
     }
 
-    /// The bytes there are.
+    /// The length of the log in bytes.
     var count: Int { bytes.count }
 
     /// A big-endian number.
@@ -24,7 +24,7 @@ struct LogReader {
         bytes.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
     }
 
-    /// The sums over the header; nil when it is no header, or does not fit them.
+    /// The checksum of the header; nil if the header is invalid or the stored checksum differs.
     func checkedHeader() -> LogChecksum? {
         guard word(0) & ~1 == 0x377f_0682, word(4) == 3_007_000 else { return nil }
         var sum = LogChecksum(first: 0, second: 0)
@@ -32,10 +32,10 @@ struct LogReader {
         return sum.first == word(24) && sum.second == word(28) ? sum : nil
     }
 
-    /// Whether a frame was written since the log was last begun.
+    /// Whether a frame was written since the log last started over.
     func hasSalts(of frame: Int) -> Bool { word(frame + 8) == word(16) && word(frame + 12) == word(20) }
 
-    /// Adds bytes, a multiple of 8, to the sums.
+    /// Adds bytes, a multiple of 8, to the checksum.
     func add(_ offset: Int, _ count: Int, _ sum: inout LogChecksum) {
         bytes.withUnsafeBytes { bytes in
             var (first, second) = (sum.first, sum.second)

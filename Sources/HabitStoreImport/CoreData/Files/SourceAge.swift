@@ -3,31 +3,29 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Hashing
 
-/// What tells a state of a Core Data file from an earlier one: numbers that only ever grow, and what the files were.
+/// Tells a state of a Core Data file from an earlier one, by numbers that only grow and by the files themselves.
 ///
-/// Core Data never gives a key out twice, so that of the records up to a key there can only be fewer later on; it counts how
-/// often each record was saved; and it numbers the transactions of its history. Where none of these moved, the file itself
-/// may still be the one from before, without the log that stood beside it.
+/// Core Data never reuses a key, so the number of records up to a given key can only fall; it counts the saves of each record; and it
+/// numbers the transactions of its history. If none of these moved, the main file may still be the earlier one without its log.
 struct SourceAge: Codable, Hashable, Sendable {
-    /// What is counted of one table.
+    /// The counts of one table.
     struct Table: Codable, Hashable, Sendable {
-        /// The highest key that was ever given out, as the file says.
+        /// The highest key ever assigned, according to the file.
         let highestKey: Int64
-        /// The highest key that was known then, of a record or as the file says.
+        /// The highest key known at that time, from the records or the file.
         let knownKey: Int64
-        /// The records.
+        /// The number of records.
         let rows: Int64
-        /// How often they were saved, all together.
+        /// The number of saves of all records.
         let saves: Int64
     }
 
-    /// The tables by their names.
     let tables: [String: Table]
-    /// The number of the last transaction that the history ever had; nil without a history.
+    /// The highest transaction number that the history ever had; nil without a history.
     let transaction: Int64?
-    /// SHA-256 of the main file, its first half.
+    /// The first half of the main file's SHA-256.
     let mainFile: String
-    /// How many frames of a log were read, and the salts of that log; nil where none was.
+    /// The number of log frames read and the salts of the log; nil if there was no log.
     let frames: Int?
     let salts: String?
 
@@ -49,7 +47,7 @@ struct SourceAge: Codable, Hashable, Sendable {
             )
         }
         self.tables = found
-        // An app may prune its whole history, and the number of the last transaction stays.
+        // Pruning removes the transactions but not the number of the last one.
         let stated = try connection.int(
             "SELECT max(Z_MAX) FROM Z_PRIMARYKEY WHERE Z_ENT >= 16000 AND Z_NAME = 'TRANSACTION'"
         )
@@ -59,13 +57,13 @@ struct SourceAge: Codable, Hashable, Sendable {
         salts = opening.readLog.map { $0.salts }
     }
 
-    /// What proves that this state is an earlier one than another; nil when nothing does.
+    /// The reason why this state is earlier than another; nil if nothing proves it.
     ///
     /// - Parameter connection: the database of this state.
     func sign(ofBeingOlderThan other: SourceAge, _ connection: SourceConnection) throws -> String? {
         if let last = other.transaction {
             let here = transaction ?? 0
-            // The history is the best witness: what it has more of came later.
+            // The history is the best evidence: a state with more of it is later.
             if here > last { return nil }
             if here < last { return "its history ends at transaction \(here), and transaction \(last) was imported" }
         }
@@ -90,14 +88,14 @@ struct SourceAge: Codable, Hashable, Sendable {
             : nil
     }
 
-    /// Whether the main file is the same, and what was read of its log is missing now.
+    /// Whether the main file is unchanged and log frames that were read then are missing now.
     private func withoutItsLog(_ other: SourceAge) -> Bool {
         guard mainFile == other.mainFile, let read = other.frames, read > 0 else { return false }
         guard let frames, salts == other.salts else { return frames == nil }
         return frames < read
     }
 
-    /// A hash of the main file's pages; what is behind the last of them is not the database's.
+    /// A hash of the main file's pages; bytes after the last page are not part of the database.
     private static func digest(of snapshot: SourceSnapshot) throws -> String {
         let length = snapshot.header.pageCount.map { off_t($0 * snapshot.header.pageSize) } ?? .max
         var hash = SHA256()

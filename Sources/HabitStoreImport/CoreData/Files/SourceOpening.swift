@@ -2,14 +2,14 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// Opens the private copy of a database, and says what is odd about its files.
+/// Opens the private copy of a database and reports what is odd about its files.
 package struct SourceOpening {
     let path: String
-    /// The path of the file itself, where the other one is a link: its log and what else belongs to it lie beside the file.
+    /// The path with symbolic links resolved: the log and the other companion files are next to the actual file.
     let resolvedPath: String
     let snapshot: SourceSnapshot
     package private(set) var oddities: [CoreDataOddity] = []
-    /// The log that is read with the file; nil where none is.
+    /// The log that is read with the file; nil if there is none.
     private(set) var readLog: WriteAheadLog?
     private let header: DatabaseHeader
 
@@ -17,7 +17,7 @@ package struct SourceOpening {
 
     /// Copies the files.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAStore`` for what is no SQLite database.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` if the file is not a SQLite database.
     package init(_ path: String) throws {
         self.path = path
         (snapshot, resolvedPath) = try SourceSnapshot.ofTarget(of: path)
@@ -26,7 +26,7 @@ package struct SourceOpening {
 
     /// Opens the copy.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` when pages are missing or damaged.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if pages are missing or damaged.
     package mutating func open() throws -> SourceConnection {
         let log = try judgeLog()
         judgeJournal()
@@ -39,10 +39,10 @@ package struct SourceOpening {
         return connection
     }
 
-    /// Takes the copy's names away, while whoever has opened it goes on reading.
+    /// Unlinks the copy; a connection that has it open can still read it.
     package func hide() { snapshot.hide() }
 
-    /// Opens the copy with its log, or without it when the numbers that only grow say that the main file is newer.
+    /// Opens the copy with its log, or without it if the growing numbers show that the main file is newer.
     private mutating func connect(isLogRead: Bool) throws -> SourceConnection {
         guard isLogRead else { return try connection() }
         let alone = GrowingNumbers(try? connection(isMainFileAlone: true))
@@ -72,7 +72,7 @@ package struct SourceOpening {
 
     // MARK: The log
 
-    /// - Returns: the log, when SQLite is going to read it.
+    /// - Returns: the log, if SQLite will read it.
     private mutating func judgeLog() throws -> WriteAheadLog? {
         guard snapshot.stamps.log != nil else {
             if header.usesLog {
@@ -182,8 +182,7 @@ package struct SourceOpening {
         )
     }
 
-    /// SQLite passes over what is behind the last page. Apps make room there that is empty; anything else was a page once, or is
-    /// to be one.
+    /// SQLite ignores bytes after the last page. Apps preallocate zeros there; anything else was once a page or is about to become one.
     private mutating func judgeRest(behind pages: Int) throws {
         let end = pages * header.pageSize
         let rest = "behind its last page, the file goes on for \(Int(snapshot.stamps.main.size) - end) bytes"
@@ -210,7 +209,7 @@ package struct SourceOpening {
         )
     }
 
-    /// Checks the tables one by one: an index by a collation that only the app has keeps no other table from being checked.
+    /// Checks each table separately, so that an index with a collation only the app defines does not prevent the check of other tables.
     private mutating func checkEachTable(_ connection: SourceConnection) throws -> [String] {
         var findings: [String] = []
         var unchecked: [String] = []
@@ -241,7 +240,7 @@ package struct SourceOpening {
         return bytes[start..<(start + 4)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Mapped: a log may be longer than there is memory, and nobody else has the copy, so that nobody cuts it short.
+    /// Mapped, as a log may be larger than memory. The copy is private, so no other process can truncate it.
     private static func bytes(of path: String) throws -> Data {
         do {
             return try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)

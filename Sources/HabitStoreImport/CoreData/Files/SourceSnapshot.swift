@@ -2,12 +2,12 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// A private copy of a database at one moment. The original's files are read and never opened as a database: opening can
-/// bring the log into the main file and remove it.
+/// A private copy of a database at one moment. The original is read but never opened as a database: opening it could checkpoint and remove
+/// its log.
 final class SourceSnapshot {
     /// The copy's path.
     let path: String
-    /// The state of the original's files that was copied.
+    /// The state of the original's files when they were copied.
     let stamps: SourceStamps
     /// The header of the main file.
     let header: DatabaseHeader
@@ -15,20 +15,19 @@ final class SourceSnapshot {
 
     private static let tries = 200
 
-    /// The copy of the file that a path leads to, where it is a symbolic link, with what lies beside that file.
+    /// Copies the file at a path and its companion files, following a symbolic link.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAStore`` for what is not a SQLite database, ``HabitStoreError/Code/busy`` when it is
-    ///   being written to without a pause.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` if it is not a SQLite database, ``HabitStoreError/Code/busy`` if it is being written to
+    ///   without a pause.
     static func ofTarget(of path: String) throws -> (snapshot: SourceSnapshot, path: String) {
         try requireFile(path)
-        // Before anything is copied: what is not a database may be of any length.
+        // Checked before copying: a file that is not a database may have any size.
         _ = try DatabaseHeader(of: path)
         let resolved = try WholeFile.resolved(path)
         return (try SourceSnapshot(of: resolved), resolved)
     }
 
-    /// Copies the main file, and of the files beside it the ones that are asked for.
-    ///
+    /// Copies the main file, its log and its journal.
     private init(of original: String) throws {
         folder = try Self.makeFolder()
         path = folder.appendingPathComponent("source.sqlite").path
@@ -43,16 +42,15 @@ final class SourceSnapshot {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// Takes the copy's names away, while whoever has opened it goes on reading: nothing of it is left behind by a process
-    /// that is killed.
+    /// Unlinks the copy; a connection that has it open can still read it. A killed process then leaves nothing behind.
     func hide() {
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
     }
 
-    /// A path for something that is to be gone when the copy is, also when this process is killed.
+    /// A path for a file that is removed with the copy, even if this process is killed.
     func scratchPath(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-    /// Removes one of the copied files, so that it is not read.
+    /// Removes one of the copied files, so that SQLite does not read it.
     func leaveOut(_ suffix: String) throws {
         do {
             try FileManager.default.removeItem(atPath: path + suffix)
@@ -118,7 +116,7 @@ final class SourceSnapshot {
         }
     }
 
-    /// Removes the copies of processes that were killed: they hold a person's records.
+    /// Removes the copies left by killed processes: they contain personal records.
     private static func removeAbandoned() {
         let parent = FileManager.default.temporaryDirectory
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: parent.path) else { return }

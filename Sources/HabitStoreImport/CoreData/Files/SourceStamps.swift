@@ -1,14 +1,14 @@
 import Foundation
 
-/// The state of a database's files: the main file, its log, its rollback journal.
+/// The state of a database's files: the main file, its log and its rollback journal.
 struct SourceStamps: Equatable {
     let main: FileStamp
     let log: FileStamp?
     let journal: FileStamp?
-    /// The log's header: a log that was begun anew has other salts.
+    /// The header of the log; a log that has started over has other salts.
     let logHeader: Data
 
-    /// Nil when there is no file at the path.
+    /// Nil if there is no file at the path.
     init?(_ path: String) {
         guard let main = FileStamp(path) else { return nil }
         self.main = main
@@ -23,13 +23,12 @@ struct SourceStamps: Equatable {
         return (try? file.read(upToCount: WriteAheadLog.headerSize)) ?? Data()
     }
 
-    /// Whether a copy that was made between the two stamps is of one moment: a log may have grown, since what was added
-    /// behind the copied part is not believed.
+    /// Whether a copy made between the two stamps is consistent. The log may have grown: frames appended after the copied part are ignored.
     func allowsCopy(before: SourceStamps) -> Bool {
         main == before.main && journal == before.journal && logHeader == before.logHeader
             && (log?.inode == before.log?.inode) && (log?.size ?? 0) >= (before.log?.size ?? 0)
     }
 
-    /// Whether the main file rests for longer than its clock's steps are, so that an unchanged time means unchanged bytes.
+    /// Whether the main file was last written longer ago than the clock's resolution, so that an unchanged time means unchanged bytes.
     var isAtRest: Bool { !(0..<0.03).contains(main.ageSeconds) }
 }

@@ -1,40 +1,36 @@
 import Foundation
 
-/// What is in a write-ahead log, by SQLite's file format, section 4: counted here, since SQLite tells nobody what it passes
-/// over.
+/// The contents of a write-ahead log (SQLite's file format, section 4), counted here because SQLite does not report the frames it ignores.
 struct WriteAheadLog {
-    /// What the log's header is.
+    /// The state of the log's header.
     enum Header: Equatable {
-        /// The file is empty.
         case empty
-        /// There are fewer bytes than a header has.
+        /// The file is shorter than a header.
         case truncated
-        /// The header is none, or does not fit its checksum.
+        /// The header is malformed or does not match its checksum.
         case invalid
-        /// The header is sound.
         case valid
     }
 
-    /// Bytes of the header.
     static let headerSize = 32
     private static let frameHeaderSize = 24
 
     let header: Header
     private(set) var pageSize = 0
-    /// Frames whose checksums follow one another from the header on.
+    /// The number of frames whose checksums form an unbroken chain from the header.
     private(set) var validFrames = 0
-    /// Those of them up to the last that ends a transaction: what SQLite reads.
+    /// The number of valid frames up to the last commit, which are those that SQLite reads.
     private(set) var committedFrames = 0
-    /// The pages of the database behind the last transaction.
+    /// The database's page count after the last committed transaction.
     private(set) var committedPageCount = 0
-    /// Frames behind the valid ones that belong to the same log, and so are damaged.
+    /// Frames after the valid ones that belong to the same log, and are therefore damaged.
     private(set) var damagedFrames = 0
-    /// What tells this log from another at the same place.
+    /// Identifies this log among those written to the same path.
     private(set) var salts = ""
-    /// Where the last committed form of each page begins in the file, by the page's number.
+    /// The offset of each page's last committed version, by page number.
     private(set) var pages: [UInt32: Int] = [:]
 
-    /// Takes the bytes of a log apart.
+    /// Parses the bytes of a log.
     init(_ data: Data) {
         guard !data.isEmpty else {
             header = .empty
@@ -81,7 +77,7 @@ struct WriteAheadLog {
             }
             offset += frame
         }
-        // A frame that is cut short was never finished, unless it belongs to this log and others were to follow it.
+        // A truncated frame was never completed, unless it has this log's salts.
         if offset + Self.frameHeaderSize <= reader.count, reader.hasSalts(of: offset) { damagedFrames += 1 }
     }
 

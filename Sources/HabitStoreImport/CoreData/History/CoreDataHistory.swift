@@ -1,46 +1,45 @@
 import Foundation
 import HabitStore
 
-/// What the persistent history of a Core Data file holds.
+/// A summary of a Core Data file's persistent history.
 public struct CoreDataHistory: Sendable, Hashable, Encodable {
-    /// How the history is laid out.
+    /// The layout of the history tables.
     public enum Layout: String, Sendable, Hashable, Codable {
-        /// Names beside each transaction, as the first systems with a history wrote it.
+        /// Names are columns of each transaction, as in the first systems with a history.
         case inlineNames
-        /// Names in a table of their own.
+        /// Names have their own table.
         case namesInTable
     }
 
-    /// How it is laid out.
+    /// The layout of the history tables.
     public let layout: Layout
-    /// How many transactions there are.
+    /// The number of transactions.
     public let transactions: Int
-    /// The number of the oldest; 0 when there is none.
+    /// The number of the oldest transaction; 0 if there is none.
     public let first: Int64
-    /// The number of the newest; 0 when there is none.
+    /// The number of the newest transaction; 0 if there is none.
     public let last: Int64
-    /// Changes that made a record.
+    /// The number of insertions.
     public let inserts: Int
-    /// Changes that changed one.
+    /// The number of updates.
     public let updates: Int
-    /// Changes that deleted one.
+    /// The number of deletions.
     public let deletes: Int
-    /// Deletions that kept values of the record.
+    /// The number of deletions that kept values of the record.
     public let tombstones: Int
-    /// Who wrote, each once.
+    /// The distinct authors.
     public let authors: [String]
-    /// What is odd about it.
     let oddities: [CoreDataOddity]
     let columns: CoreDataHistoryColumns
 
-    /// Whether everything that ever happened in the file is in the history: its first transaction is there.
+    /// Whether the history goes back to the file's first transaction.
     public var isComplete: Bool { first == 1 }
 
     private enum CodingKeys: String, CodingKey {
         case layout, transactions, first, last, inserts, updates, deletes, tombstones, authors
     }
 
-    /// Nil for a file without a history.
+    /// Nil if the file has no history.
     init?(_ connection: SourceConnection, _ tables: StoreTables, _ model: CoreDataModel) throws {
         guard let columns = CoreDataHistoryColumns(tables) else { return nil }
         self.columns = columns
@@ -82,13 +81,13 @@ public struct CoreDataHistory: Sendable, Hashable, Encodable {
         self.oddities = oddities
     }
 
-    /// The same history, whatever was found odd in it.
+    /// Compares the layout and the counts, not the oddities.
     public static func == (left: CoreDataHistory, right: CoreDataHistory) -> Bool {
         left.layout == right.layout && left.first == right.first && left.last == right.last
             && left.transactions == right.transactions && left.inserts == right.inserts
             && left.updates == right.updates && left.deletes == right.deletes
     }
 
-    /// By the last transaction.
+    /// Hashes the number of the last transaction.
     public func hash(into hasher: inout Hasher) { hasher.combine(last) }
 }

@@ -1,4 +1,4 @@
-/// Where the history of a file keeps what, in either layout; `t` is the transaction in the expressions.
+/// The columns of a file's history, for both layouts; `t` is the transaction in the expressions.
 struct CoreDataHistoryColumns: Sendable {
     let hasNamesInTable: Bool
     let author: String
@@ -8,7 +8,7 @@ struct CoreDataHistoryColumns: Sendable {
     /// `ZTOMBSTONE0` and so on.
     let tombstones: [String]
 
-    /// Nil for a file without a history.
+    /// Nil if the file has no history.
     init?(_ tables: StoreTables) {
         let needed = ["Z_PK", "ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"]
         guard tables.has("ZTIMESTAMP", in: "ATRANSACTION"), needed.allSatisfy({ tables.has($0, in: "ACHANGE") }) else {

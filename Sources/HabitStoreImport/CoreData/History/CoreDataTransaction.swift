@@ -1,49 +1,49 @@
 import Foundation
 
-/// One save of the app, as the file's persistent history remembers it.
+/// One save by the app, from the file's persistent history.
 public struct CoreDataTransaction: Sendable, Hashable {
-    /// Its number, ascending; not gapless once the app has pruned.
+    /// The transaction number, ascending; there may be gaps after the app has pruned the history.
     public let number: Int64
-    /// When it was saved.
+    /// The time of the save.
     public let timestamp: Date
-    /// Who saved, as the app calls it.
+    /// The author set by the app.
     public let author: String?
     /// The name of the app's context.
     public let context: String?
-    /// The app's process.
+    /// The name of the app's process.
     public let process: String?
-    /// The app's bundle.
+    /// The identifier of the app's bundle.
     public let bundle: String?
 }
 
-/// What a save did to one record.
+/// A save's change to one record.
 public struct CoreDataChange: Sendable, Hashable {
-    /// What happened.
+    /// The kind of change.
     public enum Kind: Int, Sendable, Hashable {
-        /// The record is new.
+        /// The record was inserted.
         case insert = 0
-        /// It has other values.
+        /// The record was updated.
         case update = 1
-        /// It is gone.
+        /// The record was deleted.
         case delete = 2
     }
 
     /// The number of the change.
     public let number: Int64
-    /// What happened.
+    /// The kind of change.
     public let kind: Kind
-    /// The entity's number.
+    /// The number of the record's entity.
     public let entity: Int
     /// The record's key.
     public let key: Int64
-    /// The values that the app wanted to keep of a deleted record, as they stand in `ZTOMBSTONE0` and so on.
+    /// The values that the app preserved of a deleted record, from `ZTOMBSTONE0` and so on.
     let tombstone: [(column: String, value: SourceValue)]
 
-    /// Equal numbers mean one change.
+    /// Compares the change number, the kind, the entity and the key.
     public static func == (left: CoreDataChange, right: CoreDataChange) -> Bool {
         left.number == right.number && left.kind == right.kind && left.entity == right.entity && left.key == right.key
     }
 
-    /// By the number.
+    /// Hashes the change number.
     public func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }

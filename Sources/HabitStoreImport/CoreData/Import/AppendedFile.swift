@@ -2,12 +2,11 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// A file of lines that is only ever added to; what was added is on the disk when the call returns.
+/// An append-only file of lines; appended lines are on disk when the call returns.
 struct AppendedFile {
-    /// The file.
     let path: String
 
-    /// Hands the lines there are to `body`, one after the other; none when there is no file.
+    /// Calls `body` with each line; with none if there is no file.
     func forEachLine(_ body: (String) throws -> Void) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
         var rest: [UInt8] = []
@@ -23,18 +22,17 @@ struct AppendedFile {
         if !rest.isEmpty { try body(String(decoding: rest, as: UTF8.self)) }
     }
 
-    /// Adds lines.
     func append(_ lines: [String]) throws {
         guard !lines.isEmpty else { return }
         let isNew = !FileManager.default.fileExists(atPath: path)
         var bytes = Array(lines.joined(separator: "\n").utf8) + [0x0a]
-        // What a crash has cut off must not swallow the next line.
+        // A line that a crash cut off must not swallow the next one.
         if !isNew, !endsWithLine() { bytes.insert(0x0a, at: 0) }
         try FileFailure.told {
             let file = try OpenFile(path, O_WRONLY | O_CREAT | O_APPEND)
             try file.write(bytes)
             try file.synchronize()
-            // A new file is found after a crash only when its folder was brought to the disk as well.
+            // After a crash, a new file is only found if its folder was synchronized too.
             if isNew { try DurableFile.synchronizeFolder(of: path) }
         }
     }

@@ -1,21 +1,20 @@
 import HabitStore
 
-/// Which other records may change with a record, without the source's history telling of them: a link is kept on one side
-/// and may be told of on the other; so is the place in an order, and a relationship to many without an inverse.
+/// Finds records that may change along with another record without an entry in the source's history: a link is stored on one side and may
+/// be recorded on the other; the same holds for the place in an order and for a to-many relationship without an inverse.
 struct CompanionRules {
-    /// How the companions of a record are found.
+    /// How to find a record's companions.
     struct Rule {
-        /// Finds the keys of those that the source has now; the record's key is the parameter.
+        /// The SQL query for the keys of the companions in the source; its parameter is the record's key.
         let keys: String
-        /// The table of these.
         let table: String
-        /// The position of their entity in the target.
+        /// The index of their entity in the target.
         let target: Int
-        /// The attribute of the target in which they lead to the record.
+        /// The target's attribute that leads from a companion to the record.
         let attribute: String
-        /// Whether it has links, and not one reference.
+        /// Whether the attribute holds links rather than one reference.
         let isLinks: Bool
-        /// Whether the source tells of them but for a deletion.
+        /// Whether the rule only applies to deletions: the source records other changes of these companions.
         var isForDeletions = false
     }
 
@@ -38,7 +37,6 @@ struct CompanionRules {
         }
     }
 
-    /// The rules for a change of a record of an entity.
     func rules(for number: Int, _ kind: CoreDataChange.Kind) -> [Rule] {
         (rules[number] ?? []).filter { kind == .delete || !$0.isForDeletions }
     }
@@ -64,8 +62,7 @@ struct CompanionRules {
         for other in model.entities where other.root == root { rules[other.number, default: []].append(rule) }
     }
 
-    /// The records that lead to one that is deleted; and those of an ordered relationship, whose places are in a column of
-    /// theirs.
+    /// Adds the rules for records that refer to a deleted one, and for records of an ordered relationship, which store their own place.
     private mutating func addReference(
         _ name: String,
         _ attribute: String,

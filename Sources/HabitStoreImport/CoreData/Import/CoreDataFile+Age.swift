@@ -1,8 +1,7 @@
 import HabitStore
 
 extension CoreDataFile {
-    /// Refuses a file that is an earlier state of what was imported last: it would bring back what was deleted since, and
-    /// undo what was changed.
+    /// Refuses a file that is in an earlier state than the last import: it would bring back deleted records and undo changes.
     func requireNoOlder(than age: SourceAge?, _ options: CoreDataImporter.Options) throws {
         guard !options.allowsOlder, let age, let sign = try self.age.sign(ofBeingOlderThan: age, connection) else {
             return

@@ -2,8 +2,8 @@ import Foundation
 import Hashing
 
 extension CoreDataFile {
-    /// One name for the version of the app's model: SHA-256 over the names, numbers and hashes of its entities. It changes
-    /// when the app migrates the file, which may give all records new keys.
+    /// Identifies the version of the app's model: SHA-256 over the names, numbers and hashes of its entities. It changes when the app
+    /// migrates the file, which may give all records new keys.
     var modelHash: String {
         var hash = SHA256()
         for entity in model.entities {

@@ -1,22 +1,22 @@
 import HabitStore
 
 extension CoreDataImportReport {
-    /// What proves that something of the source is missing, was not read, or is not what it should be.
+    /// Evidence that a part of the source is missing, was not read, or is wrong.
     public struct Shortfall: Sendable, Hashable, Encodable {
         /// A stable name, one of ``kinds``.
         public let kind: String
-        /// One sentence. Holds no values of records.
+        /// One sentence without record values.
         public let message: String
-        /// How often.
+        /// The number of occurrences.
         public let count: Int
 
-        /// All names.
+        /// All values of ``kind``.
         public static let kinds: [String] =
             fileKinds + losses.keys.map(\.rawValue).sorted() + ["tableNotRead", mostlyRefused]
 
         static let mostlyRefused = "mostlyRefused"
 
-        /// Those that the file itself proves, whatever is made of it.
+        /// The kinds found in the file itself, regardless of the mapping.
         package static let fileKinds = [
             "logTruncated", "logInvalid", "logForeign", "logOlder", "logDamaged", "logUnfinished", "logNeverCommitted",
             "pagesUncounted", "tableUnreadable",
@@ -31,7 +31,7 @@ extension CoreDataImportReport {
         ]
     }
 
-    /// What proves a loss, by kind.
+    /// The shortfalls, by kind.
     func findShortfalls() -> [Shortfall] {
         var result = oddities.filter { Shortfall.fileKinds.contains($0.kind) }.map {
             Shortfall(kind: $0.kind, message: $0.message, count: $0.count ?? 1)
@@ -51,7 +51,7 @@ extension CoreDataImportReport {
         return result + [mostRecordsRefused].compactMap { $0 }
     }
 
-    /// Where more records of the entities that are brought over were refused than not, the mapping does not fit the file.
+    /// A mapping that refuses more than half the records of the mapped entities does not fit the file.
     private var mostRecordsRefused: Shortfall? {
         let wanted = entities.filter { $0.target != nil }
         let (all, refused) = (wanted.reduce(0) { $0 + $1.records }, wanted.reduce(0) { $0 + $1.refused })

@@ -1,81 +1,80 @@
 import HabitStore
 
-/// What an import came to.
+/// The result of an import.
 public struct CoreDataImportReport: Sendable, Encodable {
-    /// How the import went about it.
+    /// How the import was done.
     public enum Mode: String, Sendable, Encodable {
-        /// Into an empty target, with the source's history.
+        /// Fills an empty target, including the source's history.
         case first
-        /// Transaction by transaction of the source's history, from where the target was.
+        /// Follows the source's history transaction by transaction from the target's position.
         case followed
-        /// Every record was compared with the target's.
+        /// Compares every record with the target's.
         case compared
     }
 
-    /// What became of one entity's records.
+    /// The outcome for the records of one entity.
     public struct Entity: Sendable, Encodable {
         /// The entity in the source.
         public let source: String
-        /// The entity in the target; nil when it is not brought over.
+        /// The entity in the target; nil if it is not imported.
         public let target: String?
-        /// How many records the source has.
+        /// The number of records in the source.
         public internal(set) var records = 0
-        /// Those that were new to the target.
+        /// Records inserted into the target.
         public internal(set) var inserted = 0
-        /// Those that had other values in the target.
+        /// Records whose values differed in the target.
         public internal(set) var updated = 0
-        /// Those that the target cannot hold; they are in the attachment.
+        /// Records that the target cannot hold; the attachment has them.
         public internal(set) var refused = 0
     }
 
-    /// Values that are in the attachment and not in the target.
+    /// Values that are in the attachment instead of the target.
     public struct Loss: Sendable, Encodable, Hashable {
         /// The entity in the source.
         public let entity: String
-        /// The attribute or relationship there; nil for whole records.
+        /// The attribute or relationship in the source; nil for whole records.
         public let property: String?
-        /// Why.
+        /// The reason.
         public let reason: String
-        /// How many.
+        /// The number of values.
         public internal(set) var count: Int
-        /// What it counts as.
         let kind: ImportLoss.Kind
     }
 
-    /// How it went about it.
+    /// How the import was done.
     public internal(set) var mode = Mode.compared
-    /// The entities, in the source's order.
+    /// The entities, in the order of the source.
     public internal(set) var entities: [Entity] = []
-    /// Records that the source's history proves to be deleted, and that were deleted in the target.
+    /// Records deleted in the target because the source's history records their deletion.
     public internal(set) var deleted = 0
-    /// Records of the target that the source no longer has, and that were left: nothing proves that they were deleted.
+    /// Records of the target that the source no longer has. They are kept, since nothing proves that they were deleted.
     public internal(set) var gone = 0
-    /// Texts that were in another form of Unicode, and are in NFC now.
+    /// Texts that were converted to NFC.
     public internal(set) var normalizedTexts = 0
-    /// Texts of which NFC replaces characters; the attachment has the originals.
+    /// Texts in which NFC replaces characters; the attachment has the originals.
     public internal(set) var replacedTexts = 0
-    /// Transactions of the source's history that were carried over.
+    /// Source transactions that were imported.
     public internal(set) var transactions = 0
-    /// The changes in them.
+    /// The changes in those transactions.
     public internal(set) var changes = 0
-    /// The deletions among these.
+    /// The deletions among the changes.
     public internal(set) var tombstones = 0
-    /// The last transaction of the source that the target has; nil for a source without a history.
+    /// The last source transaction that the target contains; nil for a source without a history.
     public internal(set) var position: Int64?
-    /// What is not in the target, by name and count.
+    /// Values that are not in the target.
     public internal(set) var losses: [Loss] = []
-    /// What is in the target and not as it should be, by name and count.
+    /// Values that are in the target but not as expected.
     public internal(set) var odd: [Loss] = []
-    /// What of the file is neither in the store nor in the attachment, by name and count.
+    /// Parts of the file that are neither in the store nor in the attachment.
     public internal(set) var notCarried: [NotCarried] = []
-    /// What proves that something is missing, was not read, or is not what it should be; by kind.
+    /// Evidence that something is missing, was not read, or is wrong, by kind.
     public internal(set) var shortfalls: [Shortfall] = []
-    /// Where it is kept; nil when there is nothing to keep.
+    /// The path of the attachment; nil if there is none.
     public internal(set) var attachment: String?
-    /// What is missing, guessed or odd about the source.
+    /// Missing, guessed or unusual things about the source.
     public internal(set) var oddities: [CoreDataOddity] = []
 
-    /// How many values are in the attachment.
+    /// The number of values in the attachment.
     public var lost: Int { losses.reduce(0) { $0 + $1.count } }
 
     init(_ plan: CoreDataPlan, _ file: CoreDataFile) throws {

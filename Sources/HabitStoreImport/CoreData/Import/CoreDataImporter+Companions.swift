@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension CoreDataImporter {
-    /// The records that may have changed with those that a transaction of the source tells of.
+    /// The records that may have changed along with those in a source transaction.
     func companions(of carried: [HistoryCarrier.Carried]) throws -> [HistoryCarrier.Carried] {
         var known = Set(carried.map(\.id))
         var result: [HistoryCarrier.Carried] = []
@@ -22,7 +22,7 @@ extension CoreDataImporter {
         return result
     }
 
-    /// The keys of those that lead to a record in the source, and of those that led there when the target saw them last.
+    /// The keys of the records that refer to a record, in the source and in the target's last state.
     private func keys(_ rule: CompanionRules.Rule, _ item: HistoryCarrier.Carried) throws -> Set<Int64> {
         var keys: Set<Int64> = []
         let statement = try file.connection.prepare(rule.keys)

@@ -4,8 +4,8 @@ import Foundation
 extension CoreDataImporter {
     private static let batchSize = 1_000
 
-    /// Compares every record of the source with the target's: adds what is new, applies what is changed, and counts what the
-    /// source no longer has.
+    /// Compares every record of the source with the target's: inserts new ones, updates changed ones, and counts those missing from the
+    /// source.
     func compareAll(_ progress: (Int, Int) throws -> Void) throws {
         report.mode = .compared
         let total = report.entities.reduce(0) { $0 + $1.records }
@@ -34,8 +34,8 @@ extension CoreDataImporter {
         try progress(total, total)
     }
 
-    /// Compares the records that say in a column of theirs who has them in a relationship without a way back: nothing tells of
-    /// one that changes hands and is not touched itself.
+    /// Compares the records that store the owner of a relationship without an inverse: the history does not record a change of owner if the
+    /// record itself is not saved.
     func compareOwned(behind last: Int64) throws {
         let owned = plan.entities.filter { entity in
             entity.fields.contains { if case .owner = $0 { true } else { false } }
@@ -57,7 +57,7 @@ extension CoreDataImporter {
             var batch: [RecordMaker.Made] = []
             try file.enumerate(entity.source, maker.reader) { row in
                 let made = try maker.make(row, identity: plan.identities[entity.source.root])
-                // What is new is brought by the transaction that tells of it.
+                // New records arrive with the transaction that records them.
                 if try isThere(made.id, entity) { batch.append(made) }
                 if batch.count >= Self.batchSize {
                     try bring(batch, entity)
@@ -113,7 +113,7 @@ extension CoreDataImporter {
         }
     }
 
-    /// Writes how far the target is now.
+    /// Stores the target's position.
     private func notePosition() throws {
         guard let entity = plan.source else { return }
         let position = SourcePosition(file, identities: plan.identities)

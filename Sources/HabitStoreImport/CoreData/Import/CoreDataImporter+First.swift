@@ -2,10 +2,10 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension CoreDataImporter {
-    /// Brings everything into an empty target.
+    /// Imports everything into an empty target.
     ///
-    /// Records come first, a batch at a time, and leave no trace in the target's history: until the last transaction, which has
-    /// the history and the position, nobody is served from the target, and an import that was stopped is begun anew.
+    /// Records come first, in batches that leave no trace in the target's history. No reader is served from the target until the last
+    /// transaction, which adds the history and the position; an interrupted import starts again from the beginning.
     func importFirst(_ progress: (Int, Int) throws -> Void) throws {
         if options.requiresHistory, file.history == nil { throw withoutHistory() }
         report.mode = .first
@@ -68,7 +68,7 @@ extension CoreDataImporter {
         )
     }
 
-    /// Appends a transaction of the import's own.
+    /// Appends a transaction made by the import itself.
     func append(_ changes: [HistoryChange], to transaction: any ReplicaTransaction) throws {
         guard !changes.isEmpty else { return }
         try transaction.append(
@@ -81,7 +81,6 @@ extension CoreDataImporter {
         )
     }
 
-    /// Appends the source's whole history.
     private func carryHistory(_ transaction: any ReplicaTransaction) throws {
         try file.enumerateHistory { source, changes in
             let carried = try carrier.carried(changes) { _, _ in nil }
@@ -90,7 +89,6 @@ extension CoreDataImporter {
         }
     }
 
-    /// Appends a transaction of the source.
     func append(
         _ source: CoreDataTransaction,
         _ changes: [HistoryChange],
@@ -116,6 +114,5 @@ extension CoreDataImporter {
 }
 
 extension ReplicaTransaction {
-    /// The token of the next transaction.
     func nextToken() throws -> HistoryToken { HistoryToken(rawValue: try information().token.rawValue + 1) }
 }

@@ -2,10 +2,10 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension CoreDataImporter {
-    /// Applies the source's transactions behind one that the target has, each in a transaction of its own.
+    /// Applies the source's transactions after `last`, each in its own transaction.
     ///
-    /// The source's history tells which records were changed, and not to what: they get the values that they have now. While
-    /// the target is behind, it can hold a later state of a record than its transaction; once it has caught up it is equal.
+    /// The source's history says which records changed but not their values, so they get their current ones. Until the target has caught
+    /// up, it can hold a later state of a record than its position says; then it equals the source.
     func follow(from last: Int64, _ progress: (Int, Int) throws -> Void) throws {
         report.mode = .followed
         let total = Int(clamping: (file.history?.last ?? last) - last)
@@ -22,13 +22,13 @@ extension CoreDataImporter {
         }
     }
 
-    /// A record that is gone from the source.
+    /// A record that the source no longer has.
     struct Gone: Hashable {
         let target: Int
         let key: Int64
     }
 
-    /// The identifiers that the target has for keys which the source no longer has.
+    /// The target's identifiers for keys that the source no longer has.
     private func goneKeys(_ changes: [CoreDataChange]) throws -> [Gone: UUID] {
         var wanted: [Gone] = []
         for change in changes {
@@ -62,13 +62,13 @@ extension CoreDataImporter {
     ) throws {
         try target.replicate { transaction in
             guard var position = try current(transaction), let last = position.transaction, last < source.number else {
-                // Another process has done it meanwhile.
+                // Another process has applied it in the meantime.
                 return
             }
             var changes: [HistoryChange] = []
             for item in carried { if let change = try apply(item, transaction) { changes.append(change) } }
             for item in companions {
-                // The source's history does not tell of these: they are changed when they are found to be.
+                // The source's history does not record changes to companions, so they count only if a value differs.
                 guard let change = try apply(item, transaction), change.kind != .update(updatedAttributes: []) else {
                     continue
                 }
@@ -97,12 +97,12 @@ extension CoreDataImporter {
         }
     }
 
-    /// Brings one record to what the source has; nil when nothing of it is in the target.
+    /// Applies one change; nil if the record was never in the target.
     private func apply(_ item: HistoryCarrier.Carried, _ transaction: any ReplicaTransaction) throws -> HistoryChange? {
         let entity = plan.schema.entities[item.entity.target]
         let before = try transaction.record(entity: item.entity.target, id: item.id)
         guard let row = try row(item) else {
-            // It was made and deleted while nobody looked, or is deleted by this change.
+            // Inserted and deleted between two imports, or deleted by this change.
             guard item.change.kind == .delete else { return nil }
             if before != nil {
                 try transaction.remove(entity: item.entity.target, id: item.id)
@@ -125,7 +125,7 @@ extension CoreDataImporter {
         return HistoryChange(entity: entity.name, id: made.id, kind: .update(updatedAttributes: names))
     }
 
-    /// The source's row, by the entity that it is of now.
+    /// The source's row, with the number of its current entity.
     private func row(_ item: HistoryCarrier.Carried) throws -> (entity: Int, row: CoreDataRow)? {
         guard let number = try file.entityNumber(of: item.change.key, in: item.entity.source.table),
             let maker = makers[number],
@@ -134,7 +134,7 @@ extension CoreDataImporter {
         return (number, row)
     }
 
-    /// The attributes in which two records differ.
+    /// The names of the attributes in which two records differ.
     static func differences(
         _ before: EncodedRecord,
         _ after: EncodedRecord,

@@ -1,30 +1,32 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Brings a Core Data file into a store whose schema is derived from the file's model.
+/// Imports a Core Data file into a store whose schema is derived from the file's model.
 ///
-/// An empty target gets the records first, a batch at a time, and in a last transaction the source's history: its transactions
-/// keep their order, times and authors, behind those that have what the history does not tell of. Until then nobody is served from
-/// the target. Later, a source with a history is followed transaction by transaction, each a transaction of the target in which the target's position changes too, so that nothing
-/// is lost or done twice wherever it is interrupted. Without a history, or where it was pruned too far, every record is
-/// compared; what the source no longer has is counted then and left, since nothing proves that it was deleted.
+/// An empty target gets the records in batches, and then the source's history in one last transaction. The source's transactions keep their
+/// order, times and authors; the transactions for what the history does not record come first. No reader is served from the target before
+/// that.
+///
+/// Later imports follow a source's history transaction by transaction. Each becomes one transaction of the target, which also advances the
+/// target's position, so that nothing is lost or applied twice after an interruption. Without a history, or if it was pruned too far, every
+/// record is compared; records missing from the source are counted but kept, since nothing proves that they were deleted.
 public final class CoreDataImporter {
-    /// What may be wanted of an import.
+    /// Options of an import.
     public struct Options: Sendable {
-        /// The author of what is not the source's own history.
+        /// The author of transactions that are not from the source's history.
         public var author = "Core Data import"
-        /// Whether only the source's history may be followed: no comparison of everything.
+        /// Whether to only follow the source's history and never compare all records.
         public var requiresHistory = false
-        /// Where what the target cannot hold is kept; nil for beside the target.
+        /// The path for values that the target cannot hold; nil for a file next to the target.
         public var attachmentPath: String?
-        /// Whether an earlier state of the file may take the place of a later one.
+        /// Whether to import an earlier state of the file over a later one.
         public var allowsOlder = false
-        /// The clock that stamps what is not the source's own history.
+        /// The clock for transactions that are not from the source's history.
         public var now: @Sendable () -> Date = { Date() }
-        /// Called behind each commit with the source's transaction that the target has; a throw ends the import.
+        /// Called after each commit with the last source transaction in the target. Throwing ends the import.
         public var didCommit: (@Sendable (Int64?) throws -> Void)?
 
-        /// The usual.
+        /// Default options.
         public init() {}
     }
 
@@ -42,7 +44,7 @@ public final class CoreDataImporter {
 
     /// Prepares an import.
     ///
-    /// - Parameter target: a store that was opened with ``CoreDataTarget/schema(for:outline:)``.
+    /// - Parameter target: a store opened with ``CoreDataTarget/schema(for:outline:)``.
     public convenience init(_ file: CoreDataFile, into target: any ReplicableStore, _ options: Options = Options())
         throws
     {
@@ -74,7 +76,7 @@ public final class CoreDataImporter {
         statement = base.map { ImportStatement(path: ImportNotes(base: $0).statement) }
     }
 
-    /// An earlier version of this program may have read less of the file than is read now.
+    /// An earlier version of this program may have read less of the file.
     private static func require(_ schema: Schema, _ derived: Schema, _ file: CoreDataFile) throws {
         guard let difference = StoredSchema(schema).differences(from: StoredSchema(derived)).first else { return }
         throw HabitStoreError(
@@ -85,14 +87,14 @@ public final class CoreDataImporter {
         )
     }
 
-    /// Imports.
+    /// Runs the import.
     ///
-    /// - Parameter progress: is told now and then how many records or transactions are done, of how many; a throw ends the
-    ///   import, with what is committed.
-    /// - Throws: ``HabitStoreError/Code/olderSource`` when the file is an earlier state of what was imported last;
-    ///   ``HabitStoreError/Code/historyExpired`` or ``HabitStoreError/Code/unsupported`` when a history is required
-    ///   and the source has none that reaches back far enough; ``HabitStoreError/Code/schemaMismatch`` when the app has
-    ///   migrated the source since, so that its keys may mean other records.
+    /// - Parameter progress: called regularly with the number of records or transactions done and their total; throwing ends the import and
+    ///   keeps what is committed.
+    /// - Throws: ``HabitStoreError/Code/olderSource`` if the file is in an earlier state than the last import;
+    ///   ``HabitStoreError/Code/historyExpired`` or ``HabitStoreError/Code/unsupported`` if a history is required and the source's does not
+    ///   reach back far enough or does not exist; ``HabitStoreError/Code/schemaMismatch`` if the app has migrated the source since, so that
+    ///   its keys may mean other records.
     public func run(progress: (Int, Int) throws -> Void = { _, _ in }) throws -> CoreDataImportReport {
         let position = try CoreDataTarget.position(in: target, of: file)
         guard let position else {
@@ -103,7 +105,7 @@ public final class CoreDataImporter {
         }
         try requireSameModel(position)
         try file.requireNoOlder(than: position.age, options)
-        // Somebody who follows asks often, and nothing is new then.
+        // A follower checks often, and usually nothing is new.
         let untold = try position.age.flatMap { try file.history == nil ? nil : file.age.untold(since: $0, file) }
         if !options.requiresHistory || untold != nil || position.transaction != file.history?.last {
             try keepLeftovers()
@@ -129,7 +131,7 @@ public final class CoreDataImporter {
         return report
     }
 
-    /// Keeps what belongs to nothing in the model, before anything else is brought over, and says what is not kept.
+    /// Saves what does not belong to the model before importing anything else, and lists what is not kept.
     private func keepLeftovers() throws {
         let leftovers = Leftovers(file, plan)
         try leftovers.keep { loss, line in
@@ -195,7 +197,7 @@ public final class CoreDataImporter {
 
     // MARK: Steps
 
-    /// Keeps what a record leaves behind, and counts.
+    /// Counts a record's losses and adds them to the attachment.
     func account(_ made: RecordMaker.Made, of entity: CoreDataEntity) throws {
         report.count(made.losses)
         report.count(odd: made.odd)
@@ -205,7 +207,7 @@ public final class CoreDataImporter {
         try attachment?.add(made.losses)
     }
 
-    /// Writes where the target is, within a transaction.
+    /// Stores the target's position, within a transaction.
     func write(_ position: SourcePosition, to transaction: any ReplicaTransaction) throws {
         guard let entity = plan.source else { return }
         let record = try position.record(plan.schema.entities[entity].layout)
@@ -214,7 +216,7 @@ public final class CoreDataImporter {
 }
 
 extension CoreDataHistory {
-    /// Whether everything behind a transaction is in the history.
+    /// Whether the history contains everything after a transaction.
     func reaches(_ transaction: Int64) -> Bool {
         transaction <= last && (first <= transaction + 1 || transaction == last)
     }

@@ -1,11 +1,11 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Keeps a store equal to a Core Data file that its app goes on writing.
+/// Keeps a store equal to a Core Data file while its app continues to write to it.
 ///
-/// Used by one thread at a time.
+/// Not thread-safe: use it from one thread at a time.
 public final class CoreDataMirror {
-    /// Brings one state of the file into the store.
+    /// Imports one state of the file into the store.
     public typealias Update = (
         CoreDataFile, CoreDataImporter.Options, (Int, Int) throws -> Void
     ) throws -> CoreDataImportReport
@@ -14,16 +14,16 @@ public final class CoreDataMirror {
     private let apply: Update
     private var seen: SourceStamps?
 
-    /// Prepares a mirror.
+    /// Creates a mirror.
     public init(path: String, _ apply: @escaping Update) {
         self.path = path
         self.apply = apply
     }
 
-    /// The update of a store whose schema is derived from the file's model. It is opened for each update and closed behind
-    /// it, so that others can use it meanwhile.
+    /// An update for a store whose schema is derived from the file's model. It opens the store for each update and closes it afterwards, so
+    /// that others can use it in between.
     ///
-    /// - Parameter open: opens the store, with ``CoreDataTarget/schema(for:outline:)``.
+    /// - Parameter open: opens the store with ``CoreDataTarget/schema(for:outline:)``.
     public static func derived(
         _ open: @escaping (CoreDataFile) throws -> any UserStoreBackend
     ) -> Update {
@@ -34,10 +34,10 @@ public final class CoreDataMirror {
         }
     }
 
-    /// Brings the store to the file's state, unless the file was not touched since the last time.
+    /// Updates the store, unless the file is unchanged since the last time.
     ///
-    /// - Returns: what was done; nil when the file was not touched.
-    /// - Throws: what opening the file and importing it throw.
+    /// - Returns: the report; nil if the file is unchanged.
+    /// - Throws: errors from opening and importing the file.
     public func update(
         _ options: CoreDataImporter.Options = CoreDataImporter.Options(),
         progress: (Int, Int) throws -> Void = { _, _ in }

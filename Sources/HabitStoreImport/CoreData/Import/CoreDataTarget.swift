@@ -1,11 +1,11 @@
 @_spi(Engines) import HabitStore
 
-/// What a store has to be that a Core Data file is brought into.
+/// Prepares a store to be the target of a Core Data import.
 public enum CoreDataTarget {
-    /// The schema that the target of a file is opened with.
+    /// The schema to open the target of a file with.
     ///
-    /// - Parameter outline: what an existing target says of itself; nil for a new one.
-    /// - Throws: ``HabitStoreError/Code/notAStore`` when the target does not come from a Core Data file.
+    /// - Parameter outline: the outline of an existing target; nil for a new one.
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` if the target was not made from a Core Data file.
     public static func schema(for file: CoreDataFile, outline: StoreOutline? = nil) throws -> Schema {
         if let outline {
             guard let stored = outline.schema,
@@ -21,7 +21,7 @@ public enum CoreDataTarget {
         return try DerivedSchema(file, identities: try IdentityRule.choose(file)).plan().schema
     }
 
-    /// What a target knows of a file; nil when it knows nothing of it.
+    /// The target's position in a file; nil if the file was never imported.
     static func position(in store: any ReplicableStore, of file: CoreDataFile) throws -> SourcePosition? {
         guard let entity = try? store.schema.position(ofEntity: DerivedSchema.sourceEntity) else { return nil }
         let id = SourcePosition(storeID: file.metadata.storeID, model: "", identities: [:], transaction: nil).id

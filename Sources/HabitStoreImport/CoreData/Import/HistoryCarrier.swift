@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// Turns transactions of a source's history into those of a target's.
+/// Converts the transactions of a source's history to those of the target.
 struct HistoryCarrier {
     private let plan: CoreDataPlan
     private let file: CoreDataFile
@@ -11,16 +11,16 @@ struct HistoryCarrier {
         (self.plan, self.file, self.resolver) = (plan, file, resolver)
     }
 
-    /// A change of the source, with the record that it is about.
+    /// A change of the source and the record it concerns.
     struct Carried {
         let entity: CoreDataPlan.Entity
         let id: UUID
         let change: CoreDataChange
     }
 
-    /// The changes of a transaction that are about entities of the plan.
+    /// The changes of a transaction that concern entities of the plan.
     ///
-    /// - Parameter deleted: finds the identifier of a record that is gone from the source, by its entity and key.
+    /// - Parameter deleted: finds the identifier of a record that the source no longer has, by entity and key.
     func carried(
         _ changes: [CoreDataChange],
         deleted: (CoreDataPlan.Entity, Int64) throws -> UUID?
@@ -41,7 +41,7 @@ struct HistoryCarrier {
             return try resolver.identifier(root: source.root, key: change.key)
         }
         if let known = try deleted(entity, change.key) { return known }
-        // Of a tombstone it is not written down which value is which: a single UUID in it is the identity.
+        // A tombstone does not say which value belongs to which attribute; if it contains a single UUID, that is the identity.
         if let name = plan.identities[source.root], let attribute = source.attribute(name) {
             let ids = change.tombstone.compactMap { IdentityRule.identifier($0.value, attribute.type) }
             if ids.count == 1 { return ids[0] }
@@ -49,7 +49,7 @@ struct HistoryCarrier {
         return resolver.derived(source.root, change.key)
     }
 
-    /// The change as the target's history has it.
+    /// The change in the form of the target's history.
     func change(_ carried: Carried) -> HistoryChange {
         let entity = plan.schema.entities[carried.entity.target]
         let kind: HistoryChange.Kind
@@ -61,7 +61,7 @@ struct HistoryCarrier {
         return HistoryChange(entity: entity.name, id: carried.id, kind: kind)
     }
 
-    /// Which attributes an update changed is not known from the source's history alone: all that it can have changed.
+    /// The source's history does not say which attributes an update changed, so it lists all that may have.
     private func updated(_ entity: CoreDataPlan.Entity) -> [String] {
         zip(plan.schema.entities[entity.target].attributes, entity.fields).compactMap { attribute, field in
             switch field {
@@ -80,13 +80,13 @@ struct HistoryCarrier {
             default: break
             }
         }
-        // Under which attribute the app has kept a value is nowhere written down; it stays under its column's name.
+        // No table says which attribute a tombstone column belongs to, so the value keeps the column's name.
         for (column, stored) in carried.change.tombstone {
             switch stored {
             case .null: break
             case .int(let number): values[column] = .int(number)
             case .real(let number): values[column] = number.isFinite ? .double(number) : .string("\(number)")
-            // NFC would replace characters in them.
+            // Stored as bytes, as NFC would replace characters.
             case .text(let text) where text.isReplacedByNFC: values[column] = .data(Data(text.utf8))
             case .text(let text): values[column] = .string(text.normalizedForStore)
             case .blob(let bytes), .malformedText(let bytes): values[column] = .data(bytes)
@@ -95,7 +95,7 @@ struct HistoryCarrier {
         return values
     }
 
-    /// The net change of each record, in the order in which the records were first touched.
+    /// The net change of each record, in the order of their first changes.
     static func net(_ changes: [HistoryChange]) -> [HistoryChange] {
         struct Key: Hashable {
             let entity: String
@@ -133,7 +133,7 @@ struct HistoryCarrier {
 }
 
 extension String {
-    /// The text in the form in which stores keep it.
+    /// The text in the normalization form that stores use.
     var normalizedForStore: String {
         guard case .string(let text)? = try? Value.string(self).normalized() else { return self }
         return text

@@ -2,11 +2,11 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// What the target has no place for, beside the target: a file with one JSON object a line. Lines are only ever added, each
-/// once, and are on the disk before the records are that they belong to.
+/// A file next to the target for what the target cannot hold, with one JSON object per line. It is append-only and contains each line once;
+/// lines are on disk before the records they belong to.
 final class ImportAttachment {
     private let file: AppendedFile
-    /// The lines there are: the first half of SHA-256 of each, since there can be more of them than there is memory.
+    /// The lines in the file, as the first half of their SHA-256: the lines themselves may exceed memory.
     private var known: Set<Line> = []
     private var pending: [String] = []
     private static let mostPending = 2_000
@@ -25,7 +25,7 @@ final class ImportAttachment {
         }
     }
 
-    /// Takes up what an earlier import has written; a line that a crash cut off is written anew.
+    /// Reads what earlier imports wrote; a line that a crash cut off is written again.
     init(path: String) throws {
         file = AppendedFile(path: path)
         encoder = JSONEncoder()
@@ -33,18 +33,15 @@ final class ImportAttachment {
         try file.forEachLine { known.insert(Line($0)) }
     }
 
-    /// The file.
     var path: String { file.path }
 
-    /// Whether there is anything in it.
     var isEmpty: Bool { known.isEmpty && pending.isEmpty }
 
-    /// Adds lines; they are written by ``flush()``.
+    /// Adds lines, which ``flush()`` writes.
     func add(_ losses: [ImportLoss]) throws {
         for loss in losses { try add(loss) }
     }
 
-    /// Adds a line.
     func add(_ item: some Encodable) throws {
         let line = String(decoding: try encoder.encode(item), as: UTF8.self)
         guard known.insert(Line(line)).inserted else { return }
@@ -52,7 +49,7 @@ final class ImportAttachment {
         if pending.count >= Self.mostPending { try flush() }
     }
 
-    /// Brings what was added to the disk.
+    /// Writes the added lines to disk.
     func flush() throws {
         try file.append(pending)
         pending = []

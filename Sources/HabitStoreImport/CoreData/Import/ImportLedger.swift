@@ -1,18 +1,18 @@
 import Foundation
 import HabitStore
 
-/// What was brought from a source into a store that has no place to remember it: a file with one JSON object a line, which is
-/// only ever added to. What a crash cuts off is the last line, which is passed over.
+/// Records what was imported into a store that cannot hold this information itself: an append-only file with one JSON object per line. A
+/// crash can cut off the last line, which is then ignored.
 ///
-/// Before records are committed it says which identifiers they get, and behind the commit what they were: the next import
-/// tells by it what the source has changed since, and leaves alone what a person has changed here.
+/// Before a commit the ledger records the identifiers that records will get, and after the commit the digests of their contents. From
+/// these, the next import finds what the source has changed since, and leaves the user's own changes alone.
 final class ImportLedger {
-    /// What is known of a record of the source.
+    /// A record of the source.
     struct Item: Codable, Hashable {
-        /// The root entity's name and the key.
+        /// The root entity's name and the record's key.
         let record: String
         let id: UUID
-        /// A hash of what was brought over; nil while that is not sure.
+        /// A hash of the imported contents; nil until the commit is certain.
         var digest: String?
     }
 
@@ -29,11 +29,11 @@ final class ImportLedger {
     private let file: AppendedFile
     private(set) var items: [String: Item] = [:]
     private var records: [UUID: Set<String>] = [:]
-    /// The last transaction of the source that is in the store.
+    /// The last source transaction in the store.
     private(set) var transaction: Int64?
-    /// The version of the source's model; nil when nothing was ever brought over.
+    /// The version of the source's model; nil before the first import.
     private(set) var model: String?
-    /// What the source's files were when the store was last equal to them.
+    /// The state of the source's files when the store last equaled them.
     private(set) var age: SourceAge?
 
     init(path: String) throws {
@@ -54,7 +54,7 @@ final class ImportLedger {
 
     static func record(_ root: String, _ key: Int64) -> String { "\(root) \(key)" }
 
-    /// Says which identifiers records are about to get.
+    /// Records the identifiers that records are about to get.
     func announce(_ items: [Item]) throws {
         let new = items.filter { self.items[$0.record]?.id != $0.id }
         try append(new.map { Line(record: $0.record, id: $0.id) })
@@ -64,12 +64,12 @@ final class ImportLedger {
         }
     }
 
-    /// The record of the source that an identifier belongs to, of those of a root entity.
+    /// The source record of a root entity's family that has an identifier.
     func record(of id: UUID, root: String) -> String? {
         records[id]?.first { $0.hasPrefix(root + " ") && items[$0] != nil }
     }
 
-    /// Says what records are, that they are gone, and where the store is.
+    /// Records the contents of records, their removal, and the store's position.
     func enter(_ items: [Item], gone: [String], transaction: Int64?, model: String) throws {
         var lines = items.filter { self.items[$0.record] != $0 }.map {
             Line(record: $0.record, id: $0.id, digest: $0.digest)
@@ -87,7 +87,7 @@ final class ImportLedger {
         (self.transaction, self.model) = (transaction, model)
     }
 
-    /// Says what the source's files were.
+    /// Records the state of the source's files.
     func enter(age: SourceAge) throws {
         guard age != self.age else { return }
         try append([Line(age: age)])

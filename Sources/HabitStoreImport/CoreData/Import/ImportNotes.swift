@@ -1,12 +1,12 @@
-/// The files that an import leaves beside a store.
+/// The paths of the files that an import writes next to a store.
 struct ImportNotes {
-    /// The path of the store, or what stands for it.
+    /// The path of the store, or a substitute for it.
     let base: String
 
-    /// What has no place in the store.
+    /// Values that the store cannot hold.
     var attachment: String { base + ".unmapped.jsonl" }
-    /// Which record of the source is which of the store.
+    /// The mapping from source records to store records.
     var ledger: String { base + ".ledger.jsonl" }
-    /// What of the source is neither in the store nor in the attachment.
+    /// A list of what is neither in the store nor in the attachment.
     var statement: String { base + ".import.json" }
 }

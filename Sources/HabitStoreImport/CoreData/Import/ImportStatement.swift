@@ -2,23 +2,22 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// What of a source an import leaves out, by name: neither in the store nor beside it.
+/// A part of a source that an import keeps neither in the store nor in the attachment.
 public struct NotCarried: Sendable, Hashable, Codable {
     /// The table.
     public let table: String
     /// The column; nil for the whole table.
     public let column: String?
-    /// How many values, or rows of a whole table.
+    /// The number of values, or of rows for a whole table.
     public let count: Int
-    /// Why.
+    /// The reason.
     public let reason: String
-    /// Whether nothing that reads the file knows what it is.
+    /// Whether the import does not know what the part is.
     public let isUnknown: Bool
 }
 
-/// The file in which an import says what it left out, for those who hold the store against the source later.
+/// The file that lists what an import left out, for later comparisons of store and source.
 struct ImportStatement {
-    /// What is in the file.
     struct Contents: Codable {
         var format = 1
         let notCarried: [NotCarried]
@@ -26,7 +25,6 @@ struct ImportStatement {
 
     let path: String
 
-    /// Replaces the file.
     func write(_ notCarried: [NotCarried]) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A whole record for which the target has no entity, as the attachment keeps it.
+/// A whole record in the attachment, for which the target has no entity.
 struct ImportedRow: Encodable {
     let entity: String
     let key: Int64
@@ -8,7 +8,7 @@ struct ImportedRow: Encodable {
     let reason: String
     let values: [String: StoredJSON]
     let references: [String: Int64]
-    /// The table, and the columns of what stands here by name.
+    /// The table, and the columns of the values above by property name.
     let table: String
     let columns: [String: String]
 

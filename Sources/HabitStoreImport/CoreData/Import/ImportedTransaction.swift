@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A transaction of the source's history, as the attachment of a store keeps it that has a history of its own.
+/// A source transaction in the attachment, for a store with its own history.
 struct ImportedTransaction: Encodable {
     struct Change: Encodable {
         let entity: String

@@ -1,15 +1,15 @@
 import HabitStore
 
-/// A row of the source that became nothing in the target: a link, or one that belongs to no entity.
+/// A source row without a counterpart in the target: a link, or a row that belongs to no entity.
 struct KeptRow: Encodable {
     let table: String
-    /// The key, where the table has keys.
+    /// The key, if the table has one.
     var key: Int64?
     let reason: String
-    /// What is in its columns, as far as there is anything.
+    /// The values by column, without nulls.
     let columns: [String: StoredJSON]
 
-    /// The links of a record in all tables that lead from its entity to others.
+    /// The links that lead from a record to others, from all tables.
     static func links(of key: Int64, _ entity: CoreDataEntity, _ file: CoreDataFile) throws -> [KeptRow] {
         var result: [KeptRow] = []
         for relationship in entity.relationships {
@@ -25,7 +25,7 @@ struct KeptRow: Encodable {
         return result
     }
 
-    /// The row that a statement stands at.
+    /// The current row of a statement.
     init(_ table: String, _ statement: SourceStatement, _ reason: String) {
         self.table = table
         self.reason = reason

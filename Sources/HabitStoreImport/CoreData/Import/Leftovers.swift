@@ -1,10 +1,9 @@
 import HabitStore
 
-/// What a file holds and no field of a plan reads: columns and rows that belong to nothing in the model, links that a mapping
-/// has no place for, tables that are nobody's.
+/// The parts of a file that no field of a plan reads: columns and rows outside the model, links that the mapping has no place for, and
+/// unknown tables.
 ///
-/// It goes by what columns and tables there are, and not by what the model says, so that nothing is left out because the
-/// model does not know it.
+/// It enumerates the actual columns and tables, so that parts unknown to the model are found too.
 struct Leftovers {
     typealias Keep = (ImportLoss, any Encodable) throws -> Void
 
@@ -15,7 +14,7 @@ struct Leftovers {
         (self.file, self.plan) = (file, plan)
     }
 
-    /// Hands to `body` what is to be kept beside the target: what it counts as, and the line of the attachment.
+    /// Calls `body` with everything to keep next to the target: its kind of loss and its line for the attachment.
     func keep(_ body: Keep) throws {
         for entity in file.model.entities { try keepColumns(of: entity, body) }
         for table in entityTables.sorted() { try keepRowsOfNoEntity(table, body) }
@@ -58,14 +57,14 @@ struct Leftovers {
         }
     }
 
-    /// The columns that the import reads of an entity's rows, or keeps beside the target by their property's name.
+    /// The columns that the import reads from an entity's rows, or keeps in the attachment under their property's name.
     private func claimedColumns(of entity: CoreDataEntity) -> Set<String> {
         var result: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
         result.formUnion(entity.attributes.compactMap(\.column))
         for relationship in entity.relationships {
             guard case .column(let column, let second) = relationship.storage else { continue }
             result.insert(column)
-            // Of which entity the target is follows from the target.
+            // The target's entity follows from the target itself.
             if let second { result.insert(second) }
         }
         for field in plan.entity(number: entity.number)?.fields ?? [] {
@@ -77,7 +76,7 @@ struct Leftovers {
         return result
     }
 
-    /// The columns that belong to relationships of others to an entity.
+    /// The columns of an entity's table that belong to other entities' relationships.
     private func knownColumns(of entity: CoreDataEntity) -> Set<String> {
         var result: Set<String> = []
         for relationship in file.model.entities.flatMap(\.relationships) {
@@ -126,7 +125,7 @@ struct Leftovers {
 
     // MARK: Links
 
-    /// The relationships that are kept in a table of their own, by the table.
+    /// The relationships with their own link table, by table.
     private var linkTables: [String: [(entity: CoreDataEntity, relationship: CoreDataRelationship)]] {
         var result: [String: [(entity: CoreDataEntity, relationship: CoreDataRelationship)]] = [:]
         for entity in file.model.entities {
@@ -181,7 +180,7 @@ struct Leftovers {
         try keepAll("\(rows) WHERE \(twice)", table, name, "a link that is there twice", .unknownToModel, body)
     }
 
-    /// Which links belong to no record that is brought over, or lead nowhere at all.
+    /// An SQL condition for links that belong to no imported record or lead nowhere.
     private func unread(
         _ here: String,
         _ there: String,
@@ -211,9 +210,9 @@ struct Leftovers {
         while try rows.step() { try keep(KeptRow(table, rows, reason), property, kind, body) }
     }
 
-    // MARK: What is not kept
+    // MARK: Parts not kept
 
-    /// What is neither brought over nor kept, by name.
+    /// The parts that are neither imported nor kept.
     func notCarried() throws -> [NotCarried] {
         var result: [NotCarried] = []
         let known = entityTables.union(linkTables.keys).union(["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"])
@@ -242,7 +241,7 @@ struct Leftovers {
         return try result + notCarriedBookkeeping() + notCarriedHistory(history)
     }
 
-    /// The columns that Core Data has in its own tables.
+    /// The columns of Core Data's own tables.
     private static let bookkeeping: [String: Set<String>] = [
         "Z_PRIMARYKEY": ["Z_ENT", "Z_NAME", "Z_SUPER", "Z_MAX"], "Z_METADATA": ["Z_VERSION", "Z_UUID", "Z_PLIST"],
         "Z_MODELCACHE": ["Z_CONTENT"],
@@ -256,7 +255,7 @@ struct Leftovers {
         }
     }
 
-    /// The values of a column, as far as a condition holds; nil where there are none.
+    /// The number of values in a column that satisfy a condition; nil if there are none.
     private func notCarried(
         _ table: String,
         _ column: String,
@@ -286,7 +285,7 @@ struct Leftovers {
 
     private func notCarriedHistory(_ history: Set<String>) throws -> [NotCarried] {
         var carried: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT", "ZTIMESTAMP", "ZAUTHOR", "ZAUTHORTS"]
-        // The attachment of a mapped import has what a store's own history has no place for.
+        // A mapped import keeps these in the attachment, since a store's own history has no place for them.
         if plan.source == nil {
             for name in ["ZCONTEXTNAME", "ZPROCESSID", "ZBUNDLEID"] { carried.formUnion([name, name + "TS"]) }
         }
@@ -298,7 +297,7 @@ struct Leftovers {
                     "what the history notes of a transaction beside its time and its author", "1"
                 )
                 if column.isNumbered("ZTOMBSTONE") {
-                    // What is of no known kind is not carried at all.
+                    // Changes of unknown kinds are not imported at all.
                     reason = "what the history notes as kept of a deleted record, of changes that delete none"
                     condition = "ZCHANGETYPE IN (0, 1)"
                 } else if table == "ACHANGE" {

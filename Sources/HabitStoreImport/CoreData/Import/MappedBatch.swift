@@ -2,15 +2,15 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Hashing
 
-/// Records of the source on their way into a store of Swift types, in one transaction of it.
+/// Source records to write to a store of Swift types in one transaction.
 struct MappedBatch {
-    /// A record with what it was in the source.
+    /// A record and its origin in the source.
     struct Item {
         let root: String
         let key: Int64
         let plan: CoreDataPlan.Entity
         let made: RecordMaker.Made
-        /// A hash of what the source has.
+        /// A hash of the record's contents in the source.
         let digest: String
 
         init(root: String, key: Int64, plan: CoreDataPlan.Entity, made: RecordMaker.Made) {
@@ -19,7 +19,7 @@ struct MappedBatch {
             digest = hash.prefix(12).hexadecimal
         }
 
-        /// The column of the source that an attribute of the target is a reference from.
+        /// The source column that an attribute of the target gets its reference from.
         func column(_ attribute: Int) -> String? {
             switch plan.fields[attribute] {
             case .reference(let name): plan.source.column(of: name)
@@ -28,7 +28,7 @@ struct MappedBatch {
             }
         }
 
-        /// The row of the source that one of the links of an attribute of the target is.
+        /// The source row of a link in an attribute of the target.
         func link(_ attribute: Int, to id: UUID) -> KeptRow? {
             guard case .links(let name) = plan.fields[attribute], let target = made.keys[attribute]?[id],
                 case .table(let table, let here, let there)? = plan.source.relationship(name)?.storage
@@ -39,7 +39,7 @@ struct MappedBatch {
         var record: String { ImportLedger.record(root, key) }
     }
 
-    /// A record that is gone from the source.
+    /// A record that the source no longer has.
     struct Deletion {
         let record: String
         let entity: Int
@@ -50,7 +50,7 @@ struct MappedBatch {
     var deletions: [Deletion] = []
     var known: Set<String> = []
 
-    /// Adds a record, once.
+    /// Adds a record unless the batch contains it.
     mutating func add(_ item: Item) {
         if known.insert(item.record).inserted { items.append(item) }
     }

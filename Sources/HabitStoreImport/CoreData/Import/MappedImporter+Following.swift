@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 
 extension MappedImporter {
-    /// Applies the source's transactions behind one that the store has, each in a transaction of its own.
+    /// Applies the source's transactions after `last`, each in its own transaction.
     func follow(from last: Int64, _ progress: (Int, Int) throws -> Void) throws {
         report.mode = .followed
         let total = Int(clamping: (file.history?.last ?? last) - last)
@@ -19,7 +19,7 @@ extension MappedImporter {
         }
     }
 
-    /// The records that a transaction changed, those that may have changed with them, and those that they lead to.
+    /// The records that a transaction changed, those that may have changed with them, and those that they refer to.
     private func batch(_ changes: [CoreDataChange]) throws -> MappedBatch {
         var batch = MappedBatch()
         var wanted: [(table: String, root: String, key: Int64)] = []
@@ -41,7 +41,7 @@ extension MappedImporter {
                 let row = try file.row(maker.plan.source, maker.reader, key: key)
             else { continue }
             try add(row, maker, to: &batch)
-            // What it leads to has to be there with it, also where the source tells of that later.
+            // The records it refers to must be stored with it, even if the source's history mentions them later.
             for target in try maker.targets(of: row)
             where ledger.items[ImportLedger.record(target.root, target.key)]?.digest == nil {
                 guard let table = file.model.entity(target.root)?.table else { continue }
@@ -51,7 +51,7 @@ extension MappedImporter {
         return batch
     }
 
-    /// The records that lead to a record, now or when the store saw them last, where the source may not tell of them.
+    /// The records that refer to a record, in the source or in the store's last state, and whose changes the source may not record.
     private func companions(
         of change: CoreDataChange,
         _ entity: CoreDataPlan.Entity
@@ -77,7 +77,7 @@ extension MappedImporter {
         return result
     }
 
-    /// The records of the store that lead to one.
+    /// The store's records that refer to a record.
     private func leading(to id: UUID, _ rule: CompanionRules.Rule) throws -> [UUID] {
         let (attribute, target) = (
             FilterExpression.attribute(AttributePath(rule.attribute)), FilterExpression.literal(.uuid(id))

@@ -1,13 +1,12 @@
 import Foundation
 import HabitStore
 
-/// Brings a Core Data file into a store of Swift types by a mapping: through the store's own transactions, so that its rules
-/// hold, its mirrors follow, and nobody has to stop using it.
+/// Imports a Core Data file into a store of Swift types by a mapping. It uses the store's own transactions, so that the store's rules hold,
+/// its mirrors follow, and it stays in use.
 ///
-/// What was brought over stands in a ledger beside the store. The next import applies what the source has changed since, and
-/// leaves alone what a person has changed or deleted here. The source's history cannot become the store's own, which has its
-/// tokens and times: it is kept in the attachment, and followed from there on, each of its transactions one of the store's, by
-/// the same author.
+/// A ledger next to the store records what was imported. The next import applies what the source has changed since, and leaves alone what
+/// the user has changed or deleted in the store. The store's history has its own tokens and times, so the source's existing history goes to
+/// the attachment. Later source transactions are followed, each in one transaction of the store with the same author.
 public final class MappedImporter {
     let file: CoreDataFile
     let plan: CoreDataPlan
@@ -25,8 +24,8 @@ public final class MappedImporter {
     ///
     /// - Parameters:
     ///   - store: a store whose schema has Swift types.
-    ///   - notesPath: where the ledger (`….ledger.jsonl`) and the attachment (`….unmapped.jsonl`) are kept.
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` when the mapping does not fit the file or the schema.
+    ///   - notesPath: the base path of the ledger (`….ledger.jsonl`) and the attachment (`….unmapped.jsonl`).
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` if the mapping does not fit the file or the schema.
     public init(
         _ file: CoreDataFile,
         _ mapping: CoreDataMapping,
@@ -53,10 +52,10 @@ public final class MappedImporter {
         report = try CoreDataImportReport(plan, file)
     }
 
-    /// Imports.
+    /// Runs the import.
     ///
-    /// - Parameter progress: is told now and then how many records or transactions are done, of how many.
-    /// - Throws: as ``CoreDataImporter/run(progress:)`` does.
+    /// - Parameter progress: called regularly with the number of records or transactions done and their total.
+    /// - Throws: the errors of ``CoreDataImporter/run(progress:)``.
     public func run(progress: (Int, Int) throws -> Void = { _, _ in }) throws -> CoreDataImportReport {
         if options.requiresHistory, file.history == nil {
             throw HabitStoreError(
@@ -109,7 +108,7 @@ public final class MappedImporter {
         )
     }
 
-    /// Keeps what no entity of the schema has a place for.
+    /// Saves what the entities of the schema have no place for.
     private func keepLeftovers() throws {
         let leftovers = Leftovers(file, plan)
         try leftovers.keep { loss, line in
@@ -121,7 +120,7 @@ public final class MappedImporter {
         try statement.write(report.notCarried)
     }
 
-    // MARK: Everything
+    // MARK: Complete imports
 
     private func bringAll(_ progress: (Int, Int) throws -> Void) throws {
         report.mode = ledger.model == nil ? .first : .compared
@@ -155,14 +154,14 @@ public final class MappedImporter {
         if made.record == nil { try keepRow(row, of: maker.plan.source, "not brought over") }
     }
 
-    /// Keeps a record whole that was not brought over, with its links.
+    /// Adds a whole record that was not imported to the attachment, with its links.
     private func keepRow(_ row: CoreDataRow, of entity: CoreDataEntity, _ reason: String) throws {
         let id = try resolver.identifier(root: entity.root, key: row.key)
         try attachment.add(ImportedRow(row, of: entity, id: id, reason: reason))
         for link in try KeptRow.links(of: row.key, entity, file) { try attachment.add(link) }
     }
 
-    /// Keeps a record for which there is no entity.
+    /// Adds a record without an entity in the schema to the attachment.
     private func keep(_ row: CoreDataRow, of entity: CoreDataEntity) throws {
         let id = try resolver.identifier(root: entity.root, key: row.key)
         let reason = "no entity in the schema"
@@ -188,7 +187,7 @@ public final class MappedImporter {
 
     // MARK: Steps
 
-    /// Brings a batch into the store, in one transaction; what the source has not changed since the last time is left.
+    /// Writes a batch to the store in one transaction, except for records that the source has not changed since the last import.
     func bring(_ batch: MappedBatch, author: String?, transaction: Int64?) throws {
         let changed = batch.items.filter { item in
             ledger.items[item.record]?.digest != item.digest || item.made.record == nil

@@ -1,8 +1,8 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Writes a batch into a store of Swift types: what leads nowhere or is there already under another identifier cannot be
-/// stored there, and is handed back.
+/// Writes a batch to a store of Swift types. Such a store cannot hold references to missing records or a unique value that another record
+/// has; these are returned as losses and refused records.
 struct MappedWriter {
     private let transaction: any WriteTransaction
     private let schema: Schema
@@ -11,9 +11,9 @@ struct MappedWriter {
     private(set) var inserted: [String] = []
     private(set) var updated: [String] = []
     private(set) var deleted = 0
-    /// Links that lead nowhere, as the source has them.
+    /// The source rows of links to missing records.
     private(set) var danglingLinks: [KeptRow] = []
-    /// What each unique value of this batch belongs to.
+    /// The record that has each unique value in this batch.
     private var taken: [Unique: UUID] = [:]
 
     private struct Unique: Hashable {
@@ -46,7 +46,7 @@ struct MappedWriter {
                 refused.insert(item.record)
             }
         }
-        // A record that is refused takes others along that cannot be without it.
+        // Refusing a record also refuses the records that require it.
         while true {
             let there = Set(writable.map { Target(entity: $0.item.plan.target, id: $0.item.made.id) })
             let before = writable.count
@@ -73,7 +73,7 @@ struct MappedWriter {
         if before == nil { inserted.append(item.plan.source.name) } else { updated.append(item.plan.source.name) }
     }
 
-    // MARK: What cannot be stored
+    // MARK: Refused values
 
     private mutating func takesUniqueValues(_ values: [Value], _ item: MappedBatch.Item) throws -> Bool {
         let entity = schema.entities[item.plan.target]
@@ -103,7 +103,7 @@ struct MappedWriter {
         return true
     }
 
-    /// The values without what leads nowhere; nil when the record cannot be without it.
+    /// The values without references to missing records; nil if the record requires one of them.
     private mutating func withoutDangling(
         _ values: [Value],
         _ item: MappedBatch.Item,

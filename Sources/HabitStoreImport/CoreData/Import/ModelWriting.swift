@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension WriteTransaction {
-    /// Stores an encoded record of an entity by way of its Swift type, so that everything holds that holds for models.
+    /// Stores an encoded record through its Swift type, so that all rules for models apply.
     func save(_ record: EncodedRecord, entity: Int) throws {
         try save(record, schema.entities[entity].modelType, entity)
     }
@@ -14,14 +14,14 @@ extension WriteTransaction {
         }
     }
 
-    /// Deletes the record of an identifier, by the delete rules.
+    /// Deletes the record with an identifier, applying the delete rules.
     func deleteRecord(_ id: UUID, entity: Int) throws -> Bool { try delete(id, schema.entities[entity].modelType) }
 
     private func delete<M: PersistentModel>(_ id: UUID, _ type: M.Type) throws -> Bool { try delete(type, id: id) }
 }
 
 extension ReadTransaction {
-    /// A record, encoded; nil when there is none.
+    /// The encoded record; nil if there is none.
     func encodedRecord(_ id: UUID, entity: Int) throws -> EncodedRecord? {
         var record: EncodedRecord?
         _ = try withRow(entity: entity, id: id) { record = try $0.encoded() }

@@ -1,26 +1,26 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Makes the target's records of one entity's rows.
+/// Converts the rows of one source entity to records of the target.
 struct RecordMaker {
-    /// A record of the target, and what of its row is not in it.
+    /// A record of the target, and the parts of its row that are not in it.
     struct Made {
         let id: UUID
-        /// Nil when the target cannot hold the record.
+        /// Nil if the target cannot hold the record.
         let record: EncodedRecord?
         let losses: [ImportLoss]
-        /// The keys of the records that references and links lead to, by the target's attributes and the identifiers there.
+        /// The keys of referenced and linked records, by the target's attribute and their identifiers.
         var keys: [Int: [UUID: Int64]] = [:]
-        /// Values that are kept as they are, and odd.
+        /// Odd values that were imported unchanged.
         var odd: [ImportLoss] = []
-        /// How many texts were in another form of Unicode than NFC, and are in NFC now.
+        /// The number of texts that were converted to NFC.
         var normalizedTexts = 0
-        /// How many of these NFC replaces characters of; the originals are among the losses.
+        /// The number of texts in which NFC replaces characters; the originals are among the losses.
         var replacedTexts: Int { losses.count { $0.kind == .otherCharacters } }
     }
 
     let plan: CoreDataPlan.Entity
-    /// Reads what is needed of the rows.
+    /// Reads the required columns of the rows.
     let reader: CoreDataRowReader
     private let target: EntityDescription
     private let file: CoreDataFile
@@ -62,7 +62,7 @@ struct RecordMaker {
         }
         self.links = links
         reader = CoreDataRowReader(plan.source, in: file, columns: columns.sorted())
-        // The identity stands in the record's id, whether or not it also has a place of its own.
+        // The identity is in the record's id, even if no attribute reads it.
         unmapped = plan.source.attributes.indices.filter { !used.contains(plan.source.attributes[$0].name) }
         unmappedReferences = plan.source.relationships.filter { !$0.isToMany && !used.contains($0.name) }.map(\.name)
         roots = Dictionary(
@@ -71,7 +71,7 @@ struct RecordMaker {
         )
     }
 
-    /// The records that a row leads to, by their root entities and keys.
+    /// The records that a row refers to, by root entity and key.
     func targets(of row: CoreDataRow) throws -> [(root: String, key: Int64)] {
         var result: [(String, Int64)] = []
         for field in plan.fields {
@@ -87,7 +87,6 @@ struct RecordMaker {
         return result
     }
 
-    /// The record of a row.
     func make(_ row: CoreDataRow, identity: String?) throws -> Made {
         let id = try resolver.identifier(root: root, key: row.key)
         var losses: [ImportLoss] = []
@@ -175,14 +174,14 @@ struct RecordMaker {
         }
     }
 
-    /// The stored value of a field's attribute.
+    /// The stored value of the attribute that a field reads.
     private func original(_ field: CoreDataPlan.Field, _ row: CoreDataRow) -> StoredJSON? {
         guard let name = Self.property(field), let place = places[name] else { return nil }
         return row.values[place].stored.map { StoredJSON($0) } ?? StoredJSON(row.values[place].value)
     }
 
-    /// The keys that a field leads to by the identifiers there. A schema that was derived takes references that lead nowhere,
-    /// so that nobody asks for them.
+    /// The keys that a field refers to, by the identifiers of their records. Not needed for a derived schema, which accepts dangling
+    /// references.
     private func keys(_ field: CoreDataPlan.Field, _ row: CoreDataRow) throws -> [UUID: Int64]? {
         guard !isDerived else { return nil }
         let leading: [(String, Int64)]
@@ -222,7 +221,7 @@ struct RecordMaker {
         )
     }
 
-    /// What is brought over, and not as it should be.
+    /// The values that were imported although something is odd about them.
     private func odd(_ row: CoreDataRow, _ id: UUID) -> [ImportLoss] {
         plan.source.attributes.indices.compactMap { place in
             let value = row.values[place]

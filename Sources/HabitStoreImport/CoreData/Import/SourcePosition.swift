@@ -1,22 +1,21 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What a target knows of its source: which file, which version of the app's model, and how far it has come. It is a record
-/// of the target, so that it changes in the same transaction as what it speaks of.
+/// What a target knows about its source: the file, the version of the app's model, and the last imported transaction. It is a record of the
+/// target, so that it changes in the same transaction as the data.
 struct SourcePosition: Hashable {
     /// The source's identity.
     let storeID: String
-    /// The hashes of the app's model, in one.
+    /// A hash over the hashes of the app's model.
     var model: String
-    /// The attributes that are identities, by their root entities.
+    /// The identity attributes, by root entity.
     var identities: [String: String]
-    /// The last transaction of the source that the target has; nil when the source has no history.
+    /// The last source transaction in the target; nil if the source has no history.
     var transaction: Int64?
-    /// What tells the state of the source that the target was last equal to from an earlier one; nil in targets of earlier
-    /// versions.
+    /// Identifies the state of the source that the target last equaled, to detect earlier states; nil in targets of earlier versions.
     var age: SourceAge?
 
-    /// The identifier of the record: a source has one.
+    /// The identifier of the record, one per source.
     var id: UUID { IdentityRule.derived(storeID: storeID, root: DerivedSchema.sourceEntity, key: 0) }
 
     init(
@@ -30,7 +29,7 @@ struct SourcePosition: Hashable {
         (self.transaction, self.age) = (transaction, age)
     }
 
-    /// Where a file is.
+    /// The current position of a file.
     init(_ file: CoreDataFile, identities: [String: String]) {
         self.init(
             storeID: file.metadata.storeID,
@@ -41,7 +40,7 @@ struct SourcePosition: Hashable {
         )
     }
 
-    /// Reads what a target has written.
+    /// Decodes the values of the target's record.
     init(_ values: [Value]) throws {
         guard [5, 6].contains(values.count), case .string(let storeID) = values[1], case .string(let model) = values[2],
             case .string(let text) = values[3],
@@ -58,7 +57,7 @@ struct SourcePosition: Hashable {
         }
     }
 
-    /// The record; targets of earlier versions have no place for the age.
+    /// The record; targets of earlier versions have no attribute for the age.
     func record(_ layout: RecordLayout) throws -> EncodedRecord {
         var values: [Value] = [
             .uuid(id), .string(storeID), .string(model), .string(try Self.json(identities)),

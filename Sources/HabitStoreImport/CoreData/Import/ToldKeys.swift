@@ -1,9 +1,9 @@
-/// The keys of the records of which the file's history tells how they came to be, ascending, read beside the records.
+/// The keys whose insertion the file's history records, ascending, read in step with the records.
 struct ToldKeys {
     private let keys: SourceStatement?
     private var next: Int64?
 
-    /// - Parameter root: an entity that inherits from none; the records of all that inherit from it are numbered together.
+    /// - Parameter root: an entity without a superentity; the entities that inherit from it share its keys.
     init(_ file: CoreDataFile, root: String) throws {
         guard file.history != nil else {
             keys = nil
@@ -18,7 +18,7 @@ struct ToldKeys {
         next = try keys.step() ? keys.optionalInt(0) : nil
     }
 
-    /// Whether the history tells of a key. Keys are asked for ascending.
+    /// Whether the history records the insertion of a key. Callers ask for keys in ascending order.
     mutating func contains(_ key: Int64) throws -> Bool {
         guard let keys else { return false }
         while let told = next, told < key { next = try keys.step() ? keys.optionalInt(0) : nil }

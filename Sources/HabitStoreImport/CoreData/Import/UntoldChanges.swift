@@ -1,8 +1,8 @@
 import HabitStore
 
 extension SourceAge {
-    /// In which table something has changed since another state of which the file's history does not tell, in words; nil where
-    /// it tells of all that can be seen by the numbers of records, keys and saves.
+    /// Describes a table with changes since another state that the file's history does not record; nil if the history explains all counts
+    /// of records, keys and saves.
     ///
     /// - Parameter file: the file in this state.
     func untold(since then: SourceAge, _ file: CoreDataFile) throws -> String? {
@@ -24,14 +24,14 @@ extension SourceAge {
         return nil
     }
 
-    /// How many records are there of which the transactions behind one tell, and how many of them were there before these.
+    /// Of the records that transactions after `last` mention, the number that exist now and the number that existed before.
     private func toldChanges(
         of table: String,
         since last: Int64,
         _ file: CoreDataFile
     ) throws -> (here: Int, before: Int) {
         let numbers = file.model.entities.filter { $0.table == table }.map { String($0.number) }.joined(separator: ", ")
-        // Beside the least number, SQLite has the other columns of its row.
+        // With `min`, SQLite takes the other columns from the row with the minimum.
         let first =
             "SELECT ZENTITYPK AS key, ZCHANGETYPE AS kind, min(Z_PK) FROM ACHANGE "
             + "WHERE ZTRANSACTIONID > \(last) AND ZENTITY IN (\(numbers)) AND ZENTITYPK NOT NULL GROUP BY ZENTITYPK"
@@ -44,7 +44,7 @@ extension SourceAge {
 }
 
 extension CoreDataImportReport {
-    /// What was counted of values, which is counted anew where every record is compared behind what was followed.
+    /// The counts of values, which start over if every record is compared after the history was followed.
     struct Tally {
         let losses: [Loss]
         let odd: [Loss]
@@ -53,7 +53,7 @@ extension CoreDataImportReport {
 
     var tally: Tally { Tally(losses: losses, odd: odd, normalizedTexts: normalizedTexts) }
 
-    /// Says that the history does not tell all, and forgets what was counted while it was followed.
+    /// Reports that the history is incomplete, and discards the counts made while following it.
     mutating func compareInstead(_ untold: String, from tally: Tally) {
         (losses, odd, normalizedTexts) = (tally.losses, tally.odd, tally.normalizedTexts)
         let message =

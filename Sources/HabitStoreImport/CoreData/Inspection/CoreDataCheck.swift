@@ -1,6 +1,6 @@
 import HabitStore
 
-/// Looks for what is wrong with the records of a Core Data file: nothing in the file itself prevents any of it.
+/// Finds defects in the records of a Core Data file that the file's own constraints do not prevent.
 struct CoreDataCheck {
     private let file: CoreDataFile
     private(set) var oddities: [CoreDataOddity] = []
@@ -33,7 +33,7 @@ struct CoreDataCheck {
         )
     }
 
-    /// Records whose entity is none of those that share the table.
+    /// Counts records whose entity is not one of those that share the table.
     private mutating func checkNumbers(_ entity: CoreDataEntity) throws {
         let family = file.model.entities.filter { $0.table == entity.table }
         let numbers = family.map { String($0.number) }.joined(separator: ", ")

@@ -1,13 +1,13 @@
-/// Everything that can be said of a Core Data file without changing it: its model, its counts, its history, its oddities.
+/// A complete read-only report on a Core Data file: its model, counts, history and oddities.
 public struct CoreDataInspection: Sendable, Encodable {
-    /// An entity and how many records it has.
+    /// An entity and its number of records.
     public struct Entity: Sendable, Encodable {
         /// The entity.
         public let entity: CoreDataEntity
-        /// Its own records; those of the entities that inherit from it are not among them.
+        /// The number of its records, without those of entities that inherit from it.
         public let count: Int
 
-        /// Writes the entity's own keys, and the count beside them.
+        /// Encodes the entity's keys, and the count along with them.
         public func encode(to encoder: any Encoder) throws {
             try entity.encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)
@@ -17,24 +17,24 @@ public struct CoreDataInspection: Sendable, Encodable {
         private enum CodingKeys: String, CodingKey { case count }
     }
 
-    /// The file.
+    /// The path of the file.
     public let path: String
-    /// What kind of file it is, for programs: `coreData`.
+    /// The kind of file, for programs: `coreData`.
     public let kind = "coreData"
-    /// What the file says about itself.
+    /// The file's metadata table.
     public let metadata: CoreDataMetadata
-    /// Where the model was read.
+    /// Where the model was found.
     public let modelOrigin: CoreDataModel.Origin
-    /// The entities, by their numbers.
+    /// The entities in the order of their numbers.
     public let entities: [Entity]
-    /// The history; nil when the file keeps none.
+    /// The history; nil if the file has none.
     public let history: CoreDataHistory?
-    /// What is missing, guessed, dangling, or not as it usually is.
+    /// Missing, guessed, dangling or unusual things.
     public let oddities: [CoreDataOddity]
 
-    /// Looks at a whole file, at every value of it.
+    /// Inspects every value of a file.
     ///
-    /// - Parameter progress: is told now and then how many records were looked at, of how many; a throw ends it.
+    /// - Parameter progress: called regularly with the number of records inspected and their total; throwing ends the inspection.
     public init(_ file: CoreDataFile, progress: (Int, Int) throws -> Void = { _, _ in }) throws {
         path = file.path
         metadata = file.metadata

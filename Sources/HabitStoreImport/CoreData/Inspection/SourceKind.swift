@@ -1,18 +1,18 @@
 import Foundation
 
-/// What kind of file is at a path, told by its header alone.
+/// The kind of a file, from its header alone.
 public enum SourceKind: Sendable, Hashable {
     /// A SQLite store of this package.
     case habitStore
     /// Another SQLite database.
     case database
-    /// Anything else, or nothing.
+    /// Another kind of file, or none.
     case other
 
-    /// `HbSt`, which stores of this package have in the header.
+    /// `HbSt`, the mark of this package's stores in the header.
     private static let storeMark = Data([0x48, 0x62, 0x53, 0x74])
 
-    /// Looks at a file. What cannot be read is ``other``: whoever opens it says why.
+    /// Reads a file's header. An unreadable file is ``other``; opening it reports the reason.
     public init(path: String) {
         self = .other
         var status = stat()

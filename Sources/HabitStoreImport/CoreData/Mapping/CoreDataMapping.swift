@@ -1,8 +1,8 @@
 import Foundation
 import HabitStore
 
-/// What becomes of a Core Data file in a store of a given schema: a file in JSON, which `habitstore import coredata FILE
-/// --suggest-mapping` prints to be edited.
+/// Maps a Core Data file to a store with a given schema: a JSON file, which `habitstore import coredata FILE --suggest-mapping` prints for
+/// editing.
 ///
 /// ```json
 /// {"format": 1, "entities": [
@@ -12,35 +12,35 @@ import HabitStore
 ///    "constants": {"streak": 0, "isArchived": false, "timesPerPeriod": 1, "periodDays": 1}},
 ///   {"source": "OCKCDNote", "target": null}]}
 /// ```
-/// Names on the left are the file's, names on the right the schema's; null, or to be left out, means that there is no place
-/// for it: it is counted, and kept in the attachment. An entity that is left out is mapped as the one that it inherits from.
+/// Names on the left are the file's, names on the right the schema's. A property that is null or left out has no place in the store: it is
+/// counted and kept in the attachment. An entity that is left out is mapped like the one it inherits from.
 public struct CoreDataMapping: Sendable, Hashable, Codable {
-    /// What becomes of one entity.
+    /// The mapping of one entity.
     public struct Entity: Sendable, Hashable, Codable {
         /// The entity in the file.
         public var source: String
-        /// The entity in the schema; nil for none.
+        /// The entity in the schema; nil if it is not imported.
         public var target: String?
-        /// The attribute whose UUIDs are the identifiers; nil for identifiers that are made of the keys.
+        /// The attribute whose UUIDs become the identifiers; nil to derive identifiers from keys.
         public var identity: String?
-        /// The schema's attributes by the file's.
+        /// The schema's attributes, by the file's.
         public var attributes: [String: String?]
-        /// The schema's relationships by the file's.
+        /// The schema's relationships, by the file's.
         public var relationships: [String: String?]
-        /// Values that are the same for each record, by the schema's attributes.
+        /// Values that are the same for every record, by the schema's attributes.
         public var constants: [String: MappedConstant]
-        /// Of a list that is no Core Data entity: the column by which others lead to its rows.
+        /// For a list that is not a Core Data entity: the column by which others refer to its rows.
         public var key: String?
-        /// Of such a list: how it writes days and instants, where not as `2026-01-31`.
+        /// For such a list: the format of its days and instants, if not `2026-01-31`.
         public var dates: String?
-        /// Of such a list: the values that columns have in the rows that are meant; others are kept beside the store.
+        /// For such a list: the values that select the rows to import; other rows are kept next to the store.
         public var only: [String: [MappedConstant]] = [:]
-        /// Of a list with a column for each habit: these columns; `*` for all that are not mapped otherwise.
+        /// For a list with a column per habit: these columns; `*` for all that are not mapped otherwise.
         public var columns: [String]?
-        /// What there is to know of attributes and columns, for whoever edits the mapping; nothing reads it.
+        /// Information on attributes and columns for the person who edits the mapping; ignored by the import.
         public var about: [String: String] = [:]
 
-        /// Makes an entity's mapping.
+        /// Creates the mapping of an entity.
         public init(
             source: String,
             target: String?,
@@ -57,7 +57,7 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
             case source, target, identity, attributes, relationships, constants, key, dates, only, columns, about
         }
 
-        /// Reads an entity's mapping; what is left out is empty.
+        /// Decodes the mapping of an entity; missing keys are empty.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             source = try container.decode(String.self, forKey: .source)
@@ -73,7 +73,7 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
             about = try container.decodeIfPresent([String: String].self, forKey: .about) ?? [:]
         }
 
-        /// Writes the mapping, what is mapped to nothing as null.
+        /// Encodes the mapping, with null for what is not imported.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(source, forKey: .source)
@@ -90,24 +90,24 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         }
     }
 
-    /// The version of the format.
+    /// The current version of the format.
     public static let currentFormat = 1
 
-    /// The version of the format that it is written in.
+    /// The version of the format of this mapping.
     public var format: Int
     /// The entities.
     public var entities: [Entity]
 
-    /// Makes a mapping.
+    /// Creates a mapping.
     public init(entities: [Entity]) {
         format = Self.currentFormat
         self.entities = entities
     }
 
-    /// Reads a mapping.
+    /// Parses a mapping.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` with what is wrong and where, ``HabitStoreError/Code/newerVersion`` for
-    ///   a format that is not known.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` with the error and its place, ``HabitStoreError/Code/newerVersion`` if the format is
+    ///   unknown.
     public init(parsing data: Data, path: String? = nil) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: data)
@@ -128,9 +128,9 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         }
     }
 
-    /// Reads the mapping in a file.
+    /// Parses the mapping in a file.
     ///
-    /// - Throws: as ``init(parsing:path:)`` does, and ``HabitStoreError/Code/inputOutput`` when there is no such file.
+    /// - Throws: the errors of ``init(parsing:path:)``, and ``HabitStoreError/Code/inputOutput`` if the file cannot be read.
     public init(path: String) throws {
         let data: Data
         do {
@@ -141,7 +141,7 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         try self.init(parsing: data, path: path)
     }
 
-    /// Holds the mapping against a file and a schema, so that a slip is found before there is a store.
+    /// Checks the mapping against a file and a schema, to find mistakes before a store exists.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` with the entity and the property that do not fit.
     public func require(fits file: CoreDataFile, schema: Schema) throws {

@@ -1,13 +1,12 @@
 import HabitStore
 
-/// What an import makes of each entity of a Core Data file: which entity of the target it becomes, and where each attribute
-/// of the target comes from.
+/// How an import converts a Core Data file: the target entity of each source entity, and the origin of each of its attributes.
 struct CoreDataPlan {
-    /// Where an attribute of the target comes from.
+    /// The origin of an attribute of the target.
     enum Field: Hashable {
-        /// From nowhere: it is nil, or has no links.
+        /// No origin: the attribute is nil or has no links.
         case missing
-        /// The value is always this.
+        /// A constant.
         case constant(Value)
         /// The record's identity, by ``IdentityRule``.
         case identity
@@ -17,42 +16,41 @@ struct CoreDataPlan {
         case entityName
         /// An attribute of the source.
         case attribute(String)
-        /// The texts of a list that is stored as JSON in an attribute of the source.
+        /// The texts of a list stored as JSON in an attribute of the source.
         case texts(String)
         /// The target of a to-one relationship of the source.
         case reference(String)
-        /// The key of the target of a to-one relationship whose entity the file does not have.
+        /// The key of a to-one relationship's target whose entity is not in the file.
         case referenceKey(String)
-        /// The one that has this record in its relationship to many, which has no inverse: by the column on this side.
+        /// The record that has this one in a to-many relationship without an inverse, from the column on this side.
         case owner(column: String, root: String)
-        /// A number from a column: the place in an ordered relationship.
+        /// A number in a column: the position in an ordered relationship.
         case number(column: String)
-        /// The targets of a relationship to many that has a table of its own.
+        /// The targets of a to-many relationship with its own link table.
         case links(String)
-        /// The same in their order, as texts.
+        /// The targets of such a relationship in order, as texts.
         case linkOrder(String)
     }
 
-    /// What becomes of the records of one entity.
+    /// The conversion of one entity's records.
     struct Entity {
         let source: CoreDataEntity
-        /// The position of the entity in the target's schema.
+        /// The index of the entity in the target's schema.
         let target: Int
-        /// Where each of the target's attributes comes from, in their order.
+        /// The origins of the target's attributes, in their order.
         let fields: [Field]
     }
 
     /// The target's entities.
     let schema: Schema
-    /// The entities that are brought over, by their numbers.
+    /// The imported entities, by number.
     let entities: [Entity]
-    /// For each root entity that has one, the attribute whose UUIDs are the identities.
+    /// The attribute whose UUIDs are the identities, by root entity; only for entities that have one.
     let identities: [String: String]
-    /// Where the target keeps what it knows of its source; nil in a schema that was not derived.
+    /// The index of the entity that stores the target's position; nil in a schema that was not derived.
     let source: Int?
-    /// What is not brought over as it is, by name.
+    /// Things that the import does not convert unchanged.
     let oddities: [CoreDataOddity]
 
-    /// The plan for an entity of the source.
     func entity(number: Int) -> Entity? { entities.first { $0.source.number == number } }
 }

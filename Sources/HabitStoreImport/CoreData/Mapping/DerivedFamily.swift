@@ -1,18 +1,18 @@
 @_spi(Engines) import HabitStore
 
-/// What becomes of a root entity and those that inherit from it, while its schema is being derived.
+/// A root entity and those that inherit from it, while the schema is derived.
 struct DerivedFamily {
     let name: String
     let root: String
     let members: [CoreDataEntity]
-    /// What each member inherits from.
+    /// The superentity of each member.
     private let parents: [String: String]
     private var attributes: [AttributeShape] = []
     private var relationships: [RelationshipShape] = []
-    /// Where each attribute comes from, by the member that declares it.
+    /// The origin of each attribute, and the member that declares it.
     private var fields: [(declaredIn: String, field: CoreDataPlan.Field)] = []
     private var names = NameAllocator()
-    /// The relationships' names here, by the declaring entity and the name there.
+    /// The target's names of relationships, by declaring entity and source name.
     private var renamed: [String: String] = [:]
 
     init(name: String, root: String, members: [CoreDataEntity]) {
@@ -33,7 +33,6 @@ struct DerivedFamily {
         add(AttributeShape(name: "coreDataKey", kind: .int, preservesValueOnDeletion: true), .key, of: root)
     }
 
-    /// The shape of the entity.
     var shape: EntityShape {
         EntityShape(
             name: name,
@@ -43,11 +42,11 @@ struct DerivedFamily {
         )
     }
 
-    /// Where a member's attributes come from: what it inherits, and what it declares.
+    /// The origins of a member's inherited and declared attributes; attributes of other members are missing.
     func fields(of member: CoreDataEntity) -> [CoreDataPlan.Field] {
         var ancestry: Set<String> = []
         var next: String? = member.name
-        // A damaged file may have an entity inherit from itself.
+        // In a damaged file, an entity may inherit from itself.
         while let name = next, ancestry.insert(name).inserted { next = parents[name] }
         return fields.map { ancestry.contains($0.declaredIn) ? $0.field : .missing }
     }
@@ -61,7 +60,7 @@ struct DerivedFamily {
 
     // MARK: Attributes
 
-    /// An attribute; one whose name is taken by another is called by its entity too.
+    /// Adds an attribute; if its name is taken, the entity's name is prepended.
     mutating func add(_ attribute: CoreDataAttribute, isTexts: Bool) {
         let isAlone = members.contains { member in
             member.name == attribute.declaredIn && member.uniqueness.contains([attribute.name])
@@ -76,12 +75,12 @@ struct DerivedFamily {
         add(shape, isTexts ? .texts(attribute.name) : .attribute(attribute.name), of: attribute.declaredIn)
     }
 
-    /// A number from a column of the table.
+    /// Adds a number from a column of the table.
     mutating func addNumber(_ name: String, column: String, of entity: String) {
         add(AttributeShape(name: name, kind: .int, isOptional: true), .number(column: column), of: entity)
     }
 
-    /// The key of a record that the file does not have.
+    /// Adds the key of a record whose entity is not in the file.
     mutating func addKey(_ relationship: CoreDataRelationship) {
         let shape = AttributeShape(name: "\(relationship.name)Key", kind: .int, isOptional: true)
         add(shape, .referenceKey(relationship.name), of: relationship.declaredIn)
@@ -97,18 +96,17 @@ struct DerivedFamily {
         return allocated
     }
 
-    /// A relationship's name here.
+    /// The target's name of a relationship.
     func relationshipName(_ relationship: CoreDataRelationship) -> String {
         renamed["\(relationship.declaredIn).\(relationship.name)"] ?? relationship.name
     }
 
-    /// The name of a relationship whose reference or links are kept here; nil for others.
+    /// The name of a relationship whose reference or links are stored in this entity; nil for others.
     func stored(_ relationship: CoreDataRelationship) -> String? {
         guard let name = renamed["\(relationship.declaredIn).\(relationship.name)"] else { return nil }
         return relationships.contains { $0.name == name && $0.attribute != nil } ? name : nil
     }
 
-    /// Says which relationship leads back.
     mutating func setInverse(of name: String, to inverse: String) {
         guard let place = relationships.firstIndex(where: { $0.name == name }) else { return }
         relationships[place].inverse = inverse
@@ -138,7 +136,7 @@ struct DerivedFamily {
         )
     }
 
-    /// A reference to one record.
+    /// Adds a to-one reference.
     mutating func addReference(_ relationship: CoreDataRelationship, destination: String) {
         let name = name(for: relationship)
         addStored(
@@ -152,9 +150,9 @@ struct DerivedFamily {
         set(relationship.deleteRule, of: name)
     }
 
-    /// The way back of a relationship to many that has none.
+    /// Adds the inverse of a to-many relationship that has none in the source.
     ///
-    /// - Returns: its name.
+    /// - Returns: the name of the inverse.
     mutating func addOwner(
         _ relationship: CoreDataRelationship,
         column: String,
@@ -174,7 +172,7 @@ struct DerivedFamily {
         return name
     }
 
-    /// The links of a many-to-many relationship.
+    /// Adds the links of a many-to-many relationship.
     mutating func addLinks(_ relationship: CoreDataRelationship, destination: String) {
         let name = name(for: relationship)
         addStored(
@@ -188,15 +186,14 @@ struct DerivedFamily {
         set(relationship.deleteRule, of: name)
     }
 
-    /// The order of links.
     mutating func addLinkOrder(_ relationship: CoreDataRelationship) {
         let shape = AttributeShape(name: "\(relationship.name)Order", kind: .strings, isOptional: true)
         add(shape, .linkOrder(relationship.name), of: relationship.declaredIn)
     }
 
-    /// A relationship to many that the other side keeps.
+    /// Adds a to-many relationship that the other side stores.
     ///
-    /// - Returns: its name.
+    /// - Returns: the name of the relationship.
     @discardableResult
     mutating func addMany(
         _ relationship: CoreDataRelationship,
@@ -227,7 +224,7 @@ struct DerivedFamily {
 }
 
 extension CoreDataAttributeType {
-    /// How a store here keeps values of the type.
+    /// The kind of attribute that stores values of this type.
     var kind: AttributeKind {
         switch self {
         case .integer16, .integer32, .integer64, .objectID: return .int

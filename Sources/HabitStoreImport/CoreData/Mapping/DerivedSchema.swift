@@ -1,20 +1,20 @@
 @_spi(Engines) import HabitStore
 
-/// The schema that a Core Data model is brought into when no other is asked for, and the plan of how.
+/// Derives a schema, and the plan for its import, from a Core Data model. Used if no other schema is requested.
 ///
-/// - Each root entity becomes an entity, and so do all that inherit from it: a reference may lead to any of them. Where there
-///   are several, `coreDataEntity` says of which a record is.
+/// - Each root entity and all that inherit from it become one entity, because a reference may lead to any of them. If there are several,
+///   `coreDataEntity` names the entity of a record.
 /// - `id` is the identity by ``IdentityRule``, `coreDataKey` the key in the table (`Z_PK`).
-/// - Attributes keep their names, elements of composites as `composite.element`. All are optional: nothing in a Core Data file
-///   keeps a value from being absent. Whole numbers become `int`, decimals, doubles and floats `double`, texts and URIs
-///   `string`, dates `date`, UUIDs `uuid`, transformables and binaries `data`; a list of texts that is stored as JSON `strings`.
-/// - A to-one relationship `author` is kept in `authorID`. A relationship to many without an inverse, `notes` of `Book`, gets
-///   one on the other side: `notesOfBook`. A many-to-many relationship is kept on the side whose name comes first.
-/// - The order of an ordered relationship: the other side's `…Order`, the number that Core Data keeps; where a table keeps the
-///   links, a list of identifiers on the side that has the order.
-/// - `CoreDataSource` holds one record: which file this came from, and how far.
+/// - Attributes keep their names; elements of composites are named `composite.element`. All are optional, as Core Data files may lack any
+///   value. Integers become `int`; decimals, doubles and floats `double`; texts and URIs `string`; dates `date`; UUIDs `uuid`;
+///   transformables and binaries `data`; a list of texts stored as JSON `strings`.
+/// - A to-one relationship `author` is stored in `authorID`. A to-many relationship without an inverse, `notes` of `Book`, gets one on the
+///   other side: `notesOfBook`. A many-to-many relationship is stored on the side whose name sorts first.
+/// - The order of an ordered relationship is the other side's `…Order`, the number that Core Data stores; with a link table, it is a list
+///   of identifiers on the ordered side.
+/// - `CoreDataSource` has one record: the source file and the position in it.
 struct DerivedSchema {
-    /// The bookkeeping entity's name and attributes.
+    /// The names of the bookkeeping entity and its newest attribute.
     static let sourceEntity = "CoreDataSource"
     private static let ageAttribute = "age"
 
@@ -23,7 +23,6 @@ struct DerivedSchema {
     private(set) var families: [DerivedFamily] = []
     private(set) var oddities: [CoreDataOddity] = []
 
-    /// Derives the schema of a file.
     init(_ file: CoreDataFile, identities: [String: String]) throws {
         self.file = file
         self.identities = identities
@@ -40,10 +39,7 @@ struct DerivedSchema {
         for place in families.indices { addInverses(place) }
     }
 
-    /// The plan.
-    ///
-    /// - Parameter target: the schema of the store that there is already; one of an earlier version does not know how old
-    ///   its source was.
+    /// - Parameter target: the schema of an existing store; one of an earlier version has no attribute for the age of its source.
     func plan(for target: Schema? = nil) throws -> CoreDataPlan {
         var attributes: [AttributeShape] = [
             .id, AttributeShape(name: "storeID", kind: .string), AttributeShape(name: "model", kind: .string),
@@ -80,7 +76,7 @@ struct DerivedSchema {
         var seen: Set<String> = []
         for member in families[place].members {
             for attribute in member.attributes where seen.insert("\(attribute.declaredIn).\(attribute.name)").inserted {
-                // The identity is in the record's id already.
+                // The record's id already holds the identity.
                 if attribute.name == "id", identities[families[place].root] == "id" { continue }
                 let isTexts = try file.holdsTexts(attribute, of: member)
                 families[place].add(attribute, isTexts: isTexts)
@@ -107,7 +103,7 @@ struct DerivedSchema {
         }
     }
 
-    /// The place among the others of an ordered relationship, whose inverse this is.
+    /// Adds the position in the ordered relationship that this one is the inverse of.
     private mutating func addOrder(_ place: Int, of relationship: CoreDataRelationship) {
         guard let inverse = relationship.inverse,
             let other = file.model.entity(relationship.destination)?.relationship(inverse),
@@ -170,9 +166,9 @@ struct DerivedSchema {
         return inverse
     }
 
-    // MARK: Ways back
+    // MARK: Inverses
 
-    /// Gives stored references and links their other side, where the model has one and it leads back.
+    /// Adds the inverses of stored references and links, if the model has them and they lead back.
     private mutating func addInverses(_ place: Int) {
         for member in families[place].members {
             for relationship in member.relationships where relationship.declaredIn == member.name {
@@ -193,6 +189,6 @@ struct DerivedSchema {
                 families[other].setInverse(of: stored, to: made)
             }
         }
-        // One-to-one: both sides hold a reference; each is kept, and neither is derived from the other.
+        // In a one-to-one relationship both sides store a reference; both are kept, and neither is derived from the other.
     }
 }

@@ -1,20 +1,19 @@
 import Foundation
 import HabitStore
 
-/// The identifiers of a file's records by their keys, at the moment at which the file was opened.
+/// The identifiers of a file's records by key, as of the opening of the file.
 final class IdentityResolver {
     private let file: CoreDataFile
     private let storeID: String
     private var roots: [String: Root] = [:]
 
-    /// What is known of a root entity's records. A class, since a copy that somebody holds makes each change to what is known a
-    /// copy of all of it.
+    /// A root entity's identifiers. A class, because changing a shared copy of a struct would copy the whole cache.
     private final class Root {
         let type: CoreDataAttributeType
         let lookup: SourceStatement
-        /// The key that keeps a value that several records have.
+        /// For each identity that several records have, the key of the record that keeps it.
         let keepers: [UUID: Int64]
-        /// What was looked up last.
+        /// A cache of recent lookups.
         var known: [Int64: UUID] = [:]
 
         init(_ type: CoreDataAttributeType, _ lookup: SourceStatement, _ keepers: [UUID: Int64]) {
@@ -22,8 +21,8 @@ final class IdentityResolver {
         }
     }
 
-    /// How many identifiers of an entity are remembered at most: records that are referred to again and again are few, and
-    /// looking another one up is one step down a tree.
+    /// The size limit of the cache per entity. Few records are referred to repeatedly, and another lookup is one search in the table's
+    /// tree.
     static let mostKnown = 50_000
 
     init(_ file: CoreDataFile, _ identities: [String: String]) throws {
@@ -35,7 +34,7 @@ final class IdentityResolver {
             else { continue }
             let (value, table) = (SourceConnection.quoted(column), SourceConnection.quoted(root.table))
             let repeated = try file.connection.prepare(
-                // Not by an index, whose order may be that of a collation which only the app has.
+                // Without an index, whose collation may exist only in the app.
                 "SELECT +\(value), min(Z_PK) FROM \(table) WHERE \(value) NOT NULL GROUP BY 1 HAVING count(*) > 1"
             )
             var keepers: [UUID: Int64] = [:]
@@ -48,7 +47,7 @@ final class IdentityResolver {
         }
     }
 
-    /// The identifier of the record of a key, whether there is one or not: a reference that dangles goes on dangling.
+    /// The identifier for a key, whether or not it has a record, so that a dangling reference stays dangling.
     func identifier(root name: String, key: Int64) throws -> UUID {
         guard let root = roots[name] else { return derived(name, key) }
         if let known = root.known[key] { return known }
@@ -58,10 +57,10 @@ final class IdentityResolver {
         return id
     }
 
-    /// How many identifiers are remembered.
+    /// The number of cached identifiers.
     var knownCount: Int { roots.values.reduce(0) { $0 + $1.known.count } }
 
-    /// The identifier that a record gets which has no UUID of its own, or none that is only its own.
+    /// The identifier of a record that has no unique UUID.
     func derived(_ root: String, _ key: Int64) -> UUID {
         IdentityRule.derived(storeID: storeID, root: root, key: key)
     }

@@ -2,13 +2,13 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// The identifiers that records of a Core Data file get.
+/// Chooses the identifiers of a Core Data file's records.
 ///
-/// Where a root entity has an attribute that is called an identity, by its name or by being declared unique, and whose UUIDs
-/// are there for each record and are all different, they are the identifiers. All other records get one that is made of the store's identity, the root entity's name and the key: the first
-/// 16 bytes of SHA-256 over the UTF-8 texts `habitstore coredata`, the store's identity in capitals, the root entity's name
-/// and the key in decimal digits, each with a zero byte behind it, with version 8 and the variant of RFC 9562 set in them. The
-/// entities of one inheritance share their keys, and so their identifiers.
+/// If a root entity has an attribute that is an identity by its name or by a uniqueness constraint, and every record has a different UUID
+/// in it, these UUIDs are the identifiers. Other identifiers are derived from the store's identity, the root entity's name and the key: the
+/// first 16 bytes of SHA-256 over the UTF-8 texts `habitstore coredata`, the store's identity in capitals, the root entity's name and the
+/// key in decimal digits, each followed by a zero byte, with version 8 and the variant of RFC 9562 set. Entities of one inheritance tree
+/// share their keys, and so their identifiers.
 enum IdentityRule {
     /// The derived identifier of a record.
     static func derived(storeID: String, root: String, key: Int64) -> UUID {
@@ -23,12 +23,12 @@ enum IdentityRule {
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
-    /// For each root entity, the attribute whose values are its records' identifiers.
+    /// The attribute with the identifiers, by root entity.
     static func choose(_ file: CoreDataFile) throws -> [String: String] {
         var result: [String: String] = [:]
         for root in file.model.entities where root.superentity == nil {
             let unique = Set(root.uniqueness.filter { $0.count == 1 }.flatMap { $0 })
-            // A UUID of another name is most often that of some other record.
+            // A UUID with another name most often refers to another record.
             let candidates = root.attributes.filter {
                 [.uuid, .string].contains($0.type) && $0.column != nil
                     && (unique.contains($0.name) || isCalledIdentity($0.name, of: root.name))
@@ -46,20 +46,20 @@ enum IdentityRule {
 
     private static let names = ["id", "uuid", "identifier", "uniqueid", "uniqueidentifier", "guid"]
 
-    /// `id`, `uuid`, and so on, or the same behind the entity's own name.
+    /// `id`, `uuid` and so on, also with the entity's name before it.
     private static func isCalledIdentity(_ name: String, of entity: String) -> Bool {
         let name = name.lowercased()
         return names.contains(name) || names.contains { name == entity.lowercased() + $0 }
     }
 
-    /// What sounds like an identity first; what is no UUID by its type last.
+    /// Ranks candidates: likely names first, attributes of another type than UUID last.
     private static func rank(_ attribute: CoreDataAttribute, _ unique: Set<String>) -> Int {
         let byName = names.firstIndex(of: attribute.name.lowercased()) ?? 9
         return byName + (unique.contains(attribute.name) ? 0 : 10) + (attribute.type == .uuid ? 0 : 100)
     }
 
-    /// Whether each record has a value that is a UUID, and all are different. Nothing is proven where there are no records;
-    /// then the attribute has to be declared as a UUID.
+    /// Whether every record has a UUID and all are different. Without records nothing can be proven; the attribute must then be declared as
+    /// a UUID.
     private static func isIdentity(
         _ attribute: CoreDataAttribute,
         _ root: CoreDataEntity,
@@ -77,8 +77,8 @@ enum IdentityRule {
         return true
     }
 
-    /// The UUID that a column holds. Of texts, only the form in which UUIDs are printed: what differs from it by its letters
-    /// would not be found again by its text.
+    /// The UUID in a column. A text counts only in the form in which UUIDs are printed; in another form, a search for the text would no
+    /// longer find it.
     static func identifier(_ stored: SourceValue, _ type: CoreDataAttributeType) -> UUID? {
         switch stored {
         case .blob(let bytes) where bytes.count == 16 && type == .uuid:

@@ -1,8 +1,8 @@
 import Foundation
 import HabitStore
 
-/// A constant of a mapping, as JSON has it: a truth value, a number, a text, null. Dates are texts in ISO 8601, or seconds
-/// since 2001-01-01 UTC; UUIDs are texts.
+/// A constant in a mapping, in JSON: a boolean, a number, a text or null. Dates are texts in ISO 8601, or seconds since 2001-01-01 UTC;
+/// UUIDs are texts.
 public enum MappedConstant: Sendable, Hashable, Codable {
     case null
     case bool(Bool)
@@ -10,7 +10,7 @@ public enum MappedConstant: Sendable, Hashable, Codable {
     case double(Double)
     case string(String)
 
-    /// Reads a constant.
+    /// Decodes a constant.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -26,7 +26,7 @@ public enum MappedConstant: Sendable, Hashable, Codable {
         }
     }
 
-    /// Writes the constant.
+    /// Encodes the constant.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -38,7 +38,7 @@ public enum MappedConstant: Sendable, Hashable, Codable {
         }
     }
 
-    /// The value for an attribute; nil when it is none of its kind.
+    /// The value for an attribute; nil if it is not of the attribute's kind.
     package func value(of attribute: AttributeDescription) -> Value? {
         switch self {
         case .null: return attribute.isOptional ? .null : nil

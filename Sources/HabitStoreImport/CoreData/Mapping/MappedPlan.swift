@@ -1,7 +1,7 @@
 @_spi(Engines) import HabitStore
 
-/// Holds a mapping against a file and a schema, and makes the plan of it. Every name has to be there, on both sides, and
-/// every attribute that must have a value has to get one: a slip of the pen is found before anything is written.
+/// Checks a mapping against a file and a schema, and makes a plan from it. All names must exist on both sides, and every required attribute
+/// must get a value, so that mistakes are found before anything is written.
 struct MappedPlan {
     private let mapping: CoreDataMapping
     private let file: CoreDataFile
@@ -33,7 +33,7 @@ struct MappedPlan {
         return CoreDataPlan(schema: schema, entities: entities, identities: identities, source: nil, oddities: [])
     }
 
-    /// The mapping of an entity, or of the nearest that it inherits from.
+    /// The mapping of an entity, or of the nearest ancestor that has one.
     private func mapped(_ source: CoreDataEntity) -> CoreDataMapping.Entity? {
         var entity: CoreDataEntity? = source
         for _ in file.model.entities {
@@ -81,7 +81,7 @@ struct MappedPlan {
         var taken: Set<Int> = [0]
         for (name, destination) in mapped.attributes.sorted(by: { $0.key < $1.key }) {
             guard source.attribute(name) != nil else {
-                // What an entity declares that inherits from another is no mistake in the mapping of that one.
+                // An attribute declared by a subentity is not a mistake in the mapping of its superentity.
                 if file.model.family(of: mapped.source).contains(where: { $0.attribute(name) != nil }) { continue }
                 throw wrong("\(source.name) has no attribute \(name)", source.name, name)
             }
@@ -124,7 +124,7 @@ struct MappedPlan {
         }
     }
 
-    /// Where a relationship goes; nil when the schema keeps it on the other side, from where it is brought over.
+    /// The position and field of a relationship; nil if the schema stores it on the other side, which imports it.
     private func field(
         _ relationship: CoreDataRelationship,
         _ name: String,
@@ -134,7 +134,7 @@ struct MappedPlan {
         guard let destination = target.relationship(name) else {
             throw wrong("\(target.name) has no relationship \(name)", source.name, relationship.name)
         }
-        // The entity itself may be abstract, or be mapped to nothing, and those that inherit from it to something.
+        // The destination may be abstract or unmapped while the entities that inherit from it are mapped.
         let leadsTo = Set(file.model.family(of: relationship.destination).compactMap { mapped($0)?.target })
         guard leadsTo == [destination.destination] else {
             throw wrong(

@@ -1,6 +1,6 @@
 import HabitStore
 
-/// A mapping that goes by names and types: a beginning, to be looked at by somebody who knows the app.
+/// Suggests a mapping from names and types, as a start for a person who knows the app.
 struct MappingSuggestion {
     private let file: CoreDataFile
     private let schema: Schema
@@ -46,9 +46,9 @@ struct MappingSuggestion {
         )
     }
 
-    // MARK: For people
+    // MARK: Descriptions
 
-    /// What each entity of the schema needs and has.
+    /// The attributes of each entity of the schema.
     private var needs: String {
         schema.entities.map { entity in
             let attributes = entity.attributes.dropFirst().filter { $0.kind != .links }.map { attribute in
@@ -76,10 +76,10 @@ struct MappingSuggestion {
         return result
     }
 
-    // MARK: By structure
+    // MARK: Entities
 
-    /// Where nothing is called like anything of the schema: the entity with the most records that has what an entity of the
-    /// schema needs, and leads to one that has what the other one needs.
+    /// For a file without similar names: picks the entity with the most records that has the attributes an entity of the schema requires,
+    /// and that refers to an entity with a text attribute.
     private func targetsByStructure() throws -> [String: Int] {
         var best: (records: Int, source: String, target: Int, owner: String, ownerTarget: Int)?
         for (position, target) in schema.entities.enumerated() {
@@ -113,7 +113,7 @@ struct MappingSuggestion {
         }
     }
 
-    /// The target of each entity: by its name, and where several have one, by how much of each other's attributes fit.
+    /// The target of each entity, by similarity of names and the number of matching attributes.
     private func chosenTargets() -> [String: Int] {
         var result: [String: Int] = [:]
         for source in file.model.entities where !source.isAbstract {
@@ -129,7 +129,7 @@ struct MappingSuggestion {
         return result
     }
 
-    /// The target's attributes by the source's, each at most once, the nearest first.
+    /// The target's attributes by the source's, each used at most once, best matches first.
     private func matched(_ source: CoreDataEntity, _ target: EntityDescription) -> [String: String] {
         let stored = Set(
             target.relationships.compactMap { relationship -> String? in
@@ -154,7 +154,7 @@ struct MappingSuggestion {
         for pair in pairs where result[pair.source] == nil && taken.insert(pair.target).inserted {
             result[pair.source] = pair.target
         }
-        // What must have a text or an instant, and nothing is called like it, gets the first that there is.
+        // A required text or date without a similar name gets the first unused attribute of its kind.
         for other in target.attributes.dropFirst()
         where !other.isOptional && other.defaultValue == nil && !taken.contains(other.name)
             && [.string, .date].contains(other.kind)

@@ -1,4 +1,4 @@
-/// Words that mean the same in the models of different apps.
+/// Synonyms in the models of different apps.
 package enum MappingWords {
     private static let alike: [[String]] = [
         ["habit", "task", "track", "goal", "activity", "routine"],
@@ -16,8 +16,7 @@ package enum MappingWords {
         ["category", "groupidentifier", "group"],
     ]
 
-    /// How near two names are: ``same``, less for words that mean the same, the less the later they stand in their list, and
-    /// 0 for all others.
+    /// The similarity of two names: ``same`` for equal names, less for synonyms the later they are in their list, and 0 for all others.
     package static func nearness(_ left: String, _ right: String) -> Int {
         let (left, right) = (plain(left), plain(right))
         if left == right || singular(left) == singular(right) { return same }
@@ -30,13 +29,13 @@ package enum MappingWords {
         return distances.min().map { same - 1 - $0 } ?? 0
     }
 
-    /// Whether a name means nothing that is known.
+    /// Whether a name has no known meaning.
     static func isNothingElse(_ name: String) -> Bool {
         let word = plain(name)
         return !alike.contains { $0.contains(word) || $0.contains(singular(word)) }
     }
 
-    /// The nearness of equal names.
+    /// The similarity of equal names.
     static let same = 100
 
     private static func plain(_ name: String) -> String {
@@ -48,7 +47,7 @@ package enum MappingWords {
         return name.count > 3 && name.hasSuffix("s") ? String(name.dropLast()) : name
     }
 
-    /// The part that all names begin with, up to where a capital follows: `OCKCD` of `OCKCDTask` and `OCKCDOutcome`.
+    /// The length of the prefix that all names share before a capital letter: `OCKCD` in `OCKCDTask` and `OCKCDOutcome`.
     static func commonPrefix(_ names: [String]) -> Int {
         guard names.count > 1, let first = names.first else { return 0 }
         var length = first.count

@@ -1,15 +1,13 @@
-/// Gives out names that differ from one another also for those who take capitals and small letters for the same, as SQLite
-/// does.
+/// Allocates names that also differ if case is ignored, as SQLite does.
 struct NameAllocator {
     private var taken: Set<String> = []
 
-    /// The name itself, or the name with underscores behind it.
+    /// The name, with as many underscores appended as it takes to make it unique.
     mutating func allocate(_ name: String) -> String {
         var result = name
         while !taken.insert(result.lowercased()).inserted { result += "_" }
         return result
     }
 
-    /// Whether a name is free.
     func isFree(_ name: String) -> Bool { !taken.contains(name.lowercased()) }
 }

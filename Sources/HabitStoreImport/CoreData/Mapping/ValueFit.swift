@@ -1,9 +1,9 @@
 import Foundation
 import HabitStore
 
-/// Makes a value one of an attribute's kind, where nothing is lost by it.
+/// Converts a value to an attribute's kind if that loses nothing.
 enum ValueFit {
-    /// The value, and why it could not be kept.
+    /// The converted value, and the reason if it does not fit.
     static func fit(_ value: Value, to attribute: AttributeDescription) -> (value: Value, problem: String?) {
         if value.isNull { return (attribute.kind == .links ? .links([]) : .null, nil) }
         guard let fitted = fitted(value, attribute.kind), let normal = try? fitted.normalized() else {

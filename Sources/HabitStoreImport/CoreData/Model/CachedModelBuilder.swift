@@ -1,9 +1,9 @@
 @_spi(Engines) import HabitStore
 
-/// Makes the model of a file out of the one that is archived in it, for the entities that the file has tables of.
+/// Builds the model of a file from the model archived in it, for the entities that have tables.
 struct CachedModelBuilder {
     private let archived: [String: ArchivedModel.Entity]
-    /// The model's entities by the numbers that the file gives them.
+    /// The model's entities, by the numbers in the file.
     private var numbered: [Int: ArchivedModel.Entity] = [:]
     private let tables: StoreTables
     private(set) var oddities: [CoreDataOddity] = []
@@ -13,8 +13,7 @@ struct CachedModelBuilder {
         self.tables = tables
     }
 
-    /// The entities, without columns. Nil when the file has entities that the archived model does not have: it is of another
-    /// version then.
+    /// The entities, without columns. Nil if the file has entities that the archived model lacks: the model is then of another version.
     mutating func entities() -> [CoreDataEntity]? {
         matchNames()
         let unknown = tables.entities.filter { numbered[$0.number] == nil }
@@ -46,8 +45,7 @@ struct CachedModelBuilder {
         return result
     }
 
-    /// Finds the entity of each number. A migration in place renames an entity in the model, and leaves its old name beside
-    /// its number.
+    /// Finds the entity for each number. An in-place migration renames an entity in the model but leaves its old name next to the number.
     private mutating func matchNames() {
         for row in tables.entities { numbered[row.number] = archived[row.name] }
         let taken = Set(numbered.values.map(\.name))
@@ -76,7 +74,7 @@ struct CachedModelBuilder {
             }
             return nil
         }
-        // An entity has everything that those have from which it inherits, whether the archive repeats it or not.
+        // An entity has all properties of its ancestors, whether or not the archive repeats them.
         var inherited: [String: ArchivedModel.Property] = [:]
         for ancestor in ancestry.reversed() {
             for property in ancestor.properties { inherited[property.name] = property }
@@ -109,7 +107,7 @@ struct CachedModelBuilder {
         )
     }
 
-    /// An attribute, or the elements of a composite under dotted names.
+    /// An attribute, or the elements of a composite with dotted names.
     private mutating func flattened(
         _ attribute: ArchivedAttribute,
         prefix: String,
@@ -168,7 +166,7 @@ struct CachedModelBuilder {
 }
 
 extension Array where Element: Hashable {
-    /// The elements without repeats, in their order.
+    /// The distinct elements, in order.
     func uniqued() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

@@ -1,19 +1,18 @@
-/// An attribute or a to-one relationship that needs a column of its table.
+/// An attribute or a to-one relationship that needs a column in its table.
 struct ColumnClaim {
-    /// The entity that declares it.
+    /// The entity that declares the property.
     let entity: String
-    /// Its name.
     let property: String
-    /// The column's name if nothing else had the same.
+    /// The column's name, without the number that Core Data adds to resolve a conflict.
     let base: String
-    /// The column's declared type; nil for any.
+    /// The declared type of the column; nil for any.
     let columnType: String?
     /// The numbers of the entities whose records may have a value.
     let numbers: [Int]
-    /// Whether these must have one.
+    /// Whether the records of these entities must have a value.
     let isRequired: Bool
     /// Whether the values are UUIDs.
     let isUUID: Bool
-    /// Whether it alone is declared to be unique.
+    /// Whether the property by itself is declared to be unique.
     let isUnique: Bool
 }

@@ -1,14 +1,13 @@
 import HabitStore
 
-/// Finds out which column belongs to which attribute of a table's entities.
+/// Finds the column of each attribute in a table.
 ///
-/// Core Data names a column after the attribute, in capitals behind a Z, and adds 1, 2, … where the name is taken: by the
-/// same attribute of a sibling, or by an element of a composite. In the files that were looked at, the names are given out
-/// entity by entity in the order of their numbers, and within an entity in the order of the properties' names, the elements
-/// of a composite in its place. That rule is only believed where the file does not contradict it: a column has its
-/// attribute's type, values in no other entity's records, a value in each record that must have one, 16 bytes where a UUID
-/// stands, and a unique index where one was declared. Where these facts leave one way, it is that; where they leave several,
-/// the rule decides, and the result is called uncertain.
+/// Core Data names a column after the attribute, in capitals after a Z, and appends 1, 2, … if the name is taken by the same attribute of a
+/// sibling or by an element of a composite. In the files examined, names are assigned entity by entity in the order of their numbers, and
+/// within an entity in the order of the properties' names, with a composite's elements in its place. This rule is checked against the file:
+/// a column has its attribute's type, no values in other entities' records, a value in each record that must have one, 16 bytes for a UUID,
+/// and a unique index if one was declared. If only one assignment satisfies these facts, it is used; if several do, the rule decides, and
+/// the result is reported as uncertain.
 struct ColumnResolver {
     private let connection: SourceConnection
     private let tables: StoreTables
@@ -23,9 +22,9 @@ struct ColumnResolver {
         self.table = table
     }
 
-    /// The column of each claim, in the order of the claims; nil where there is none.
+    /// The column of each claim, in the order of the claims; nil if there is none.
     ///
-    /// - Parameter claims: in the order in which Core Data gives out names.
+    /// - Parameter claims: the claims in the order in which Core Data assigns names.
     mutating func resolve(_ claims: [ColumnClaim]) throws -> [String?] {
         var result = followRule(claims)
         let groups = Dictionary(grouping: claims.indices, by: { claims[$0].base })
@@ -82,7 +81,7 @@ struct ColumnResolver {
         )
     }
 
-    /// The ways of giving each claim a column of its own, up to `limit` of them.
+    /// Up to `limit` assignments of distinct columns to all claims.
     private static func ways(_ possible: [[Bool]], limit: Int) -> [[Int]] {
         var found: [[Int]] = []
         var chosen: [Int] = []
@@ -102,7 +101,7 @@ struct ColumnResolver {
         return found
     }
 
-    // MARK: What the file says
+    // MARK: Evidence in the file
 
     private func fits(_ claim: ColumnClaim, _ column: String) throws -> Bool {
         let declared = tables.columns[table, default: []].first { $0.name == column }?.declaredType

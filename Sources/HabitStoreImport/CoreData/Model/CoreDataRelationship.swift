@@ -1,19 +1,19 @@
 /// A relationship of an entity.
 public struct CoreDataRelationship: Sendable, Hashable, Encodable {
-    /// Where the file keeps it.
+    /// Where the file stores a relationship.
     public enum Storage: Sendable, Hashable, Encodable {
-        /// In a column of this entity's table; the second column says of which entity the target is, where it may be several.
+        /// In a column of this entity's table; if the target may be of several entities, the second column has its entity's number.
         case column(String, entityColumn: String?)
-        /// On the other side, in the column of the inverse relationship, or in one that was made for it.
+        /// On the other side, in the column of the inverse or in a column made for the relationship.
         case otherSide(column: String)
-        /// In a table of its own: the column that leads here, and the one that leads to the targets.
+        /// In a link table: the column that refers to this side, and the one that refers to the targets.
         case table(String, here: String, there: String)
-        /// Nowhere that was found.
+        /// Not found in the file.
         case missing
 
         private enum CodingKeys: String, CodingKey { case kind, column, entityColumn, table, here, there }
 
-        /// Writes `kind` (`column`, `otherSide`, `table`, `missing`), and the names that belong to it.
+        /// Encodes `kind` (`column`, `otherSide`, `table`, `missing`) and the names of that kind.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             switch self {
@@ -36,25 +36,25 @@ public struct CoreDataRelationship: Sendable, Hashable, Encodable {
 
     /// The name.
     public let name: String
-    /// The entity that it leads to.
+    /// The entity of its targets.
     public let destination: String
-    /// The relationship that leads back.
+    /// The name of the inverse relationship.
     public let inverse: String?
-    /// Whether it leads to many records.
+    /// Whether it is a to-many relationship.
     public let isToMany: Bool
-    /// Whether these have an order.
+    /// Whether the targets are ordered.
     public let isOrdered: Bool
-    /// Whether a record may be without.
+    /// Whether a record may lack a target.
     public let isOptional: Bool
-    /// What happens to the other side: `noAction`, `nullify`, `cascade`, `deny`.
+    /// The delete rule: `noAction`, `nullify`, `cascade` or `deny`.
     public let deleteRule: String
-    /// The entity that declares it: this one, or one that it inherits from.
+    /// The entity that declares it: this one or an ancestor.
     public let declaredIn: String
-    /// Whether it is a guess from columns and tables, for want of a model.
+    /// Whether it was guessed from columns and tables, because there is no model.
     public let isGuessed: Bool
-    /// Where the file keeps it.
+    /// Where the file stores it.
     public internal(set) var storage = Storage.missing
-    /// The column that holds the order of an ordered relationship.
+    /// The column with the order of an ordered relationship.
     public internal(set) var orderColumn: String?
 
     var baseColumn: String { "Z" + name.uppercased() }

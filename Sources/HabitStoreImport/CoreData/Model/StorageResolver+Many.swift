@@ -79,7 +79,7 @@ extension StorageResolver {
 }
 
 extension CoreDataRelationship {
-    /// The relationship, called ordered where the file keeps an order.
+    /// The relationship, marked as ordered if the file stores an order.
     fileprivate func ordered() -> CoreDataRelationship {
         guard orderColumn != nil, !isOrdered else { return self }
         var copy = CoreDataRelationship(

@@ -1,6 +1,6 @@
 import HabitStore
 
-/// Finds the columns of attributes and references, and the tables of many-to-many relationships.
+/// Finds the columns of attributes and references, and the link tables of many-to-many relationships.
 struct StorageResolver {
     let connection: SourceConnection
     let tables: StoreTables
@@ -11,7 +11,7 @@ struct StorageResolver {
         self.tables = tables
     }
 
-    /// Fills in where everything of a model is kept.
+    /// Sets where each property of a model is stored.
     mutating func resolve(_ model: inout CoreDataModel) throws {
         for root in Set(model.entities.map(\.root)).sorted() { try resolveColumns(of: root, &model) }
         for position in model.entities.indices {
@@ -32,7 +32,7 @@ struct StorageResolver {
             let alone = Set(entity.uniqueness.filter { $0.count == 1 }.flatMap { $0 })
             var own: [(key: String, claim: ColumnClaim)] = []
             for attribute in entity.attributes where attribute.declaredIn == entity.name {
-                // The elements of a composite keep their order, in its place.
+                // The elements of a composite keep their order, at the composite's place.
                 let key = attribute.name.split(separator: ".").first.map(String.init) ?? attribute.name
                 own.append((key, Self.claim(attribute, entity.name, numbers, isUnique: alone.contains(attribute.name))))
             }
@@ -84,7 +84,7 @@ struct StorageResolver {
         )
     }
 
-    /// Gives a column to a property of the entity that declares it, and of those that inherit it.
+    /// Assigns a column to a property, in the declaring entity and in those that inherit it.
     func set(_ column: String?, _ claim: ColumnClaim, _ model: inout CoreDataModel) {
         for position in model.entities.indices {
             if let place = model.entities[position].attributes.firstIndex(where: {
@@ -110,7 +110,7 @@ struct StorageResolver {
 }
 
 extension String {
-    /// Whether this is a name, or the name with a number behind it.
+    /// Whether this is `name`, with or without a number after it.
     func isNumbered(_ name: String) -> Bool {
         hasPrefix(name) && dropFirst(name.count).allSatisfy(\.isNumber)
     }

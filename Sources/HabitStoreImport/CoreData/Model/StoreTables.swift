@@ -1,8 +1,7 @@
 import HabitStore
 
-/// The tables of a Core Data file: their columns as declared, and the entities' numbers.
+/// The tables of a Core Data file: their declared columns and the entities' numbers.
 struct StoreTables {
-    /// A column as it was declared.
     struct Column {
         let name: String
         let declaredType: String
@@ -12,20 +11,20 @@ struct StoreTables {
     struct NumberedEntity {
         let number: Int
         let name: String
-        /// The number of the entity that it inherits from; 0 for none.
+        /// The number of the superentity; 0 for none.
         let superentity: Int
-        /// The highest key that was ever given to a record.
+        /// The highest key ever assigned to a record.
         let highestKey: Int64
     }
 
-    /// The tables by their names.
+    /// The columns, by table.
     let columns: [String: [Column]]
-    /// The app's entities, by number; those of the history (16000 and up) are not among them.
+    /// The app's entities, by number, without those of the history (16000 and up).
     let entities: [NumberedEntity]
     private let byNumber: [Int: NumberedEntity]
     /// The columns of each unique index or constraint, by table.
     let uniqueColumns: [String: [Set<String>]]
-    /// The tables in which the column of the keys is no proof of a key: some are absent, of another type, or there twice.
+    /// The tables whose key column does not identify rows, because keys are missing, not integers, or duplicated.
     let tablesWithUnusableKeys: Set<String>
 
     private static let firstHistoryEntity = 16_000
@@ -37,7 +36,7 @@ struct StoreTables {
         let catalog = try connection.catalog()
         for table in catalog.tables {
             let name = SourceConnection.quoted(table)
-            // `table_info` says nothing of generated columns, whether they are stored or not; SQLite reads them as any other.
+            // `table_info` omits generated columns, which SQLite reads like any other.
             let statement = try connection.prepare("PRAGMA table_xinfo(\(name))")
             var keys: [String] = []
             while try statement.step() {
@@ -50,7 +49,7 @@ struct StoreTables {
             var isRowNumber = keys == ["Z_PK"]
             let indexes = try connection.prepare("PRAGMA index_list(\(name))")
             while try indexes.step() {
-                // What has an index of its own is not the number that SQLite itself gives a row.
+                // A primary key with its own index is not the rowid.
                 if indexes.text(3) == "pk" { isRowNumber = false }
                 guard indexes.optionalInt(2) == 1 else { continue }
                 let index = SourceConnection.quoted(indexes.text(1) ?? "")
@@ -72,12 +71,12 @@ struct StoreTables {
         try requireReadable(catalog, connection.path)
     }
 
-    /// Core Data's own tables have to be readable; other tables of the app need not be.
+    /// Core Data's own tables must be readable; other tables of the app need not be.
     private func requireReadable(_ catalog: SourceCatalog, _ path: String) throws {
         var needed: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE", "ATRANSACTION", "ACHANGE"]
         needed.formUnion(entities.map { "Z" + $0.name.uppercased() })
         let isNeeded = { (name: String) in
-            // `Z_1TAGS` has the links of a relationship.
+            // `Z_1TAGS` holds the links of a relationship.
             needed.contains(name.uppercased()) || name.hasPrefix("Z_") && name.dropFirst(2).first?.isNumber == true
         }
         guard let table = catalog.unreadable.first(where: { isNeeded($0.name) }) else { return }
@@ -97,8 +96,8 @@ struct StoreTables {
         ) != 0
     }
 
-    /// The condition for the rows of a table of records that have a key of their own: of several with one key, the first has it.
-    /// Nil where each row has one.
+    /// The SQL condition for the rows with a key in a table of records: of several rows with the same key, the first has it. Nil if every
+    /// row has a key.
     func hasKey(in table: String) -> String? {
         guard tablesWithUnusableKeys.contains(table) else { return nil }
         return "(typeof(Z_PK) = 'integer' AND rowid IN (SELECT min(rowid) FROM \(SourceConnection.quoted(table)) "
@@ -124,7 +123,7 @@ struct StoreTables {
         return result
     }
 
-    /// The entities from an entity up to the topmost that it inherits from.
+    /// An entity and its ancestors up to the root.
     func ancestry(of entity: NumberedEntity) -> [NumberedEntity] {
         var result = [entity]
         var seen: Set<Int> = [entity.number]
@@ -136,12 +135,11 @@ struct StoreTables {
         return result
     }
 
-    /// The name of an entity's table as it is written in the file; nil when there is none.
+    /// The name of an entity's table as spelled in the file; nil if there is none.
     func table(of root: String) -> String? {
         let wanted = "Z" + root.uppercased()
         return columns[wanted] == nil ? columns.keys.first { $0.uppercased() == wanted } : wanted
     }
 
-    /// Whether a table has a column.
     func has(_ column: String, in table: String) -> Bool { columns[table]?.contains { $0.name == column } == true }
 }

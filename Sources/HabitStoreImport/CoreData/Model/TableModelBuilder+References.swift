@@ -1,8 +1,8 @@
 import HabitStore
 
 extension TableModelBuilder {
-    /// A number column is taken for a reference when it has an index of its own, as Core Data makes for each, and leads to
-    /// records of one entity alone, or of the one that is named like it.
+    /// Guesses a reference from an integer column: it must have its own index, as Core Data creates for each reference, and lead to records
+    /// of only one entity, or of the entity it is named after.
     func guessReference(
         _ column: StoreTables.Column,
         _ root: CoreDataEntity,
@@ -61,7 +61,7 @@ extension TableModelBuilder {
         return fitting.count == 1 ? fitting[0] : nil
     }
 
-    /// The side that has many, of a relationship without inverse: its targets name it in a column of their own.
+    /// Guesses a to-many relationship without an inverse, whose targets store their owner in a column.
     func guessOwner(_ column: String, _ number: Int?, _ root: CoreDataEntity, _ model: inout CoreDataModel) {
         guard let number, let owner = model.entity(number: number) else { return }
         let digits = String(number)

@@ -7,7 +7,7 @@ extension TableModelBuilder {
             guard sides.count == 2, let left = sides[0].1, let right = sides[1].1,
                 let first = model.entity(number: left.number), let second = model.entity(number: right.number)
             else { continue }
-            // The column that leads to an entity is named by the relationship that leads there.
+            // The column that leads to an entity is named after the relationship that leads there.
             var there = Self.toMany(right.name, second.name, left.name, first.name)
             there.storage = .table(table, here: sides[0].0, there: sides[1].0)
             there.orderColumn = columns.map(\.name).first { $0 == "Z_FOK_\(sides[1].0.dropFirst(2))" }
@@ -19,7 +19,7 @@ extension TableModelBuilder {
         }
     }
 
-    /// `Z_13TAGS` is entity 13 and `tags`.
+    /// Splits a column name: `Z_13TAGS` is entity 13 and `tags`.
     static func split(_ column: String) -> (number: Int, name: String)? {
         guard column.hasPrefix("Z_") else { return nil }
         let digits = column.dropFirst(2).prefix { $0.isASCII && $0.isNumber }

@@ -1,7 +1,7 @@
 import HabitStore
 
-/// Guesses the model of a file that keeps none from its tables: from the columns' names and declared types, from what is
-/// stored in them, and from the names of join tables. Each guess is called one.
+/// Guesses the model of a file without one from its tables: from column names and declared types, from the stored values, and from the
+/// names of link tables. Each guess is marked as one.
 struct TableModelBuilder {
     let connection: SourceConnection
     let tables: StoreTables
@@ -12,7 +12,7 @@ struct TableModelBuilder {
         self.tables = tables
     }
 
-    /// The entities with what can be guessed of them.
+    /// The entities, as far as they can be guessed.
     mutating func entities() throws -> [CoreDataEntity] {
         var result: [CoreDataEntity] = []
         for numbered in tables.entities {
@@ -59,7 +59,7 @@ struct TableModelBuilder {
             let name = column.name
             guard name.hasPrefix("Z"), !name.hasPrefix("Z_"), name.count > 1 else { continue }
             let second = name.dropFirst()
-            // Z14_TASK says of which entity ZTASK's target is; Z2ITEMS is the other side of a relationship to many.
+            // `Z14_TASK` holds the entity of `ZTASK`'s target; `Z2ITEMS` is the other side of a to-many relationship.
             let digits = second.prefix { $0.isASCII && $0.isNumber }
             if !digits.isEmpty {
                 if second.dropFirst(digits.count).first != "_" { guessOwner(name, Int(digits), root, &model) }
@@ -74,7 +74,7 @@ struct TableModelBuilder {
         }
     }
 
-    /// The entity of a family whose records alone have values in a column; the root where there are none, or several.
+    /// The entity of a family whose records alone have values in a column; the root if there are none or several.
     func owner(of column: String, _ root: CoreDataEntity, _ model: CoreDataModel) throws -> String {
         let name = SourceConnection.quoted(column)
         let table = SourceConnection.quoted(root.table)
@@ -126,7 +126,7 @@ struct TableModelBuilder {
         return try connection.int("SELECT 1 \(from) AND NOT \(archived) LIMIT 1") == nil ? .transformable : .binary
     }
 
-    /// Where each value begins with the byte that tells what is kept in the file from what is kept beside it.
+    /// Whether every value begins with the byte that tells inline from external storage.
     func guessExternalStorage(_ column: StoreTables.Column, _ table: String) throws -> Bool {
         guard column.declaredType == "BLOB" else { return false }
         let name = SourceConnection.quoted(column.name)
@@ -137,7 +137,7 @@ struct TableModelBuilder {
         return try connection.int("SELECT 1 \(from) AND NOT ((\(marks)) OR (\(reference))) LIMIT 1") == nil
     }
 
-    /// 0 and 1 alone are no proof of truth values; a name that asks a question is taken for one.
+    /// Values of 0 and 1 do not prove booleans by themselves; the name must also be a question, such as `ZIS…`.
     func guessNumber(_ column: String, _ table: String) throws -> CoreDataAttributeType {
         let name = SourceConnection.quoted(column)
         let from = "FROM \(SourceConnection.quoted(table)) WHERE \(name) NOT NULL"

@@ -1,14 +1,15 @@
 import HabitStore
 
 extension CoreDataFile {
-    /// The number of an entity's own records; those of the entities that inherit from it are not among them.
+    /// The number of an entity's records, without those of entities that inherit from it.
     public func count(of entity: CoreDataEntity) throws -> Int {
         let table = SourceConnection.quoted(entity.table)
         let hasKey = tables.hasKey(in: entity.table).map { " AND \($0)" } ?? ""
         return Int(try connection.int("SELECT count(*) FROM \(table) WHERE Z_ENT = \(entity.number)\(hasKey)") ?? 0)
     }
 
-    /// Hands the entity's own records to `body`, by their keys from behind `key` on, until it returns false.
+    /// Calls `body` with the entity's records after `key`, in the order of their keys, until it returns false. Subentities are not
+    /// included.
     public func enumerate(
         _ entity: CoreDataEntity,
         after key: Int64 = .min,
@@ -17,7 +18,7 @@ extension CoreDataFile {
         try enumerate(entity, CoreDataRowReader(entity, in: self), after: key, body)
     }
 
-    /// Hands the entity's own records to `body`, with what the reader reads of them.
+    /// Calls `body` with the entity's records, as far as `reader` reads them.
     func enumerate(
         _ entity: CoreDataEntity,
         _ reader: CoreDataRowReader,
@@ -31,27 +32,27 @@ extension CoreDataFile {
         }
     }
 
-    /// The record of a key; nil when there is none of this entity.
+    /// The record with a key; nil if the entity has none.
     public func row(_ entity: CoreDataEntity, key: Int64) throws -> CoreDataRow? {
         try row(entity, CoreDataRowReader(entity, in: self), key: key)
     }
 
-    /// The record of a key, with what the reader reads of it.
+    /// The record with a key, as far as `reader` reads it.
     func row(_ entity: CoreDataEntity, _ reader: CoreDataRowReader, key: Int64) throws -> CoreDataRow? {
         let statement = try connection.prepare(reader.sql + " AND Z_PK = ?1")
         try statement.bind(key, at: 1)
         return try statement.step() ? reader.row(statement) : nil
     }
 
-    /// The number of the entity of the record that has a key in a table; nil when there is none.
+    /// The entity number of the record with a key; nil if there is no record.
     func entityNumber(of key: Int64, in table: String) throws -> Int? {
         let statement = try connection.prepare("SELECT Z_ENT FROM \(SourceConnection.quoted(table)) WHERE Z_PK = ?1")
         try statement.bind(key, at: 1)
         return try statement.step() ? statement.optionalInt(0).map { Int($0) } : nil
     }
 
-    /// Hands the links of a relationship to many to `body`: the key here, the key there, and the place in the order where
-    /// there is one. By the key here, then by the order.
+    /// Calls `body` with the links of a to-many relationship: the key on this side, the key on the other, and the position if there is an
+    /// order. Sorted by the key on this side, then by position.
     public func enumerateLinks(
         _ relationship: CoreDataRelationship,
         of entity: CoreDataEntity,
@@ -72,7 +73,7 @@ extension CoreDataFile {
             let (left, right) = (SourceConnection.quoted(here), SourceConnection.quoted(there))
             let from = "FROM \(SourceConnection.quoted(table)) WHERE \(left) NOT NULL AND \(right) NOT NULL"
             let forth = "SELECT \(left) AS here, \(right) AS there, \(order) AS place \(from)"
-            // A relationship that is its own inverse leads both ways, whichever of them was written down.
+            // A relationship that is its own inverse leads both ways, whichever direction is stored.
             guard here == "REFLEXIVE" else { return forth + " ORDER BY 1, 3, 2" }
             return forth + " UNION SELECT \(right), \(left), NULL \(from) ORDER BY 1, 3, 2"
         case .otherSide(let column):

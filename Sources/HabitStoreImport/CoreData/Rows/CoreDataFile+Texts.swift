@@ -2,8 +2,8 @@ import Foundation
 import HabitStore
 
 extension CoreDataFile {
-    /// Whether an attribute holds lists of texts as JSON, which is what becomes of `[String]` inside of a composite: each of
-    /// its values is such a list, and there is at least one.
+    /// Whether an attribute stores lists of texts as JSON, like `[String]` within a composite: every value is such a list, and there is at
+    /// least one.
     func holdsTexts(_ attribute: CoreDataAttribute, of entity: CoreDataEntity) throws -> Bool {
         guard attribute.name.contains("."), [.binary, .transformable, .undefined].contains(attribute.type),
             let column = attribute.column
@@ -19,7 +19,7 @@ extension CoreDataFile {
     }
 }
 
-/// A list of texts as JSON in UTF-8.
+/// Decodes a list of texts stored as JSON in UTF-8.
 enum TextList {
     static func read(_ stored: SourceValue) -> [String]? {
         switch stored {

@@ -6,13 +6,13 @@ struct CoreDataRowReader {
     private let places: [Int?]
     private let references: [(name: String, place: Int, entityPlace: Int?)]
     private let further: [(name: String, place: Int)]
-    /// The columns of keys and numbers, by their places.
+    /// The columns of keys and numbers, and their indices.
     private let whole: [(property: String, column: String, place: Int)]
     private let external: ExternalData
-    /// The query for the entity's rows, to which conditions can be added.
+    /// The query for the entity's rows, to which callers can append conditions.
     let sql: String
 
-    /// - Parameter columns: further columns whose numbers are wanted.
+    /// - Parameter columns: additional columns to read numbers from.
     init(_ entity: CoreDataEntity, in file: CoreDataFile, columns furtherColumns: [String] = []) {
         self.entity = entity
         external = file.external

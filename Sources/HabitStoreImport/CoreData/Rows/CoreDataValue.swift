@@ -1,18 +1,18 @@
 import Foundation
 import HabitStore
 
-/// A value as a Core Data file holds it.
+/// A value of a Core Data file.
 public struct CoreDataValue: Sendable, Hashable {
-    /// The value, as a store here can keep it; null where it cannot.
+    /// The value as a store can hold it; null if it cannot.
     public let value: Value
-    /// What is wrong with it, in words without the value; nil for what is as it should be.
+    /// The defect of the value, in words without the value itself; nil if there is none.
     public let problem: String?
-    /// What is stored, where the value cannot be kept, or not byte for byte: for the attachment of an import.
+    /// The stored value, if it cannot be held exactly; an import adds it to the attachment.
     let stored: SourceValue?
-    /// What an import counts the problem as.
+    /// The kind of loss that an import counts.
     let loss: ImportLoss.Kind
 
-    /// A value that is as it should be.
+    /// A value without defects.
     init(_ value: Value) {
         self.value = value
         problem = nil
@@ -20,7 +20,7 @@ public struct CoreDataValue: Sendable, Hashable {
         loss = .otherType
     }
 
-    /// A value with something wrong about it, which can be kept.
+    /// A value with a defect that can be held nevertheless.
     init(_ value: Value, but problem: String) {
         self.value = value
         self.problem = problem
@@ -28,7 +28,7 @@ public struct CoreDataValue: Sendable, Hashable {
         loss = .otherType
     }
 
-    /// What cannot be kept as a value of its attribute, or only as another one.
+    /// A value that cannot be held as its attribute's type, or only in an altered form.
     init(lost stored: SourceValue, _ problem: String, as loss: ImportLoss.Kind = .otherType, kept value: Value = .null)
     {
         self.value = value

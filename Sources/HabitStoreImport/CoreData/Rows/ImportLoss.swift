@@ -1,43 +1,40 @@
 import Foundation
 import HabitStore
 
-/// A value of the source that the target cannot hold, or has no place for. It goes into the attachment.
+/// A source value that the target cannot hold. It goes to the attachment.
 struct ImportLoss: Encodable, Hashable {
-    /// What a loss is, for those who may accept it.
+    /// The kind of a loss, for callers that may accept some of them.
     enum Kind: String, Sendable, Encodable, CaseIterable {
-        /// The target has no place for it: by the mapping, or since its rules do not allow it.
+        /// The target has no place for it, because of the mapping or of the target's rules.
         case noPlace
-        /// What is stored is of another type than its attribute.
+        /// The stored value has another type than its attribute.
         case otherType
-        /// Text that is no UTF-8.
+        /// A text that is not valid UTF-8.
         case malformedText
-        /// The original of a text of which NFC, the target's form, replaces characters.
+        /// The original of a text in which NFC, the target's form, replaces characters.
         case otherCharacters
-        /// Data that was kept beside the file and is not there.
+        /// External data whose file is missing.
         case externalDataMissing
-        /// A column, a row or a link of the file that belongs to nothing in its model.
+        /// A column, a row or a link that does not belong to the file's model.
         case unknownToModel
-        /// A row of an entity that has no key, or that of another row.
+        /// A row of an entity without a key, or with the key of another row.
         case keyUnusable
     }
 
-    /// The source's entity.
+    /// The entity in the source.
     let entity: String
-    /// The record's key there.
+    /// The record's key in the source.
     let key: Int64
-    /// The record's identifier here; nil when it was not brought over at all.
+    /// The record's identifier in the target; nil if it was not imported at all.
     let id: UUID?
-    /// The attribute or relationship there; nil for a whole record.
+    /// The attribute or relationship in the source; nil for a whole record.
     let property: String?
-    /// The table and the column that it was read from; nil where it is not a single column's.
+    /// The table it was read from; nil if it is not from a single column.
     var table: String?
-    /// The column.
     var column: String?
-    /// Why it is not in the target.
+    /// The reason why it is not in the target.
     let reason: String
-    /// What it was.
     let value: StoredJSON
-    /// What it counts as.
     var kind = Kind.noPlace
 
     private enum CodingKeys: String, CodingKey { case entity, key, id, property, table, column, reason, value }

@@ -1,8 +1,8 @@
 import Foundation
 import HabitStore
 
-/// A value as an attachment writes it: numbers and texts as JSON has them, bytes as `{"base64": …}`, instants as
-/// `{"secondsSince2001": …}`, what JSON has no word for as text.
+/// A value in an attachment: numbers and texts as in JSON, bytes as `{"base64": …}`, dates as `{"secondsSince2001": …}`, and what JSON
+/// cannot express as text.
 struct StoredJSON: Encodable, Hashable {
     private let value: SourceValue
     private let isDate: Bool

@@ -1,10 +1,10 @@
 import Foundation
 import HabitStore
 
-/// Turns what a column holds into a value of its attribute's type.
+/// Converts stored values to values of an attribute's type.
 ///
-/// The declared type of a column says little about what is stored in it: a whole second of a date is stored as an integer,
-/// a decimal as a double, and hands that have been in the file may have left anything.
+/// The declared type of a column says little about its contents: a date without fractions of a second is stored as an integer, a decimal as
+/// a double, and edits by hand may have left anything.
 enum ValueDecoder {
     static func decode(_ stored: SourceValue, as attribute: CoreDataAttribute, _ external: ExternalData)
         -> CoreDataValue
@@ -92,7 +92,7 @@ enum ValueDecoder {
         switch stored {
         case .text(let text): return CoreDataValue(.string(text))
         case .malformedText(let bytes):
-            // What can be read of it is of more use than nothing; the bytes are kept beside.
+            // The readable part is better than nothing; the attachment has the bytes.
             let repaired = Value.string(String(decoding: bytes, as: UTF8.self))
             return CoreDataValue(lost: stored, "text that is no UTF-8", as: .malformedText, kept: repaired)
         case .int(let number): return CoreDataValue(.string(String(number)), but: "a number where text should be")
@@ -122,7 +122,7 @@ enum ValueDecoder {
         }
     }
 
-    /// A value that may be kept beside the file begins with a byte that says where it is: 1 for behind it, 2 for a file.
+    /// If external storage is allowed, a value begins with a byte: 1 if the data follows, 2 if it is in a separate file.
     private static func inFile(_ bytes: Data, _ external: ExternalData) -> CoreDataValue {
         if bytes.first == 1 { return CoreDataValue(.data(Data(bytes.dropFirst()))) }
         if let name = ExternalData.name(in: bytes) { return beside(name, .blob(bytes), external) }
@@ -142,7 +142,7 @@ enum ValueDecoder {
         return CoreDataValue(.data(bytes))
     }
 
-    /// For an attribute whose type is not known: bytes, so that all its values are of one kind.
+    /// An attribute of unknown type gets bytes, so that all its values have the same kind.
     private static func asStored(_ stored: SourceValue) -> CoreDataValue {
         switch stored {
         case .blob(let bytes): return CoreDataValue(.data(bytes))

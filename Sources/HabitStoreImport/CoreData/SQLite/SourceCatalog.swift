@@ -1,16 +1,16 @@
 import HabitStore
 
-/// The tables of another app's database, apart from those that only the app itself can read.
+/// The tables of another app's database, divided into those that can be read and those that only the app can read.
 package struct SourceCatalog {
-    /// A table that needs a module, a tokenizer or a function which only its app has.
+    /// A table that needs a module, a tokenizer or a function of its app.
     package struct Unreadable: Hashable {
         package let name: String
-        /// Whether it is a virtual table: its module keeps what it has in other tables, which are read as any others.
+        /// Whether it is a virtual table. Its module stores the contents in other tables, which are read like any other.
         package let isVirtual: Bool
         /// SQLite's message, which names the missing module.
         let reason: String
 
-        /// The table and what it lacks, for reports.
+        /// The table and the missing part, for reports.
         package var description: String { "\(name) (\(reason))" }
 
         var oddity: CoreDataOddity {
@@ -23,14 +23,13 @@ package struct SourceCatalog {
         }
     }
 
-    /// The names of the tables that can be read, in their order.
+    /// The names of the readable tables, sorted.
     package private(set) var tables: [String] = []
-    /// The others.
     package private(set) var unreadable: [Unreadable] = []
 
-    /// Asks for a row of each table.
+    /// Tries to read a row of each table.
     ///
-    /// - Throws: what reading a damaged database throws.
+    /// - Throws: errors from reading a damaged database.
     init(_ connection: SourceConnection) throws {
         let rows = try connection.prepare(
             "SELECT name, sql LIKE 'CREATE VIRTUAL TABLE%' FROM sqlite_master WHERE type = 'table' ORDER BY name"
@@ -41,14 +40,14 @@ package struct SourceCatalog {
                 try Self.probe(name, isVirtual, connection)
                 tables.append(name)
             } catch let error as HabitStoreError where connection.needsApp(isVirtual: isVirtual) {
-                // What SQLite says of rows that stand in the order of a collation which it lacks.
+                // SQLite's message for rows stored in the order of an unknown collation.
                 let reason = error.detail == "no query solution" ? "no such collation sequence" : error.detail
                 unreadable.append(Unreadable(name: name, isVirtual: isVirtual, reason: reason ?? error.message))
             }
         }
     }
 
-    /// A module may refuse when it is asked for a row, and not before.
+    /// Some modules fail only when asked for a row.
     private static func probe(_ name: String, _ isVirtual: Bool, _ connection: SourceConnection) throws {
         let table = SourceConnection.quoted(name)
         let row = try connection.prepare("SELECT * FROM \(table) LIMIT 1")

@@ -6,22 +6,22 @@ import Foundation
 internal import SQLite3
 #endif
 
-/// A connection to the private copy of another app's database. Used by one thread at a time.
+/// A connection to the private copy of another app's database. Use it from one thread at a time.
 package final class SourceConnection {
-    /// The path that errors speak of: that of the original.
+    /// The path that errors name: that of the original.
     let path: String
     fileprivate(set) var pointer: OpaquePointer?
     private var known: SourceCatalog?
 
-    /// Opens a copy; what its log or journal holds is read too, unless the main file alone is asked for.
+    /// Opens a copy with its log or journal, or its main file alone.
     ///
-    /// - Parameter largestValueBytes: the most bytes that a row or a value may have: what is stored is never larger than its
-    ///   file, and what is larger was made up by an expression of the schema.
+    /// - Parameter largestValueBytes: the maximum size of a row or value. Stored values are never larger than the file; larger ones come
+    ///   from expressions in the schema.
     init(copy: String, of path: String, isMainFileAlone: Bool = false, largestValueBytes: Int) throws {
         self.path = path
         var pointer: OpaquePointer?
         let access = isMainFileAlone ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE
-        // The copy's name is the program's own, and has nothing in it that a URI would take for something else.
+        // This program chose the copy's name, so it needs no escaping in a URI.
         let name = isMainFileAlone ? "file:\(copy)?immutable=1" : copy
         let result = sqlite3_open_v2(name, &pointer, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
         guard result == SQLITE_OK, let pointer else {
@@ -30,24 +30,23 @@ package final class SourceConnection {
         }
         self.pointer = pointer
         sqlite3_extended_result_codes(pointer, 1)
-        // The database is a stranger's: nothing in its schema may call functions that touch files or run code.
+        // The database is untrusted: its schema must not call functions that access files or run code.
         var state: Int32 = 0
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_DEFENSIVE, 1, &state)
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, &state)
-        // A view in the place of a table may go on for ever.
+        // A view in place of a table might never end.
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_ENABLE_VIEW, 0, &state)
         limit(pointer, largestValueBytes)
-        // The copy of the main file has to stay what it is, so that it can still be read without the log.
+        // The copy of the main file must not change, so that it can still be read without the log.
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, &state)
         try exec("PRAGMA trusted_schema = OFF")
         try exec("PRAGMA cell_size_check = ON")
         try exec("PRAGMA query_only = ON")
     }
 
-    /// Opens an empty database for what there may be more of than memory: for its owner only, without a name, and gone with the
-    /// connection or the process.
+    /// Opens an empty database for data that may exceed memory: private, unnamed, and removed with the connection or the process.
     ///
-    /// - Parameter path: the path that errors speak of.
+    /// - Parameter path: the path that errors name.
     init(scratchFor path: String) throws {
         self.path = path
         var pointer: OpaquePointer?
@@ -64,11 +63,10 @@ package final class SourceConnection {
 
     private static let scratchCacheKiB = 8_192
 
-    /// What the schema of the file, and the statements that are made of its names, may ask for. Tables may be as wide as SQLite
-    /// allows at most.
+    /// Limits what the file's schema, and statements built from its names, can consume. Tables may be as wide as SQLite allows at most.
     private func limit(_ pointer: OpaquePointer, _ largestValueBytes: Int) {
         for (limit, most) in [
-            // The witness writes bytes in hexadecimal.
+            // The witness converts bytes to hexadecimal.
             (SQLITE_LIMIT_LENGTH, Int32(clamping: 2 * max(largestValueBytes, Self.leastLength))),
             (SQLITE_LIMIT_SQL_LENGTH, 1_000_000), (SQLITE_LIMIT_COLUMN, 2_000), (SQLITE_LIMIT_EXPR_DEPTH, 500),
             (SQLITE_LIMIT_COMPOUND_SELECT, 100), (SQLITE_LIMIT_VDBE_OP, 1_000_000),
@@ -80,21 +78,20 @@ package final class SourceConnection {
         }
     }
 
-    /// Small files have expressions of their own as well, and SQLite builds its statements' rows within the same limit.
+    /// A minimum, because small files have expressions too, and SQLite builds result rows within the same limit.
     private static let leastLength = 1 << 20
 
     deinit { close() }
 
-    /// Ends the connection.
+    /// Closes the connection.
     func close() {
         sqlite3_close_v2(pointer)
         pointer = nil
     }
 
-    /// Compiles one statement.
     package func prepare(_ sql: String) throws -> SourceStatement { try SourceStatement(sql, self) }
 
-    /// The rows' first columns as texts.
+    /// The first column of each row, as text.
     package func texts(_ sql: String) throws -> [String] {
         let statement = try prepare(sql)
         var result: [String] = []
@@ -102,13 +99,13 @@ package final class SourceConnection {
         return result
     }
 
-    /// The first column of the first row as a number.
+    /// The first column of the first row, as a number.
     package func int(_ sql: String) throws -> Int64? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.optionalInt(0) : nil
     }
 
-    /// Which tables there are, and which of them can be read.
+    /// The tables, divided into readable and unreadable ones.
     package func catalog() throws -> SourceCatalog {
         if let known { return known }
         let catalog = try SourceCatalog(self)
@@ -116,15 +113,15 @@ package final class SourceConnection {
         return catalog
     }
 
-    /// Whether the last call failed because it needs something that only the app has: a module, a tokenizer, a function. The
-    /// module of a virtual table may also find its table damaged.
+    /// Whether the last call failed because it needs something of the app's: a module, a tokenizer or a function. The module of a virtual
+    /// table may also report its table as damaged.
     func needsApp(isVirtual: Bool = false) -> Bool {
         let code = sqlite3_errcode(pointer) & 0xff
         return code == SQLITE_ERROR || (isVirtual && code == SQLITE_CORRUPT)
     }
 
-    /// Stands in for a collation that only the app has, and compares bytes. No statement here relies on an order of texts,
-    /// but indexes can no longer be checked.
+    /// Replaces unknown collations of the app by a comparison of bytes. No statement here depends on the order of texts, but indexes can no
+    /// longer be checked.
     func standInForCollations() {
         sqlite3_collation_needed(pointer, nil) { _, database, encoding, name in
             _ = sqlite3_create_collation(database, name, encoding, nil) { _, leftCount, left, rightCount, right in
@@ -138,22 +135,21 @@ package final class SourceConnection {
         }
     }
 
-    /// Runs statements that give no rows.
+    /// Runs statements without results.
     func exec(_ sql: String) throws {
         let result = sqlite3_exec(pointer, sql, nil, nil, nil)
         guard result == SQLITE_OK else { throw error(result, "opening the database") }
     }
 
-    /// The error of a result of this connection.
     func error(_ code: Int32, _ action: String) -> HabitStoreError { Self.error(code, pointer, path, action) }
 
-    /// A name as SQL writes it.
+    /// A name quoted for SQL.
     package static func quoted(_ name: String) -> String {
         "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
     }
 
-    /// The condition that one of several expressions is not null. An alternative of many would be as deep as it is long, and
-    /// SQLite limits how deep an expression is.
+    /// The condition that at least one expression is not null. A chain of `OR` would be as deep as it is long, and SQLite limits the depth
+    /// of expressions.
     static func isAnyFilled(_ expressions: [String]) -> String {
         var parts = expressions
         while parts.count > 1 {

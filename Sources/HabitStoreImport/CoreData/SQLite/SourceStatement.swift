@@ -6,12 +6,11 @@ import HabitStore
 internal import SQLite3
 #endif
 
-/// A statement over another app's database: step, and read columns by what is stored in them, whatever was declared.
+/// A statement on another app's database. Columns are read by the type of the stored value, whatever type was declared.
 package final class SourceStatement {
     private let connection: SourceConnection
     private var pointer: OpaquePointer?
 
-    /// Compiles one statement.
     init(_ sql: String, _ connection: SourceConnection) throws {
         self.connection = connection
         let result = sqlite3_prepare_v2(connection.pointer, sql, -1, &pointer, nil)
@@ -20,37 +19,35 @@ package final class SourceStatement {
 
     deinit { sqlite3_finalize(pointer) }
 
-    /// The number of columns.
     package var columnCount: Int { Int(sqlite3_column_count(pointer)) }
 
-    /// The name of a column.
     package func columnName(_ column: Int) -> String {
         sqlite3_column_name(pointer, Int32(column)).map { String(cString: $0) } ?? ""
     }
 
-    /// Sets a parameter, counted from 1, to a number.
+    /// Binds a number to a parameter, counted from 1.
     func bind(_ value: Int64, at parameter: Int) throws {
         let result = sqlite3_bind_int64(pointer, Int32(parameter), value)
         guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
     }
 
-    /// Sets a parameter, counted from 1, to a text.
+    /// Binds a text to a parameter, counted from 1.
     func bind(_ text: String, at parameter: Int) throws {
         let bytes = Array(text.utf8)
         let result = sqlite3_bind_text(pointer, Int32(parameter), bytes, Int32(bytes.count), csqlite_transient())
         guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
     }
 
-    /// Sets a parameter, counted from 1, to a double.
+    /// Binds a double to a parameter, counted from 1.
     func bind(_ number: Double, at parameter: Int) throws {
         let result = sqlite3_bind_double(pointer, Int32(parameter), number)
         guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
     }
 
-    /// Makes the statement ready to run again.
+    /// Resets the statement, so that it can run again.
     func reset() { sqlite3_reset(pointer) }
 
-    /// Goes to the next row; false behind the last.
+    /// Moves to the next row; false after the last.
     package func step() throws -> Bool {
         switch sqlite3_step(pointer) {
         case SQLITE_ROW: return true
@@ -59,13 +56,13 @@ package final class SourceStatement {
         }
     }
 
-    /// Runs the statement to its end, and makes it ready to run again.
+    /// Runs the statement to its end and resets it.
     func run() throws {
         defer { reset() }
         while try step() {}
     }
 
-    /// What is stored in a column of the row.
+    /// The stored value in a column of the row.
     package func value(_ column: Int) -> SourceValue {
         switch sqlite3_column_type(pointer, Int32(column)) {
         case SQLITE_INTEGER: return .int(sqlite3_column_int64(pointer, Int32(column)))
@@ -86,7 +83,7 @@ package final class SourceStatement {
         return sqlite3_column_int64(pointer, Int32(column))
     }
 
-    /// A column that has a whole number as such; nil for anything else, which SQLite would make one of.
+    /// The integer in a column; nil for other types, which SQLite would convert.
     func integer(_ column: Int) -> Int64? {
         guard sqlite3_column_type(pointer, Int32(column)) == SQLITE_INTEGER else { return nil }
         return sqlite3_column_int64(pointer, Int32(column))
@@ -98,14 +95,13 @@ package final class SourceStatement {
         return sqlite3_column_double(pointer, Int32(column))
     }
 
-    /// A column as text; nil for null. Bytes that are no UTF-8 become U+FFFD.
+    /// A column as text; nil for null. Invalid UTF-8 becomes U+FFFD.
     package func text(_ column: Int) -> String? {
         guard let start = sqlite3_column_text(pointer, Int32(column)) else { return nil }
         let count = Int(sqlite3_column_bytes(pointer, Int32(column)))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    /// A column as bytes.
     func blob(_ column: Int) -> Data {
         guard let start = sqlite3_column_blob(pointer, Int32(column)) else { return Data() }
         return Data(bytes: start, count: Int(sqlite3_column_bytes(pointer, Int32(column))))

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension Accountant {
-    /// Accounts for the file's persistent history: each transaction and each change of it.
+    /// Accounts for every transaction and change of the file's persistent history.
     mutating func accountHistory(_ store: any ReadTransaction) throws {
         let transactions = try columns(of: "ATRANSACTION")
         let author = authorExpression(transactions)
@@ -18,16 +18,16 @@ extension Accountant {
         let told = ["ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"]
         let tombstones = try columns(of: "ACHANGE").filter { $0.hasPrefix("ZTOMBSTONE") }
         try name("ACHANGE", found.changes, found: found.changeCount, told + tombstones)
-        // Changes of no known kind are not carried, whatever they have.
+        // Changes of unknown kinds are not imported, whatever they contain.
         for column in tombstones { try accountStated("ACHANGE", column, where: "ZCHANGETYPE IN (0, 1)") }
         try accountNames(transactions)
     }
 
-    /// Accounts for the names that no transaction has; those that one has are told with it.
+    /// Accounts for the names that no transaction uses; the others are accounted for with their transactions.
     private mutating func accountNames(_ transactions: [String]) throws {
         let table = "ATRANSACTIONSTRING"
         guard file.tables.columns[table] != nil else { return }
-        // An absent number in the list would make the answer for all others unknown.
+        // A null in the list would make `NOT IN` unknown for every row.
         let used = transactions.filter { $0.hasSuffix("TS") }.map {
             "Z_PK NOT IN (SELECT coalesce(t.\(Self.quoted($0)), 'none') FROM ATRANSACTION t)"
         }
@@ -37,7 +37,7 @@ extension Accountant {
         }
     }
 
-    /// How many transactions and changes of the source there are, and how many of them were found.
+    /// The numbers of transactions and changes in the source, and how many of them were found.
     struct HistoryResult {
         var transactions = 0
         var transactionCount = 0
@@ -45,7 +45,7 @@ extension Accountant {
         var changeCount = 0
     }
 
-    /// Who wrote a transaction `t`, whichever way the file has it.
+    /// The SQL expression for the author of a transaction `t`, for both layouts.
     private func authorExpression(_ columns: [String]) -> String {
         var parts: [String] = []
         if columns.contains("ZAUTHORTS") {
@@ -55,7 +55,7 @@ extension Accountant {
         return parts.isEmpty ? "NULL" : parts.count == 1 ? parts[0] : "coalesce(\(parts.joined(separator: ", ")))"
     }
 
-    /// Makes the items of a table of the history: its rows, and each column that is not told with them.
+    /// Adds the items of a history table: its rows, and each column not accounted for with the rows.
     private mutating func name(_ table: String, _ rows: Int, found: Int, _ told: [String]) throws {
         var item = CoreDataAccount.Item(table, table == "ATRANSACTION" ? "Z_PK" : "ZENTITYPK", count: rows)
         if ledger == nil { item.carried = found } else { item.kept = found }
@@ -78,7 +78,7 @@ extension Accountant {
         }
     }
 
-    // MARK: A history that became the store's
+    // MARK: History in the store
 
     private func carried(_ author: String, _ store: any ReadTransaction) throws -> HistoryResult {
         var result = HistoryResult()
@@ -119,7 +119,7 @@ extension Accountant {
         return normal
     }
 
-    /// How many changes of a transaction of the source are in one of the store.
+    /// The number of a source transaction's changes that are in one of the store's transactions.
     private func carriedChanges(
         of number: Int64,
         _ transaction: HistoryTransaction,
@@ -142,7 +142,7 @@ extension Accountant {
             let name = RecordFinder.entity(root, self).map { schema.entities[$0].name } ?? root
             let ids = ["\(name.lowercased()) \(key)", "\(name.lowercased()) \(derived(root, key))"]
             guard let change = ids.lazy.compactMap({ told[$0] }).first else {
-                // A record that is gone now may have left no trace of how it was made.
+                // A record that no longer exists may have left no trace of its insertion.
                 if kind != 2, try isGone(key, root) { count += 1 }
                 continue
             }
@@ -159,7 +159,7 @@ extension Accountant {
         return count
     }
 
-    /// The key that a change of the store is about, or the identifier where nothing tells the key.
+    /// The key of the record that a change of the store concerns, or its identifier if the key is unknown.
     private func key(of change: HistoryChange, _ store: any ReadTransaction) throws -> String {
         if case .delete(let tombstone) = change.kind, case .int(let key)? = tombstone["coreDataKey"] { return "\(key)" }
         guard let entity = schema.entities.firstIndex(where: { $0.name == change.entity }),
@@ -175,7 +175,7 @@ extension Accountant {
         return try file.connection.int("SELECT 1 FROM \(Self.quoted(table)) WHERE Z_PK = \(key)") == nil
     }
 
-    // MARK: A history that is kept beside the store
+    // MARK: History in the attachment
 
     private func keptTransactions() throws -> HistoryResult {
         var result = HistoryResult()

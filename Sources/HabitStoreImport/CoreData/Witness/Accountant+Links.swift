@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Links of the store that rows of a table may be.
+/// An attribute of the store whose links may be the rows of a table.
 struct LinkPlace: Hashable {
     let entity: Int
     let attribute: Int
@@ -9,14 +9,14 @@ struct LinkPlace: Hashable {
 }
 
 extension Accountant {
-    /// A way in which a table may be in the store: one column leads to the record that has the links, another to their ends.
+    /// A possible reading of a table as links: one column refers to the record that has the links, another to their targets.
     private struct LinkReading {
         let place: LinkPlace
         let here: Int
         let there: Int
     }
 
-    /// What a reading of a table comes to.
+    /// The result of reading a table one way.
     private struct LinkResult {
         var found = 0
         var kept = 0
@@ -24,7 +24,7 @@ extension Accountant {
         var example: Int64?
     }
 
-    /// Accounts for a table whose rows have no keys: links, most often.
+    /// Accounts for a table whose rows have no keys, which is most often a link table.
     mutating func accountLinks(
         _ table: String,
         _ columns: [String],
@@ -35,7 +35,7 @@ extension Accountant {
         var item = CoreDataAccount.Item(table, nil, count: rows)
         item.kept = kept
         var best: (reading: LinkReading, result: LinkResult)?
-        // Rows that are alike have one line in the attachment.
+        // Identical rows share one line in the attachment.
         if kept < rows { item.kept = try keptRows(table, columns) }
         if kept < rows {
             for reading in readings(columns) where !taken.contains(reading.place) {
@@ -57,7 +57,7 @@ extension Accountant {
         if let best, best.result.found > 0 { try accountOrder(table, columns, best.reading, store) }
     }
 
-    /// The number of rows, and how many of them are kept in the attachment.
+    /// The number of rows, and how many of them are in the attachment.
     private func count(_ table: String, _ columns: [String]) throws -> (rows: Int, kept: Int) {
         let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table))")
         var (rows, count) = (0, 0)
@@ -84,7 +84,7 @@ extension Accountant {
         return result
     }
 
-    /// All ways in which two columns of a table may be links of the store, those that are called alike first.
+    /// All pairs of columns that may be links of the store, similar names first.
     private func readings(_ columns: [String]) -> [LinkReading] {
         var result: [(nearness: Int, reading: LinkReading)] = []
         let places = columns.indices.filter { !columns[$0].hasPrefix("Z_FOK_") }
@@ -102,7 +102,7 @@ extension Accountant {
                 for here in places {
                     for there in places where there != here {
                         let isCalled = Self.isCalled(columns[there], word)
-                        // In a schema that was derived, links are called as the column is that leads to their ends.
+                        // In a derived schema, links are named after the column that refers to their targets.
                         if mapping == nil, !isCalled { continue }
                         let near = isCalled ? 1 : 0
                         result.append((near, LinkReading(place: place, here: here, there: there)))
@@ -115,7 +115,7 @@ extension Accountant {
         }.map(\.element.reading)
     }
 
-    /// Whether a column is `Z_`, a number and a name, and perhaps a number behind it.
+    /// Whether a column's name is `Z_`, a number and the word, with or without a number after it.
     private static func isCalled(_ column: String, _ word: String) -> Bool {
         guard column.hasPrefix("Z_") else { return false }
         let name = column.dropFirst(2).drop { $0.isNumber }
@@ -142,7 +142,7 @@ extension Accountant {
                 continue
             }
             if seen?.key != here { seen = (here, []) }
-            // A row that is there twice is one link.
+            // A duplicated row is one link.
             var isFound = false
             if seen?.targets.insert(there).inserted == true {
                 let forth = try ends.of(here) { try self.ends(of: here, reading.place, store) }
@@ -153,13 +153,13 @@ extension Accountant {
             }
             if isFound { result.found += 1 } else if isKept { result.kept += 1 } else { result.missing += 1 }
             if !isFound, !isKept, result.example == nil { result.example = here }
-            // Nothing at all fits: these are other links.
+            // Nothing fits at all, so these are other links.
             if result.found == 0, result.missing > 20 { return result }
         }
         return result
     }
 
-    /// Where the links of the record of a key lead, each looked up once.
+    /// The targets of the links of the record with a key, each looked up once.
     private func ends(of key: Int64, _ place: LinkPlace, _ store: any ReadTransaction) throws -> LinkEnds {
         var result = LinkEnds()
         let keyPlace = schema.entities[place.destination].position(of: "coreDataKey")
@@ -176,14 +176,13 @@ extension Accountant {
         return result
     }
 
-    /// Whether one of the ends stands for a key of the source, of whichever table the destination has.
+    /// Whether one of the targets is the record with a key, in any table of the source.
     private func leads(_ ends: LinkEnds, to key: Int64) -> Bool {
         if ends.keys.contains(key) { return true }
         guard !ends.unknown.isEmpty else { return false }
         return entities.values.contains { $0.parent == 0 && ends.unknown.contains(derived($0.name, key)) }
     }
 
-    /// The links of the record of a key.
     private func links(of key: Int64, _ place: LinkPlace, _ store: any ReadTransaction) throws -> [UUID] {
         guard let values = try record(of: key, place.entity, store), case .links(let ids) = values[place.attribute]
         else {
@@ -192,7 +191,7 @@ extension Accountant {
         return ids
     }
 
-    /// The values of the record that a key of the source became; nil when there is none.
+    /// The values of the record that was made from a source key; nil if there is none.
     private func record(of key: Int64, _ entity: Int, _ store: any ReadTransaction) throws -> [Value]? {
         if let ledger {
             let name = schema.entities[entity].name
@@ -214,7 +213,7 @@ extension Accountant {
 
     // MARK: Order
 
-    /// Accounts for the columns of a table of links beyond the two that lead: places in an order.
+    /// Accounts for the other columns of a link table, which hold positions in an order.
     private mutating func accountOrder(
         _ table: String,
         _ columns: [String],
@@ -226,7 +225,7 @@ extension Accountant {
             let values = Int(try file.connection.int("SELECT count(\(name)) FROM \(Self.quoted(table))") ?? 0)
             guard values > 0 else { continue }
             var item = CoreDataAccount.Item(table, column, count: values)
-            // The rows that are kept whole are kept with their places.
+            // Rows in the attachment include their positions.
             item.kept = try keptValues(table, columns, place)
             for (entity, here, there) in [
                 (reading.place.entity, reading.here, reading.there),
@@ -258,7 +257,7 @@ extension Accountant {
         return count
     }
 
-    /// Whether an attribute has the keys that each record leads to, in their order, which a statement gives record by record.
+    /// Whether an attribute has the keys that each record leads to, in order. The statement returns them record by record.
     private func isOrder(_ sql: String, _ entity: Int, _ attribute: Int, _ store: any ReadTransaction) throws -> Bool {
         let rows = try file.connection.prepare(sql)
         var key: Int64?
@@ -300,13 +299,13 @@ extension Accountant {
     }
 }
 
-/// Where the links of one record lead: the keys, and the identifiers of which only the source's keys can tell.
+/// The targets of one record's links: known keys, and identifiers that only the source's keys can resolve.
 private struct LinkEnds {
     var keys: Set<Int64> = []
     var unknown: Set<UUID> = []
 }
 
-/// The ends of the records that were looked at last, as many as have some room together.
+/// The targets of recently read records, limited by their total number.
 private struct LinkEndsCache {
     private var known: [Int64: LinkEnds] = [:]
     private var room = mostKnown

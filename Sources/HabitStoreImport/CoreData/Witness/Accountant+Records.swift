@@ -2,35 +2,35 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension Accountant {
-    /// What is known of a column of a table, for the rows that become one entity of the store.
+    /// The tally of one column, for the rows that become one entity of the store.
     private struct Column {
         let name: String
         var count = 0
         var told = 0
         var kept = 0
         var missing = 0
-        /// How many of those that were found are kept in the attachment as well: they may be alike by chance.
+        /// How many of the values found are in the attachment as well, so that the match may be a coincidence.
         var both = 0
         var example: Int64?
-        /// The attributes that have had each of its values so far.
+        /// The attributes that matched every value so far.
         var alive: [Int]
 
-        /// Counts a value that is unaccounted for.
+        /// Counts an unaccounted value.
         mutating func miss(_ key: Int64) {
             missing += 1
             example = example ?? key
         }
 
-        /// How many of its values were found in the attributes that are alive.
+        /// The number of values found in the remaining attributes.
         var found: Int { count - told - kept - missing }
     }
 
-    /// Accounts for a table of records, column by column, while its rows and the store's records are read side by side.
+    /// Accounts for a table of records column by column, reading its rows and the store's records in step.
     mutating func accountRecords(_ table: String, _ names: [String], _ store: any ReadTransaction) throws {
         var finder = RecordFinder(self, table, store)
         var columns: [Int: [Column]] = [:]
         var entityNames: [Int64: String] = [:]
-        // Of several rows of one key, the first has it.
+        // Of several rows with the same key, the first has it.
         let hasUnusableKeys = file.tables.tablesWithUnusableKeys.contains(table)
         let order = hasUnusableKeys ? "Z_PK, rowid" : "Z_PK"
         let rows = try file.connection.prepare("SELECT * FROM \(Self.quoted(table)) ORDER BY \(order)")
@@ -69,7 +69,7 @@ extension Accountant {
         for (entity, states) in columns.sorted(by: { $0.key < $1.key }) { conclude(table, entity, states) }
     }
 
-    /// Accounts for a row that no record can be, since it has no key of its own: it is kept whole, or it is lost.
+    /// Accounts for a row that cannot be a record because it has no key: it is in the attachment or lost.
     private func accountKeyless(
         _ row: SourceStatement,
         _ table: String,
@@ -121,10 +121,10 @@ extension Accountant {
         column.miss(key)
     }
 
-    /// The columns that Core Data itself has in each table of records.
+    /// Core Data's own columns in each table of records.
     private static let own: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
 
-    /// What the record itself tells: its key, by which it was found, and its entity.
+    /// Whether a value follows from the record itself: its key, which found it, or its entity.
     private func isTold(
         _ cell: SourceValue,
         _ column: String,
@@ -132,7 +132,7 @@ extension Accountant {
         _ entityNames: inout [Int64: String]
     ) -> Bool {
         if column == "Z_PK" { return true }
-        // How often a record was saved is for Core Data alone.
+        // The number of saves only matters to Core Data.
         if column == "Z_OPT" { return true }
         if column == "Z_ENT", case .int(let number) = cell {
             guard mapping == nil, let record, let place = schema.entities[record.entity].position(of: "coreDataEntity")
@@ -145,7 +145,7 @@ extension Accountant {
             entityNames[number] = name
             return true
         }
-        // Of which entity the target of a reference is: a number of the list of entities, beside the reference.
+        // The number of the target's entity, in the column next to a reference.
         if case .int(let number) = cell, column.hasPrefix("Z"), column.dropFirst().first?.isNumber == true {
             let digits = column.dropFirst().prefix { $0.isNumber }
             return column.dropFirst(1 + digits.count).first == "_" && entities[number] != nil
@@ -175,7 +175,7 @@ extension Accountant {
         schema.relationships[entity].first { $0.isStored && $0.attribute == attribute }?.destination
     }
 
-    /// Gives each column an attribute of its own, where there are enough.
+    /// Assigns each column a different attribute, as far as there are enough.
     private mutating func conclude(_ table: String, _ entity: Int, _ columns: [Column]) {
         let wanting = columns.filter { $0.found > $0.both }
         let places = Assignment.make(
@@ -201,7 +201,7 @@ extension Accountant {
         }
     }
 
-    /// Which of several attributes that have a column's values is meant: that of its name.
+    /// Ranks the attributes that have all of a column's values by the similarity of their names.
     private func nearness(_ column: Column, _ attribute: Int, _ entity: Int) -> Int {
         let name = schema.entities[entity].attributes[attribute].name.uppercased()
         let words = column.name.dropFirst()
@@ -210,9 +210,8 @@ extension Accountant {
     }
 }
 
-/// Finds the record of the store that a row of a table became.
+/// Finds the store's record that was made from a row of a table.
 struct RecordFinder {
-    /// A record.
     struct Found {
         let entity: Int
         let values: [Value]
@@ -221,7 +220,7 @@ struct RecordFinder {
     private let accountant: Accountant
     private let store: any ReadTransaction
     private let root: String
-    /// The entity of the store that a derived schema has for the table.
+    /// The derived schema's entity for the table.
     private let entity: Int?
     private var batch: [Record] = []
     private var position = 0
@@ -237,23 +236,22 @@ struct RecordFinder {
         entity = accountant.mapping == nil ? Self.entity(root, accountant) : nil
     }
 
-    /// The entity that is called as the source's, or as the source's with underscores behind it.
+    /// The entity with the source's name, with or without underscores appended.
     static func entity(_ root: String, _ accountant: Accountant) -> Int? {
         let entities = accountant.schema.entities
         let derived = entities.indices.filter { entities[$0].position(of: "coreDataKey") != nil }
         if let same = derived.first(where: { entities[$0].name.trimmingSuffix("_") == root.trimmingSuffix("_") }) {
             return same
         }
-        // Renamed in the model, and not yet in the file's list.
+        // Renamed in the model, but not yet in the file's list.
         let roots = Set(accountant.entities.values.filter { $0.parent == 0 }.map { $0.name.trimmingSuffix("_") })
         let others = derived.filter { !roots.contains(entities[$0].name.trimmingSuffix("_")) }
         return others.count == 1 ? others[0] : nil
     }
 
-    /// The attributes of an entity that the values of a column may be in.
+    /// The attributes of an entity that may have the values of a column.
     ///
-    /// In a schema that was derived an attribute is called as the column is that it comes from; where there is such a column
-    /// the attribute belongs to no other.
+    /// In a derived schema an attribute is named after its column; if that column exists, the attribute belongs to no other.
     func attributes(of entity: Int, for column: String, among columns: [String]) -> [Int] {
         guard entity >= 0 else { return [] }
         let attributes = accountant.schema.entities[entity].attributes
@@ -274,7 +272,7 @@ struct RecordFinder {
         return attributes.indices.filter { !constant.contains(attributes[$0].name) }
     }
 
-    /// The column that an attribute's name follows from.
+    /// The column that an attribute's name derives from.
     private static func natural(_ attribute: AttributeDescription) -> String {
         var name = attribute.name.split(separator: ".").last.map(String.init) ?? attribute.name
         if attribute.kind == .uuid, name.hasSuffix("ID"), name.count > 2 { name.removeLast(2) }
@@ -308,7 +306,7 @@ struct RecordFinder {
         return key
     }
 
-    /// The record that the store has next by its key.
+    /// The store's next record in the order of keys.
     private mutating func current(_ entity: Int) throws -> Record? {
         if position < batch.count { return batch[position] }
         guard !isAtEnd else { return nil }
@@ -328,7 +326,7 @@ struct RecordFinder {
         return batch.first
     }
 
-    /// The entity that records of an entity's number become by the mapping: its own, or that of the nearest it inherits from.
+    /// The mapped entity for an entity's number: its own, or that of its nearest mapped ancestor.
     private mutating func target(_ number: Int64) -> Int? {
         if let known = targets[number] { return known }
         let mapped = accountant.ancestry(number).compactMap { name in
@@ -341,7 +339,7 @@ struct RecordFinder {
 }
 
 extension String {
-    /// The text in small letters, without what may stand behind it.
+    /// The text in lowercase, without trailing repeats of `character`.
     fileprivate func trimmingSuffix(_ character: Character) -> Substring {
         var result = lowercased()[...]
         while result.last == character { result.removeLast() }
@@ -349,10 +347,10 @@ extension String {
     }
 }
 
-/// Gives each of several what it may have, so that nothing is given twice.
+/// Assigns different choices to several candidates.
 enum Assignment {
-    /// - Parameter wishes: what each may have, the best first.
-    /// - Returns: what each gets; nil for those that nothing is left for.
+    /// - Parameter wishes: the possible choices of each candidate, best first.
+    /// - Returns: the choice of each candidate; nil if none is left for it.
     static func make(_ wishes: [[Int]]) -> [Int?] {
         var owner: [Int: Int] = [:]
         func give(_ who: Int, _ visited: inout Set<Int>) -> Bool {

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Hashing
 
-/// Goes through all tables of a file and looks for everything that is in them.
+/// Searches for everything in all tables of a file.
 struct Accountant {
     let file: CoreDataFile
     let schema: Schema
@@ -11,7 +11,7 @@ struct Accountant {
     let statement: [NotCarried]
     let ledger: WitnessLedger?
     var items: [CoreDataAccount.Item] = []
-    /// The entities' names and parents by their numbers, as the file lists them.
+    /// The entities' names and parents by number, from the file's list.
     var entities: [Int64: (name: String, parent: Int64)] = [:]
 
     static let historyTables: Set<String> = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
@@ -77,12 +77,12 @@ struct Accountant {
         }
     }
 
-    /// The entity that inherits from none and has its records in a table.
+    /// The root entity whose records are in a table.
     func root(of table: String) -> String? {
         entities.values.first { $0.parent == 0 && "Z" + $0.name.uppercased() == table.uppercased() }?.name
     }
 
-    /// The names of an entity and of those that it inherits from, nearest first.
+    /// The names of an entity and its ancestors, nearest first.
     func ancestry(_ number: Int64) -> [String] {
         var result: [String] = []
         var next = number
@@ -93,7 +93,8 @@ struct Accountant {
         return result
     }
 
-    /// Core Data's own tables say what the file is, and no more than its model needs; but an app may note something there.
+    /// Accounts for Core Data's own tables. They contain only what describes the file, except for columns and keys that an app may have
+    /// added.
     private mutating func accountBookkeeping(_ table: String, _ rows: Int) throws {
         var item = CoreDataAccount.Item(table, nil, count: rows)
         item.name("Core Data's own bookkeeping")
@@ -107,7 +108,7 @@ struct Accountant {
         items.append(keys)
     }
 
-    /// Accounts for the values of a column, as far as a condition holds, of which only the statement can tell.
+    /// Accounts for a column's values that satisfy a condition, from the import's statement alone.
     mutating func accountStated(_ table: String, _ column: String, where condition: String = "1") throws {
         let sql = "SELECT count(\(Self.quoted(column))) FROM \(Self.quoted(table)) WHERE \(condition)"
         var item = CoreDataAccount.Item(table, column, count: Int(try file.connection.int(sql) ?? 0))
@@ -116,7 +117,7 @@ struct Accountant {
         items.append(item)
     }
 
-    /// Takes what the import's statement says of a column, up to the number that it says.
+    /// Applies the import's statement on a column, if it covers at least the unaccounted number.
     func nameIfStated(_ item: inout CoreDataAccount.Item) {
         guard let left = statement.first(where: { $0.table == item.table && $0.column == item.column }) else { return }
         guard item.unaccounted <= left.count else { return }
@@ -125,7 +126,7 @@ struct Accountant {
 
     // MARK: Identifiers
 
-    /// The identifier of a record that has none of its own, made as the documentation says.
+    /// The derived identifier of a record, following the documentation.
     func derived(_ root: String, _ key: Int64) -> UUID {
         let text = "habitstore coredata\0\(file.metadata.storeID.uppercased())\0\(root)\0\(key)\0"
         var digits = SHA256.hash(data: Data(text.utf8)).prefix(16).map { $0 }
@@ -134,7 +135,7 @@ struct Accountant {
         return NSUUID(uuidBytes: digits) as UUID
     }
 
-    /// Whether an identifier in the store stands for a key of the source, of whichever table the destination has.
+    /// Whether an identifier in the store belongs to the record with a key, in any table of the source.
     func leads(_ id: UUID, to key: Int64, entity: Int, _ store: any ReadTransaction) throws -> Bool {
         if let ledger { return try ledger.has(id, key: key) || isDerived(id, key) }
         guard let place = schema.entities[entity].position(of: "coreDataKey") else { return false }
@@ -146,7 +147,7 @@ struct Accountant {
         entities.values.contains { $0.parent == 0 && derived($0.name, key) == id }
     }
 
-    /// The values of a record; nil when there is none.
+    /// The values of a record; nil if there is none.
     func values(_ id: UUID, _ entity: Int, _ store: any ReadTransaction) throws -> [Value]? {
         var record: EncodedRecord?
         _ = try store.withRow(entity: entity, id: id) { record = try $0.encoded() }

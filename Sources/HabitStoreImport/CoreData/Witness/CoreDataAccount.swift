@@ -1,41 +1,40 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Where everything of a Core Data file went: each column of each table, row by row, held against the store, the attachment
-/// and the statement that the import left beside it.
+/// Accounts for everything in a Core Data file: compares each column of each table, row by row, with the store, the attachment, and the
+/// statement that the import wrote next to it.
 ///
-/// It knows neither the file's model nor the import's plan. It asks SQLite which tables and columns there are, and looks for
-/// each value that is not null: in one attribute of the store, the same for the whole column and for no other; in the
-/// attachment, under its table, key and column; or in the statement, by name and number. What is in none of them is
-/// unaccounted for.
+/// It uses neither the file's model nor the import's plan. It asks SQLite for the tables and columns, and looks for every value that is not
+/// null: in one attribute of the store, which must be the same for the whole column and used by no other; in the attachment, under its
+/// table, key and column; or in the statement, by name and count. A value found in none of them is unaccounted for.
 public struct CoreDataAccount: Sendable, Encodable {
-    /// What became of a column, or of a whole table.
+    /// The outcome for a column or a whole table.
     public struct Item: Sendable, Hashable, Encodable {
         /// The table.
         public let table: String
         /// The column; nil for a whole table.
         public let column: String?
-        /// How many values, or rows of a whole table.
+        /// The number of values, or of rows for a whole table.
         public let count: Int
         /// How many of them are in the store.
         public internal(set) var carried = 0
         /// How many are in the attachment.
         public internal(set) var kept = 0
-        /// How many the import's statement names as left out, or are Core Data's own bookkeeping.
+        /// How many the import's statement lists as left out, or are Core Data's own bookkeeping.
         public internal(set) var named = 0
-        /// The attribute that has them, or why they are left out.
+        /// The attribute that has the values, or the reason why they are left out.
         public internal(set) var place: String?
-        /// The key of a row whose value nobody accounts for.
+        /// The key of a row with an unaccounted value.
         public internal(set) var example: Int64?
 
-        /// How many nobody accounts for.
+        /// How many are unaccounted for.
         public var unaccounted: Int { max(0, count - carried - kept - named) }
 
         init(_ table: String, _ column: String?, count: Int) {
             (self.table, self.column, self.count) = (table, column, count)
         }
 
-        /// Names what is left of it as left out.
+        /// Marks the rest as left out.
         mutating func name(_ reason: String) {
             named += unaccounted
             place = place ?? reason
@@ -50,19 +49,19 @@ public struct CoreDataAccount: Sendable, Encodable {
         }
     }
 
-    /// Every column that holds anything, and every table that is not accounted for by its columns.
+    /// Every column with values, and every table that its columns do not account for.
     public let items: [Item]
 
-    /// What nobody accounts for.
+    /// The items with unaccounted values.
     public var unaccounted: [Item] { items.filter { $0.unaccounted > 0 } }
 
     /// Accounts for a file.
     ///
     /// - Parameters:
-    ///   - store: the store that was made from it.
-    ///   - notes: the path that the names of the attachment, the ledger and the statement begin with; nil for the store's.
-    ///   - mapping: the mapping by which it was imported; nil for a schema that was derived.
-    /// - Throws: what reading the file, the store and the notes throws.
+    ///   - store: the store made from the file.
+    ///   - notes: the base path of the attachment, the ledger and the statement; nil for the store's path.
+    ///   - mapping: the mapping of the import; nil for a derived schema.
+    /// - Throws: errors from reading the file, the store and the notes.
     public init(
         of file: CoreDataFile,
         in store: any UserStoreBackend,

@@ -1,30 +1,30 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A Core Data file as one more store to compare with: what a store that was made from it has to hold, read by code that the
-/// import does not use.
+/// Computes the expected contents of a store made from a Core Data file, using none of the import's code, so that the two can be compared
+/// like any two stores.
 ///
-/// It goes column by column where the import goes row by row, has SQLite itself convert values where the import does, follows
-/// references and links by joins, and gives out identifiers on its own. What both share is the plan: which attribute comes
-/// from which column. What the plan itself forgot is what ``CoreDataAccount`` finds.
+/// It reads column by column where the import reads row by row, lets SQLite convert values, follows references and links by joins, and
+/// computes identifiers independently. The two share only the plan, which says which attribute comes from which column. ``CoreDataAccount``
+/// finds what the plan itself omits.
 public struct CoreDataWitness {
     private let file: CoreDataFile
     private let plan: CoreDataPlan
     private let identifiers: WitnessIdentifiers
 
-    /// How many rows are looked at at once.
+    /// The number of rows per batch.
     private static let chunk = 2_000
 
-    /// The store that a target of ``CoreDataImporter`` has to be equal to, in memory.
+    /// An in-memory store with the expected contents of a target of ``CoreDataImporter``.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the target was not made from this file.
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if the target was not made from this file.
     public static func store(of file: CoreDataFile, for target: any ReplicableStore) throws -> InMemoryHabitStore {
         let store = try InMemoryHabitStore(schema: target.schema)
         try fill(store, with: file, for: target)
         return store
     }
 
-    /// The store that a target of ``MappedImporter`` has to be equal to, but for what is its own; in memory.
+    /// An in-memory store with the expected contents of a target of ``MappedImporter``, without the target's own records.
     public static func store(
         of file: CoreDataFile,
         _ mapping: CoreDataMapping,
@@ -36,9 +36,9 @@ public struct CoreDataWitness {
         return store
     }
 
-    /// Makes an empty store with a target's schema what a target of ``CoreDataImporter`` has to be equal to, a part at a time.
+    /// Fills an empty store that has the target's schema with the expected contents of a target of ``CoreDataImporter``, in batches.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the target was not made from this file.
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if the target was not made from this file.
     public static func fill(
         _ store: any ReplicableStore,
         with file: CoreDataFile,
@@ -61,16 +61,16 @@ public struct CoreDataWitness {
                 at: .init(path: file.path)
             )
         }
-        // How old the files were says nothing about what is in them.
+        // The age of the files says nothing about their contents.
         try CoreDataWitness(file, plan).fill(store, age: position.age)
     }
 
-    /// Makes an empty store what a target of ``MappedImporter`` has to be equal to, but for what is its own.
+    /// Fills an empty store with the expected contents of a target of ``MappedImporter``, without the target's own records.
     ///
-    /// The witness does not expect a record that the target lacks and the attachment has whole, or references to it. Whether the
-    /// attachment has all of their values, ``CoreDataAccount`` says.
+    /// It does not expect records that the target lacks and the attachment has whole, or references to them. ``CoreDataAccount`` checks
+    /// whether the attachment has all of their values.
     ///
-    /// - Parameter notes: the path that the attachment's name begins with; nil for the target's.
+    /// - Parameter notes: the base path of the attachment; nil for the target's path.
     public static func fill(
         _ store: any ReplicableStore,
         with file: CoreDataFile,
@@ -188,7 +188,7 @@ public struct CoreDataWitness {
         }
     }
 
-    /// What an app wrote, of what Core Data keeps for it: behind a mark, or in a file beside the store.
+    /// The app's data, from a value stored inline after a marker byte or in an external file.
     private func unwrapped(_ value: Value, _ attribute: CoreDataAttribute) -> Value? {
         guard case .data(let kept) = value, let mark = kept.first else { return value }
         if mark == 1, attribute.allowsExternalStorage { return .data(Data(kept.suffix(from: kept.startIndex + 1))) }

@@ -1,20 +1,20 @@
 import Foundation
 import HabitStore
 
-/// What an attachment has, by where in the source it was: read line by line, of which nothing but hashes is kept, on the disk,
-/// since it may have everything that the source has.
+/// The contents of an attachment, by their place in the source. An attachment may be as large as the source, so only hashes are kept, in a
+/// database on disk.
 final class KeptValues {
     private let scratch: SourceConnection
     private let hasCell: SourceStatement
     private let rowsLeft: SourceStatement
     private let takeRow: SourceStatement
     private let ofTransaction: SourceStatement
-    /// Whether there is any cell, so that nobody has to be asked for each where there is none.
+    /// Whether there are any cells, to skip lookups if there are none.
     private var hasCells = false
 
-    /// Reads an attachment; nothing is kept when there is none.
+    /// Reads an attachment; it is empty if there is no file.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` when it cannot be read.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if it cannot be read.
     init(path: String) throws {
         scratch = try SourceConnection(scratchFor: path)
         try scratch.exec(
@@ -32,25 +32,25 @@ final class KeptValues {
         guard FileManager.default.fileExists(atPath: path) else { return }
         let lines = try AttachmentLines(scratch)
         try WitnessLines.read(path) { line in
-            // Numbers have to come out to the bit, which Foundation's own reader does not promise.
+            // Foundation's decoder does not guarantee exact numbers.
             guard let object = (try? JSONValueParser.parse(Array(line)))?.members else { return }
             try lines.add(object)
         }
         hasCells = try scratch.int("SELECT 1 FROM cells LIMIT 1") != nil
     }
 
-    /// Whether a cell is kept, in one of its forms.
+    /// Whether the attachment has a cell in one of its forms.
     func has(_ table: String, _ key: Int64, _ column: String, _ forms: @autoclosure () -> [String]) throws -> Bool {
         guard hasCells else { return false }
         return try forms().contains { try isCell(KeptHash.cell(table, key, column, $0)) }
     }
 
-    /// Whether a text is kept scalar for scalar, where it has characters that no store keeps.
+    /// Whether the attachment has a text with exactly the same scalars, needed for characters that stores replace.
     func hasExactly(_ text: String, _ table: String, _ key: Int64, _ column: String) throws -> Bool {
         try hasCells && isCell(KeptHash.exactly(text, table, key, column))
     }
 
-    /// Whether a record is kept whole.
+    /// Whether the attachment has a whole record.
     func hasRecord(_ table: String, _ key: Int64) throws -> Bool {
         try hasCells && isCell(KeptHash.record(table, key))
     }
@@ -61,21 +61,21 @@ final class KeptValues {
         return try hasCell.step()
     }
 
-    /// Whether a row without a key is kept; each line stands for one.
+    /// Whether the attachment has a row without a key. Each line accounts for one row.
     func take(_ table: String, _ row: [String: String]) throws -> Bool {
         defer { takeRow.reset() }
         try takeRow.bind(KeptHash.row(table, row), at: 1)
         return try takeRow.step()
     }
 
-    /// Whether a row without a key is kept, whoever was counted for it.
+    /// Whether the attachment had a row without a key, even if other rows have used up its lines.
     func hadRow(_ table: String, _ row: [String: String]) throws -> Bool {
         defer { rowsLeft.reset() }
         try rowsLeft.bind(KeptHash.row(table, row), at: 1)
         return try rowsLeft.step()
     }
 
-    /// How many changes a transaction has that is kept, and when it was; nil for one that is not.
+    /// The time and the number of changes of a transaction in the attachment; nil if it is not there.
     func transaction(_ number: Int64) throws -> (seconds: Double?, changes: Int)? {
         defer { ofTransaction.reset() }
         try ofTransaction.bind(number, at: 1)
@@ -84,7 +84,6 @@ final class KeptValues {
     }
 }
 
-/// Takes the lines of an attachment apart.
 private final class AttachmentLines {
     private let addCell: SourceStatement
     private let addRow: SourceStatement
@@ -99,7 +98,7 @@ private final class AttachmentLines {
     func add(_ object: [String: ImportJSON]) throws {
         if let number = object["transaction"]?.integer {
             try addTransaction.bind(Int64(number), at: 1)
-            // One without a time is equal to none.
+            // NaN, for a transaction without a time, equals no time.
             try addTransaction.bind(object["secondsSince2001"]?.number ?? .nan, at: 2)
             try addTransaction.bind(Int64(object["changes"]?.elements?.count ?? 0), at: 3)
             try addTransaction.run()
@@ -113,7 +112,7 @@ private final class AttachmentLines {
         guard let columns = object["columns"]?.members else { return }
         if let key { try add(cell: KeptHash.record(table, key)) }
         if let values = object["values"]?.members, let key {
-            // A record that was kept whole: its values stand under their properties' names.
+            // A whole record: its values are listed under their properties' names.
             let all = values.merging(object["references"]?.members ?? [:]) { first, _ in first }
             for (name, value) in all {
                 guard let column = columns[name]?.text, let words = WitnessCell.words(json: value) else { continue }
@@ -141,7 +140,7 @@ private final class AttachmentLines {
     }
 }
 
-/// What stands for a cell, a record or a row; another number in each process.
+/// Hashes of cells, records and rows, different in each process.
 private enum KeptHash {
     static func cell(_ table: String, _ key: Int64, _ column: String, _ words: String) -> Int64 {
         var hasher = Hasher()
@@ -152,7 +151,7 @@ private enum KeptHash {
         return Int64(hasher.finalize())
     }
 
-    /// Texts that are equal to Swift may have other scalars.
+    /// Texts that Swift considers equal may differ in their scalars.
     static func exactly(_ text: String, _ table: String, _ key: Int64, _ column: String) -> Int64 {
         var hasher = Hasher()
         hasher.combine(cell(table, key, column, ""))
@@ -160,7 +159,7 @@ private enum KeptHash {
         return Int64(hasher.finalize())
     }
 
-    /// No column has an empty name.
+    /// Uses the empty column name, which no column has.
     static func record(_ table: String, _ key: Int64) -> Int64 { cell(table, key, "", "") }
 
     static func row(_ table: String, _ row: [String: String]) -> Int64 {
@@ -171,7 +170,7 @@ private enum KeptHash {
     }
 }
 
-/// The lines of a file, one after the other.
+/// Reads a file line by line.
 package enum WitnessLines {
     package static func read(_ path: String, _ body: (Data) throws -> Void) throws {
         guard let file = FileHandle(forReadingAtPath: path) else {

@@ -1,11 +1,11 @@
 import Foundation
 import HabitStore
 
-/// What is in one cell of a file, held against what a store or an attachment has.
+/// Compares a cell of a file with values of a store or an attachment.
 package enum WitnessCell {
-    // MARK: Against a store
+    // MARK: Comparing with a store
 
-    /// Whether a store's value is what the cell holds: the same number, the same text in NFC, the same bytes.
+    /// Whether a store's value equals the cell: the same number, the same text in NFC, or the same bytes.
     static func equals(_ cell: SourceValue, _ value: Value, _ file: CoreDataFile) -> Bool {
         switch (cell, value) {
         case (.int(let number), .int(let other)): return number == other
@@ -29,7 +29,7 @@ package enum WitnessCell {
 
     private static func equals(_ text: String, _ value: Value) -> Bool {
         switch value {
-        // Canonically equivalent texts are equal to Swift.
+        // Swift considers canonically equivalent texts equal.
         case .string(let other): return text == other
         case .uuid(let id): return UUID(uuidString: text) == id
         case .int(let number): return text == String(number)
@@ -62,16 +62,16 @@ package enum WitnessCell {
         bytes.count == 16 ? NSUUID(uuidBytes: Array(bytes)) as UUID : nil
     }
 
-    // MARK: Data beside the file
+    // MARK: External data
 
-    /// The name behind a 2, which stands for a file of its own.
+    /// The name of an external file, which follows a 2.
     static func externalName(_ bytes: Data) -> String? {
         guard bytes.first == 2, bytes.count == 37 || bytes.count == 38 && bytes.last == 0 else { return nil }
         let name = String(decoding: bytes.dropFirst().prefix(36), as: UTF8.self)
         return UUID(uuidString: name).map { _ in name }
     }
 
-    /// What is in the file of a name, in the folder that belongs to a store.
+    /// The contents of a store's external file.
     static func externalBytes(_ name: String, of file: CoreDataFile) -> Data? {
         let store = URL(fileURLWithPath: file.path).resolvingSymlinksInPath()
         let folder = ".\(store.deletingPathExtension().lastPathComponent)_SUPPORT"
@@ -79,14 +79,14 @@ package enum WitnessCell {
         return try? Data(contentsOf: path)
     }
 
-    /// Whether a text has characters that Unicode lists as excluded from NFC.
+    /// Whether a text has characters excluded from composition, which NFC replaces.
     package static func hasReplacedCharacters(_ text: String) -> Bool {
         text.unicodeScalars.contains { !$0.isASCII && $0.properties.isFullCompositionExclusion }
     }
 
-    // MARK: Against an attachment
+    // MARK: Comparing with an attachment
 
-    /// The words for a cell as it is stored: what a row that was kept whole has.
+    /// A textual form of the stored cell, as in a row that was kept whole.
     package static func words(_ cell: SourceValue) -> String {
         switch cell {
         case .null: return "null"
@@ -101,7 +101,7 @@ package enum WitnessCell {
 
     private static func words(_ number: Double) -> String { Int64(exactly: number).map(words) ?? "n:\(number)" }
 
-    /// The words for a cell, and for what an attribute may have made of it.
+    /// The textual forms of a cell and of what an attribute may have made from it.
     static func forms(_ cell: SourceValue, _ file: CoreDataFile) -> [String] {
         var result = [words(cell)]
         switch cell {
@@ -125,7 +125,7 @@ package enum WitnessCell {
         return result
     }
 
-    /// The words for a value of an attachment; nil for none.
+    /// The textual form of a value in an attachment; nil if it has none.
     package static func words(json value: ImportJSON) -> String? {
         switch value {
         case .string(let text): "t:\(text)"

@@ -1,11 +1,11 @@
 import Foundation
 import HabitStore
 
-/// Columns of an entity's rows, as SQLite itself makes values of them.
+/// Columns of an entity's rows, with values converted by SQLite.
 struct WitnessColumns {
     private let file: CoreDataFile
     private let entity: CoreDataEntity
-    /// The keys that are looked at.
+    /// The keys to read.
     private let range: ClosedRange<Int64>
 
     init(_ file: CoreDataFile, _ entity: CoreDataEntity, _ range: ClosedRange<Int64> = .min ... .max) {
@@ -21,17 +21,17 @@ struct WitnessColumns {
         guard file.tables.tablesWithUnusableKeys.contains(entity.table) else {
             return "r.Z_ENT = \(entity.number) AND \(inRange)"
         }
-        // The first row of a key has it; what is no whole number is none.
+        // Of several rows with the same key, the first has it; other types than integers are not keys.
         let first = "r.rowid IN (SELECT min(d.rowid) FROM \"\(entity.table)\" AS d GROUP BY d.Z_PK)"
         return "r.Z_ENT = \(entity.number) AND \(inRange) AND typeof(r.Z_PK) = 'integer' AND \(first)"
     }
 
-    /// SQL takes the least number for the negation of one that is too large.
+    /// SQL parses the least integer as the negation of one that is too large.
     private static func literal(_ number: Int64) -> String {
         number == .min ? "(-9223372036854775807 - 1)" : "\(number)"
     }
 
-    /// The first keys from a key on.
+    /// The first keys of the range.
     func keys(limit: Int) throws -> [Int64] {
         let rows = try file.connection.prepare("SELECT r.Z_PK \(from) ORDER BY r.Z_PK LIMIT \(limit)")
         var keys: [Int64] = []
@@ -39,7 +39,7 @@ struct WitnessColumns {
         return keys
     }
 
-    /// The values of a column by the rows' keys; what is none of its type is left out.
+    /// The values of a column, by the rows' keys, without those of other types.
     func values(_ column: String, _ type: CoreDataAttributeType, as kind: AttributeKind) throws -> [Int64: Value] {
         let name = "r.\"\(column.replacingOccurrences(of: "\"", with: "\"\""))\""
         let (expression, condition) = Self.expression(name, type, kind)
@@ -54,7 +54,7 @@ struct WitnessColumns {
         return result
     }
 
-    /// The whole numbers of a column by the rows' keys; what is none is left out.
+    /// The integers in a column, by the rows' keys, without other values.
     func integers(_ column: String) throws -> [Int64: Int64] {
         let name = "r.\"\(column.replacingOccurrences(of: "\"", with: "\"\""))\""
         let rows = try file.connection.prepare("SELECT r.Z_PK, \(name) \(from) AND typeof(\(name)) = 'integer'")
@@ -66,7 +66,7 @@ struct WitnessColumns {
         return result
     }
 
-    /// What SQLite makes of a column, and of which rows: each kind as text or number of one storage class.
+    /// The SQL expression that converts a column, and the condition for the rows it applies to.
     private static func expression(
         _ name: String,
         _ type: CoreDataAttributeType,
@@ -80,7 +80,7 @@ struct WitnessColumns {
             let isWritten = "typeof(\(name)) = 'text' AND CAST(CAST(\(name) AS INTEGER) AS TEXT) = \(name)"
             return ("CAST(\(name) AS INTEGER)", "\(isWhole) OR (\(isWritten))")
         case .double, .date:
-            // A whole number that no double is, is none; SQLite takes the greatest for what is too large.
+            // Skips integers that no double represents. The upper limit is excluded because SQLite's casts saturate.
             let isExact = "CAST(CAST(\(name) AS REAL) AS INTEGER) = \(name) AND \(name) < 9223372036854775807"
             let isFinite = "typeof(\(name)) = 'real' AND \(name) < 9e999 AND \(name) > -9e999"
             return ("CAST(\(name) AS REAL)", "(\(isFinite)) OR (typeof(\(name)) = 'integer' AND \(isExact))")
@@ -121,7 +121,7 @@ struct WitnessColumns {
         }
     }
 
-    /// The keys that rows are linked to, by the rows' keys, in their order where they have one.
+    /// The keys that rows are linked to, by the rows' keys, in order if there is one.
     func links(_ relationship: CoreDataRelationship) throws -> [Int64: [Int64]] {
         guard case .table(let table, let here, let there) = relationship.storage else { return [:] }
         let order = relationship.orderColumn.map { "l.\"\($0)\"" } ?? "NULL"

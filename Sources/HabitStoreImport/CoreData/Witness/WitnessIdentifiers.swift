@@ -2,11 +2,11 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// The identifiers of a file's records, looked up one by one: of several with one UUID, the first by its key keeps it.
+/// The identifiers of a file's records, looked up one at a time. If several records have the same UUID, the lowest key keeps it.
 final class WitnessIdentifiers {
     private let file: CoreDataFile
     private var lookups: [String: SourceStatement] = [:]
-    /// The keys that keep a UUID which several records have.
+    /// For each UUID that several records have, the key that keeps it.
     private var keepers: [String: [UUID: Int64]] = [:]
     private var known: [String: [Int64: UUID]] = [:]
 
@@ -32,7 +32,7 @@ final class WitnessIdentifiers {
         }
     }
 
-    /// The identifier of the record of a key, whether there is one or not.
+    /// The identifier for a key, whether or not it has a record.
     func identifier(_ root: String, _ key: Int64) throws -> UUID {
         if let id = known[root]?[key] { return id }
         let id = try own(root, key) ?? derived(root, key)
@@ -50,7 +50,7 @@ final class WitnessIdentifiers {
         return id
     }
 
-    /// 32 hexadecimal digits in capitals, or the same with dashes where UUIDs have them.
+    /// A UUID from 32 uppercase hexadecimal digits, with or without dashes.
     private static func identifier(_ text: String) -> UUID? {
         var digits = text
         if digits.utf8.count == 36 {

@@ -1,8 +1,8 @@
 import Foundation
 import HabitStore
 
-/// Which record of the source is which of the store, as a mapped import has written it down. It is as long as the source has
-/// records, so that it is looked up on the disk.
+/// The mapping from source records to store records that a mapped import wrote. It is on disk, because it has as many entries as the source
+/// has records.
 final class WitnessLedger {
     private let scratch: SourceConnection
     private let idOfRecord: SourceStatement
@@ -59,7 +59,7 @@ final class WitnessLedger {
         }
     }
 
-    /// The identifier that a record of the source has in the store: a root entity's name and a key.
+    /// The store's identifier of a source record, given as the root entity's name and a key.
     func id(of record: String) throws -> UUID? {
         defer { idOfRecord.reset() }
         try idOfRecord.bind(record, at: 1)
@@ -70,7 +70,7 @@ final class WitnessLedger {
         return UUID(halves: (first, second))
     }
 
-    /// Whether an identifier was given to a record of a key.
+    /// Whether a record with a key has an identifier.
     func has(_ id: UUID, key: Int64) throws -> Bool {
         defer { hasKey.reset() }
         try hasKey.bind(id.halves.0, at: 1)
@@ -79,7 +79,7 @@ final class WitnessLedger {
         return try hasKey.step()
     }
 
-    /// The keys of the records that an identifier was given to.
+    /// The keys of the records with an identifier.
     func keys(of id: UUID) throws -> [Int64] {
         defer { keysOfID.reset() }
         try keysOfID.bind(id.halves.0, at: 1)
@@ -89,7 +89,7 @@ final class WitnessLedger {
         return keys
     }
 
-    /// Whether a transaction of the source was followed.
+    /// Whether a source transaction was followed.
     func followed(_ transaction: Int64) throws -> Bool {
         defer { hasTransaction.reset() }
         try hasTransaction.bind(transaction, at: 1)

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Records that an import by a mapping refused, and the references to them.
+/// The records that a mapped import refused, and the references to them.
 struct WitnessRefusals {
     private let kept: KeptValues
     private let target: any ReplicableStore
@@ -12,13 +12,13 @@ struct WitnessRefusals {
         (self.kept, self.target) = (kept, target)
     }
 
-    /// Whether the target lacks a record and the attachment has it whole.
+    /// Whether the target lacks a record that the attachment has whole.
     func has(_ table: String, _ key: Int64, _ id: UUID, _ entity: Int) throws -> Bool {
         guard try kept.hasRecord(table, key) else { return false }
         return try target.replicaRead { try $0.record(entity: entity, id: id) } == nil
     }
 
-    /// Removes dangling references, and records that need the reference, as a store of Swift types has neither.
+    /// Removes dangling references, and records that require them, since a store of Swift types has neither.
     func removeDanglingReferences(_ store: any ReplicableStore) throws {
         var isSettled = false
         while !isSettled {
@@ -29,7 +29,7 @@ struct WitnessRefusals {
         }
     }
 
-    /// - Returns: whether all records stayed, so that no further reference can dangle.
+    /// - Returns: whether no record was removed, so that no further reference can dangle.
     private func removeDanglingReferences(of entity: Int, _ store: any ReplicableStore) throws -> Bool {
         let layout = store.schema.entities[entity].layout
         var allStayed = true
@@ -63,7 +63,7 @@ struct WitnessRefusals {
         return allStayed
     }
 
-    /// A record's values without what leads nowhere; nil where it cannot be without it.
+    /// A record's values without dangling references; nil if it requires one.
     private func withoutDangling(
         _ values: [Value],
         _ entity: Int,

@@ -1,15 +1,14 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What the schema that ships has been, and how stores of its older versions become current ones.
+/// The versions of the app's schema, and the migrations between them.
 public enum HabitMigrationPlan: SchemaMigrationPlan {
     /// The versions, oldest first.
     public static let schemas: [any VersionedSchema.Type] = [
         HabitSchemaV1.self, HabitSchemaV2.self, HabitSchemaV3.self,
     ]
 
-    /// Version 2 adds the category. Version 3 makes records of the tags, and adds drafts and what habits are scheduled and
-    /// measured by.
+    /// Version 2 adds the category. Version 3 turns tags into records, and adds drafts and the habits' schedules, units and targets.
     public static let stages: [MigrationStage] = [
         .lightweight(fromVersion: HabitSchemaV1.self, toVersion: HabitSchemaV2.self),
         .custom(
@@ -20,14 +19,13 @@ public enum HabitMigrationPlan: SchemaMigrationPlan {
         ),
     ]
 
-    /// Within this namespace a tag's identifier is named by its text: `uuid5(tagNamespace, "health")` in the words of other
-    /// languages. Each store of a user gets the same.
+    /// The namespace of tag identifiers: `uuid5(tagNamespace, "health")` in many languages. All stores of a user therefore get the same
+    /// identifiers.
     public static let tagNamespace = UUID(
         uuid: (0x8B, 0x4D, 0xA6, 0x70, 0x5D, 0xDE, 0x5F, 0x9E, 0x8E, 0x05, 0xBF, 0xD1, 0xB8, 0xAB, 0xAF, 0x53)
     )
 
-    /// The tags of a text with commas between them: without blanks around them, each once, in the order of their bytes; of
-    /// nothing between two commas there is none.
+    /// The tags in a comma-separated text: trimmed, without duplicates or empty parts, in the order of their bytes.
     public static func tagNames(in text: String) -> [String] {
         let names = text.split(separator: ",").map { part in
             part.trimmingCharacters(in: .whitespacesAndNewlines).normalizedToNFC()

@@ -2,20 +2,20 @@ import Foundation
 import HabitStore
 
 extension HabitSchemaV1 {
-    /// One time that a habit was kept.
+    /// One completion of a habit.
     public struct Entry: PersistentModel {
-        /// The identity.
+        /// The identifier.
         public var id: UUID
-        /// When it was kept.
+        /// The time of the completion.
         public var date: Date
-        /// A remark.
+        /// A note.
         public var note: String?
-        /// How much.
+        /// The amount.
         public var value: Double?
         /// The identifier of the habit.
         public var habitID: UUID?
 
-        /// Makes an entry.
+        /// Creates an entry.
         public init(id: UUID = UUID(), date: Date = Date(), note: String? = nil, value: Double? = nil, habitID: UUID?) {
             self.id = id
             self.date = date
@@ -24,10 +24,10 @@ extension HabitSchemaV1 {
             self.habitID = habitID
         }
 
-        /// The habit, or nil when there is none.
+        /// The habit; nil if there is none.
         public var habit: Habit? { RelationshipScope.one(\Entry.habit, habitID) }
 
-        /// The declaration.
+        /// The entity description.
         public static let entity = EntityDescription(
             Entry.self,
             attributes: [
@@ -43,7 +43,7 @@ extension HabitSchemaV1 {
             indexes: [.index(\Entry.habitID, \Entry.date).clustering(), .index(\Entry.date)]
         )
 
-        /// Reads the attributes in their declared order.
+        /// Decodes the attributes in their declared order.
         public init(row: inout AttributeReader) throws {
             id = try row.nextUUID()
             date = try row.nextDate()
@@ -52,7 +52,7 @@ extension HabitSchemaV1 {
             habitID = try row.nextOptionalUUID()
         }
 
-        /// Writes the attributes in their declared order.
+        /// Encodes the attributes in their declared order.
         public func write(to row: inout AttributeWriter) throws {
             row.append(id)
             try row.append(date)

@@ -2,20 +2,20 @@ import Foundation
 import HabitStore
 
 extension HabitSchemaV1 {
-    /// Something to be done again and again.
+    /// A recurring activity.
     public struct Habit: PersistentModel {
-        /// The identity.
+        /// The identifier.
         public var id: UUID
-        /// What it is called.
+        /// The name.
         public var name: String
-        /// When it was begun.
+        /// The creation date.
         public var createdAt: Date
-        /// The longest run of kept days so far.
+        /// The longest streak in days.
         public var streak: Int
-        /// Its tags, separated by commas.
+        /// The tags, separated by commas.
         public var tags: String
 
-        /// Makes a habit.
+        /// Creates a habit.
         public init(
             id: UUID = UUID(),
             name: String,
@@ -30,10 +30,10 @@ extension HabitSchemaV1 {
             self.tags = tags
         }
 
-        /// Its entries, ascending by identifier.
+        /// The entries, ascending by identifier.
         public var entries: [Entry] { RelationshipScope.many(\Habit.entries, of: id) }
 
-        /// The declaration.
+        /// The entity description.
         public static let entity = EntityDescription(
             Habit.self,
             attributes: [
@@ -49,7 +49,7 @@ extension HabitSchemaV1 {
             indexes: [.index(\Habit.name), .index(\Habit.createdAt)]
         )
 
-        /// Reads the attributes in their declared order.
+        /// Decodes the attributes in their declared order.
         public init(row: inout AttributeReader) throws {
             id = try row.nextUUID()
             name = try row.nextString()
@@ -58,7 +58,7 @@ extension HabitSchemaV1 {
             tags = try row.nextString()
         }
 
-        /// Writes the attributes in their declared order.
+        /// Encodes the attributes in their declared order.
         public func write(to row: inout AttributeWriter) throws {
             row.append(id)
             row.append(name)

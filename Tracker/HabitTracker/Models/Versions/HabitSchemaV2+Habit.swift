@@ -2,22 +2,22 @@ import Foundation
 import HabitStore
 
 extension HabitSchemaV2 {
-    /// Something to be done again and again.
+    /// A recurring activity.
     public struct Habit: PersistentModel {
-        /// The identity.
+        /// The identifier.
         public var id: UUID
-        /// What it is called.
+        /// The name.
         public var name: String
-        /// When it was begun.
+        /// The creation date.
         public var createdAt: Date
-        /// The longest run of kept days so far.
+        /// The longest streak in days.
         public var streak: Int
-        /// A group of the user's own naming.
+        /// A category chosen by the user.
         public var category: String?
-        /// Its tags, separated by commas.
+        /// The tags, separated by commas.
         public var tags: String
 
-        /// Makes a habit.
+        /// Creates a habit.
         public init(
             id: UUID = UUID(),
             name: String,
@@ -34,10 +34,10 @@ extension HabitSchemaV2 {
             self.tags = tags
         }
 
-        /// Its entries, ascending by identifier.
+        /// The entries, ascending by identifier.
         public var entries: [Entry] { RelationshipScope.many(\Habit.entries, of: id) }
 
-        /// The declaration.
+        /// The entity description.
         public static let entity = EntityDescription(
             Habit.self,
             attributes: [
@@ -54,7 +54,7 @@ extension HabitSchemaV2 {
             indexes: [.index(\Habit.name), .index(\Habit.category), .index(\Habit.createdAt)]
         )
 
-        /// Reads the attributes in their declared order.
+        /// Decodes the attributes in their declared order.
         public init(row: inout AttributeReader) throws {
             id = try row.nextUUID()
             name = try row.nextString()
@@ -64,7 +64,7 @@ extension HabitSchemaV2 {
             tags = try row.nextString()
         }
 
-        /// Writes the attributes in their declared order.
+        /// Encodes the attributes in their declared order.
         public func write(to row: inout AttributeWriter) throws {
             row.append(id)
             row.append(name)
