@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-// Where Swift's preconditions, overflows and fatal errors end: ud2 on x86, brk on ARM, and what the runtime aborts with.
+// The signals of Swift's preconditions, overflows and fatal errors: ud2 on x86, brk on ARM, and the runtime's abort.
 static const int numbers[] = {SIGILL, SIGTRAP, SIGABRT};
 enum { count = sizeof numbers / sizeof *numbers };
 
 static struct sigaction previous[count];
 static int users;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-// The handler reads what the thread that it runs on has set, so that they exist by then.
+// The handler reads what its thread has set, so these exist by then.
 static _Thread_local const char *volatile words;
 static _Thread_local volatile sig_atomic_t is_handling;
 
@@ -35,14 +35,15 @@ static void handle(int number, siginfo_t *info, void *context) {
     words = NULL;
     struct sigaction standard = {.sa_handler = SIG_DFL};
     const struct sigaction *before = &standard;
-    // A handler that was installed later and passes on to this one may have become the one before: round and round.
+    // A handler that was installed later and passes on to this one may have become the previous one, which would be an endless
+    // loop.
     for (int i = 0; i < count && !is_handling; i++)
         if (numbers[i] == number) before = &previous[i];
     is_handling = 1;
     if (before->sa_flags & SA_SIGINFO) {
         before->sa_sigaction(number, info, context);
     } else if (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN) {
-        // It is pending until this returns, and then does what it would have done without this.
+        // The signal is pending until this returns, and then has its usual effect.
         sigaction(number, &standard, NULL);
         raise(number);
     } else {
@@ -71,7 +72,7 @@ void habitstore_end_dying_words(const char *outer) {
     if (--users == 0) {
         for (int i = 0; i < count; i++) {
             struct sigaction current;
-            // What somebody else has installed meanwhile stays; it may go on passing on to the handler here.
+            // A handler that was installed meanwhile remains; it may still pass on to this one.
             if (sigaction(numbers[i], NULL, &current) == 0 && current.sa_flags & SA_SIGINFO
                 && current.sa_sigaction == handle)
                 sigaction(numbers[i], &previous[i], NULL);

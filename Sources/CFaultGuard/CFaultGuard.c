@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// The pages, in a list that only grows, so that the handler needs no lock to go along it. A slot without a page is free.
+// The pages, in a list that only grows, so that the handler can walk it without a lock. A slot without a page is free.
 struct slot {
     _Atomic(uintptr_t) page;
     struct slot *next;
@@ -28,7 +28,8 @@ static int is_guarded(uintptr_t page) {
     return 0;
 }
 
-// Whether a process has sent the signal, and no access to memory: Linux numbers those from 0 down, Darwin by positive constants.
+// Whether a process sent the signal, rather than a memory access causing it: Linux numbers those from 0 down, Darwin has positive
+// constants.
 static int was_sent(const siginfo_t *info) {
     return info->si_code <= 0 || info->si_code == SI_USER || info->si_code == SI_QUEUE;
 }
@@ -37,7 +38,7 @@ static void pass_on(int number, siginfo_t *info, void *context) {
     if (previous.sa_flags & SA_SIGINFO) {
         previous.sa_sigaction(number, info, context);
     } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
-        // The access is made again, and ends the process as it would have without this. A signal that was sent is sent again.
+        // The access is repeated, and ends the process as it would have without this handler. A signal that was sent is sent again.
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigaction(number, &standard, NULL);
         if (was_sent(info)) raise(number);
@@ -49,7 +50,7 @@ static void pass_on(int number, siginfo_t *info, void *context) {
 static void handle(int number, siginfo_t *info, void *context) {
     int error = errno;
     uintptr_t page = (uintptr_t)info->si_addr & ~(page_size - 1);
-    // mmap is not on POSIX's list of what a handler may call; it is one call of the system wherever this runs.
+    // POSIX does not list mmap as safe in a handler, but it is a single system call on all platforms of this code.
     if (was_sent(info) || !is_guarded(page)
         || mmap((void *)page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
             == MAP_FAILED)

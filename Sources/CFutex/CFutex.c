@@ -15,7 +15,7 @@
 #define SYS_futex_waitv 449
 #endif
 
-/// As <linux/futex.h> has it since Linux 5.16.
+/// As in <linux/futex.h> since Linux 5.16.
 struct waited_word {
     uint64_t value;
     uint64_t address;

@@ -1,29 +1,29 @@
 import Foundation
 
-/// The locks between processes that `flock` gives. The system gives them back when their process dies. They belong to the open
-/// file: two descriptors of one process keep each other out as well.
+/// Locks between processes through `flock`. The system releases them when their process dies. They belong to the open file: two
+/// descriptors of one process also exclude each other.
 package enum AdvisoryLock: Sendable {
-    /// Beside others of this kind.
+    /// Allows other shared locks.
     case shared
-    /// Alone.
+    /// Excludes all other locks.
     case exclusive
 
-    /// How long is slept between two attempts: there is no `flock` with a time limit, and no signal to spend on one in a library.
+    /// The pauses between two attempts: `flock` has no time limit, and a library should not use up a signal for one.
     package struct Pauses: Sendable {
         let first: UInt32
         let longest: UInt32
 
-        /// - Parameter microseconds: at first, and at most; each pause is twice as long as the one before.
+        /// - Parameter microseconds: the first and the longest pause; each is twice as long as the previous one.
         package init(microseconds: ClosedRange<UInt32>) {
             first = microseconds.lowerBound
             longest = microseconds.upperBound
         }
 
-        /// For what is seldom locked, and not for short.
+        /// For locks that are rarely contended and held for long.
         package static let long = Pauses(microseconds: 1_000...50_000)
     }
 
-    /// Takes the lock of an open file if nobody is in the way.
+    /// Acquires the lock of an open file if it is free.
     package func tryTake(_ descriptor: Int32, path: String) throws(FileFailure) -> Bool {
         while flock(descriptor, (self == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
             let failure = FileFailure(.lock, path)
@@ -34,9 +34,9 @@ package enum AdvisoryLock: Sendable {
         return true
     }
 
-    /// Takes the lock of an open file, and waits for it.
+    /// Acquires the lock of an open file, and waits for it.
     ///
-    /// - Throws: a ``FileFailure`` that is busy when others keep it for longer than `timeoutSeconds`.
+    /// - Throws: a ``FileFailure`` that is busy if the lock is held for longer than `timeoutSeconds`.
     package func take(_ descriptor: Int32, path: String, timeoutSeconds: Double) throws(FileFailure) {
         let deadline = ContinuousClock.now + .seconds(timeoutSeconds)
         let isTaken = try Self.wait(
@@ -47,12 +47,12 @@ package enum AdvisoryLock: Sendable {
         guard isTaken else { throw FileFailure(.lock, path, EWOULDBLOCK) }
     }
 
-    /// Gives the lock of an open file back.
+    /// Releases the lock of an open file.
     package static func release(_ descriptor: Int32) { flock(descriptor, LOCK_UN) }
 
-    /// Tries again and again while there is time.
+    /// Retries until an attempt succeeds or time runs out.
     ///
-    /// - Returns: whether an attempt has succeeded.
+    /// - Returns: whether an attempt succeeded.
     package static func wait<E: Error>(
         _ pauses: Pauses,
         while hasTime: () -> Bool,

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Files that are on the disk, under their names, when they are said to be.
+/// Durable file operations: when they return, files and their names are on the disk unless stated otherwise.
 package enum DurableFile {
-    /// The folder that a path stands in.
+    /// The folder that contains a path.
     package static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Waits until the contents of a file that nobody has open are on the disk.
+    /// Waits until the contents of a file are on the disk. No process may have it open.
     package static func synchronize(_ path: String) throws(FileFailure) {
         try OpenFile(path, O_RDONLY).synchronize()
     }
@@ -24,9 +24,9 @@ package enum DurableFile {
 
     // MARK: Making
 
-    /// Makes a file of these bytes and brings it to the disk, but not its name; what is at the path is removed first.
+    /// Creates a file with these bytes and brings its contents to the disk, but not its name. Removes what is at the path first.
     ///
-    /// - Parameter status: whose permissions and owner the file gets; those of a private file without it.
+    /// - Parameter status: the source of the file's permissions and owner; without it, the file is private.
     package static func create(
         _ path: String,
         _ bytes: some ContiguousBytes,
@@ -42,7 +42,7 @@ package enum DurableFile {
         }
     }
 
-    /// Makes a file of what `fill` writes, as ``create(_:_:like:)`` does of bytes.
+    /// Creates a file from what `fill` writes, like ``create(_:_:like:)``.
     package static func create(_ path: String, _ fill: (borrowing OpenFile) throws -> Void) throws {
         let file = try begin(path, like: nil)
         do {
@@ -55,11 +55,11 @@ package enum DurableFile {
     }
 
     private static func begin(_ path: String, like status: stat?) throws(FileFailure) -> OpenFile {
-        // What a process left when it died.
+        // Left by a dead process.
         unlink(path)
         let file = try OpenFile(newAt: path)
         if let status {
-            // Another owner can be kept by the superuser only, and a file without its permissions would not be read.
+            // Only the superuser can keep another owner, and a file without its permissions might not be readable.
             _ = fchown(file.descriptor, status.st_uid, status.st_gid)
             guard fchmod(file.descriptor, status.st_mode & 0o7777) == 0 else {
                 let failure = FileFailure(.keepPermissions, path)
@@ -72,16 +72,16 @@ package enum DurableFile {
 
     // MARK: Replacing
 
-    /// A name beside a file that nobody else takes: for drafts of files that several may replace at a time.
+    /// A unique name next to a file, for drafts of files that several callers may replace at the same time.
     package static func ownDraft(of path: String) -> String { "\(path).\(UUID().uuidString).new" }
 
-    /// Puts a file of these bytes in the place of whatever is at the path: there is one of them, whole, at any instant, and the
-    /// new one lasts when this returns.
+    /// Replaces whatever is at the path with a file of these bytes: at any instant there is one complete file, and the new one is
+    /// durable when this returns.
     ///
     /// - Parameters:
-    ///   - draft: the name under which it is written first, in the same folder. One that is always the same is written over after
-    ///     a crash, and takes a lock.
-    ///   - status: whose permissions and owner the file gets; those of a private file without it.
+    ///   - draft: the name under which the file is first written, in the same folder. A constant name is overwritten after a crash,
+    ///     but requires a lock.
+    ///   - status: the source of the file's permissions and owner; without it, the file is private.
     package static func replace(
         _ path: String,
         _ bytes: some ContiguousBytes,
@@ -93,7 +93,7 @@ package enum DurableFile {
         try take(draft, to: path)
     }
 
-    /// Puts a file of what `fill` writes in the place of whatever is at the path, as ``replace(_:_:draft:like:)`` does of bytes.
+    /// Replaces whatever is at the path with a file of what `fill` writes, like ``replace(_:_:draft:like:)``.
     package static func replace(_ path: String, _ fill: (borrowing OpenFile) throws -> Void) throws {
         let draft = path + ".new"
         try create(draft, fill)
@@ -109,20 +109,20 @@ package enum DurableFile {
         }
     }
 
-    /// Gives a file or folder another name in its folder, in the place of whatever has that, for good.
+    /// Durably renames a file or folder within its folder, and replaces whatever has that name.
     package static func move(_ source: String, to path: String) throws(FileFailure) {
         guard rename(source, path) == 0 else { throw FileFailure(.replace, path) }
         try synchronizeFolder(of: path)
     }
 
-    /// Gives a draft its name, without ever taking anybody else's. The name lasts after ``synchronizeFolder(of:)``.
+    /// Gives a draft its final name, but never replaces another file. The name is durable after ``synchronizeFolder(of:)``.
     ///
-    /// - Returns: false when something has the name already.
+    /// - Returns: false if the name is taken.
     package static func publish(_ draft: String, as path: String) throws(FileFailure) -> Bool {
         if link(draft, path) == 0 { return true }
         if errno == EEXIST { return false }
         guard errno == EPERM || errno == ENOTSUP || errno == EOPNOTSUPP else { throw FileFailure(.replace, path) }
-        // A file system without links: take the name first, so that nobody's file is replaced.
+        // A file system without links: reserve the name first, so that no existing file is replaced.
         do {
             _ = try OpenFile(newAt: path)
         } catch {
@@ -139,7 +139,7 @@ package enum DurableFile {
 
     /// Exchanges two files in one step.
     ///
-    /// - Returns: false where the file system cannot do so, and nothing has happened.
+    /// - Returns: false if the file system does not support it; nothing has changed then.
     package static func exchange(_ one: String, _ other: String) throws(FileFailure) -> Bool {
         #if canImport(Darwin)
         let result = renamex_np(one, other, UInt32(RENAME_SWAP))
@@ -160,7 +160,7 @@ package enum DurableFile {
 
     /// `RENAME_EXCHANGE`.
     private static let exchangeFlag: UInt32 = 2
-    /// The C library declares it on request only, and older ones do not have it.
+    /// The C library declares it only on request, and older ones do not have it.
     private static let renameat2: Rename? = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: Rename.self) }
     #endif
 }

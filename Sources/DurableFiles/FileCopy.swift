@@ -1,7 +1,7 @@
 import Foundation
 
-/// Copies the bytes of a file into one that only its owner can read. What the file system knows to be a hole becomes one in the
-/// copy, so that a file which is long and has little in it takes no longer than what is in it.
+/// Copies the bytes of a file into one that only its owner can read. Holes that the file system reports remain holes in the copy,
+/// so that a long but sparse file is copied as fast as its contents.
 package enum FileCopy {
     /// - Throws: a ``FileFailure`` with the path of the file that could not be read or written.
     package static func copy(_ source: String, to target: String) throws {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the system has refused to do with a file. Whoever asked makes an error of its own of it, and names the file's kind.
+/// An operation on a file that the system refused. Callers translate it to their own error and name the kind of file.
 package struct FileFailure: Error, Sendable, CustomStringConvertible {
-    /// What was to be done, in the words that follow the name of the file.
+    /// The operation, in words that follow the name of the file.
     package enum Step: String, Sendable {
         case open = "cannot be opened"
         case make = "cannot be made"
@@ -17,9 +17,9 @@ package struct FileFailure: Error, Sendable, CustomStringConvertible {
         case lock = "cannot be locked"
     }
 
-    /// What was to be done.
+    /// The operation that failed.
     package let step: Step
-    /// The system's number for the reason.
+    /// The `errno`.
     package let number: Int32
     /// The file or folder.
     package let path: String
@@ -30,12 +30,12 @@ package struct FileFailure: Error, Sendable, CustomStringConvertible {
         self.number = number
     }
 
-    /// Whether somebody else has kept the lock for too long.
+    /// Whether the lock was held by another user for too long.
     package var isBusy: Bool { step == .lock && number == EWOULDBLOCK }
 
-    /// The system's words for the reason.
+    /// The system's message for the `errno`.
     package var reason: String { String(cString: strerror(number)) }
 
-    /// What could not be done, and why: what follows the name of the file.
+    /// What failed and why, in words that follow the name of the file.
     package var description: String { "\(step.rawValue): \(reason)" }
 }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Files whose existence is what they say. Their text is for people, and may be missing.
+/// Files whose existence is their message. Their text is for people, and may be missing.
 package enum MarkerFile {
-    /// Makes the file, for its owner only, and brings it to the disk. One that is there already, whatever it is, is as good.
+    /// Creates the file, for its owner only, and brings it to the disk. Anything that is already at the path is as good.
     ///
     /// - Returns: whether the file is new.
-    /// - Throws: a failure to make it; one of any other step says that it is there, and that a power cut may take it away.
+    /// - Throws: a failure to create it. After a failure of any other step the file exists, but a power cut may remove it.
     package static func make(_ path: String, _ text: String) throws(FileFailure) -> Bool {
         do {
             let file = try OpenFile(newAt: path)
-            // Without space for the text there is still the file.
+            // Without space for the text, the file still exists.
             _ = Array(text.utf8).withUnsafeBytes { OpenFile.write($0, to: file.descriptor) }
             try file.synchronize()
         } catch {
@@ -20,10 +20,10 @@ package enum MarkerFile {
         return true
     }
 
-    /// Removes what is at the path, and brings that to the disk. A folder is removed when it is empty.
+    /// Removes what is at the path, durably. A folder is only removed if it is empty.
     ///
     /// - Returns: whether there was anything.
-    /// - Throws: a failure to remove it; one of any other step says that it is gone, and that a power cut may bring it back.
+    /// - Throws: a failure to remove it. After a failure of any other step it is gone, but a power cut may restore it.
     package static func remove(_ path: String) throws(FileFailure) -> Bool {
         if unlink(path) != 0 {
             let failure = FileFailure(.remove, path)

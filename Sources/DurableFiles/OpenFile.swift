@@ -1,23 +1,23 @@
 import Foundation
 
-/// An open file or folder, which is closed with this value. A file that it makes is for its owner only, and no child process
-/// inherits it.
+/// An open file or folder, closed with this value. A file that it creates is for its owner only, and child processes do not inherit
+/// it.
 package struct OpenFile: ~Copyable, Sendable {
-    /// The most bytes that are read at once.
+    /// The maximum number of bytes in one read.
     package static let chunkBytes = 1 << 20
 
-    /// The system's number for it.
+    /// The file descriptor.
     package let descriptor: Int32
-    /// The path, as errors name it.
+    /// The path that errors name.
     package let path: String
 
-    /// Opens what is at a path, or makes it: `flags` are those of `open(2)`.
+    /// Opens or creates what is at a path: `flags` are those of `open(2)`.
     package init(_ path: String, _ flags: Int32) throws(FileFailure) {
         descriptor = try Self.open(path, flags)
         self.path = path
     }
 
-    /// Makes a file where there is nothing, not even a link.
+    /// Creates a file at an unused path, at which there is not even a link.
     package init(newAt path: String) throws(FileFailure) {
         try self.init(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
     }
@@ -30,18 +30,18 @@ package struct OpenFile: ~Copyable, Sendable {
 
     deinit { close(descriptor) }
 
-    /// The descriptor of a file, which the caller closes.
+    /// The descriptor of a file; the caller closes it.
     package static func open(_ path: String, _ flags: Int32) throws(FileFailure) -> Int32 {
         let opened = Foundation.open(path, flags | O_CLOEXEC, 0o600)
         guard opened >= 0 else { throw FileFailure(flags & O_EXCL == 0 ? .open : .make, path) }
         return opened
     }
 
-    /// The descriptor of a folder, which the caller closes.
+    /// The descriptor of a folder; the caller closes it.
     ///
     /// - Parameters:
-    ///   - parent: the folder in which `name` is looked for, in the place of the whole path.
-    ///   - isLink: whether a link may stand there.
+    ///   - parent: the folder in which to open `name`, instead of the whole path.
+    ///   - isLink: whether it may be a symbolic link.
     package static func openFolder(
         _ path: String,
         in parent: (descriptor: Int32, name: String)? = nil,
@@ -53,7 +53,7 @@ package struct OpenFile: ~Copyable, Sendable {
         return opened
     }
 
-    /// What the system says of it.
+    /// The result of `fstat`.
     package func status() throws(FileFailure) -> stat {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileFailure(.examine, path) }
@@ -62,20 +62,20 @@ package struct OpenFile: ~Copyable, Sendable {
 
     // MARK: Writing
 
-    /// Writes all bytes: at a position, or where the last write ended.
+    /// Writes all bytes at a position, or after the last write.
     package func write(_ bytes: some ContiguousBytes, at position: off_t? = nil) throws(FileFailure) {
         let number = bytes.withUnsafeBytes { Self.write($0, to: descriptor, at: position) }
         guard number == 0 else { throw FileFailure(.write, path, number) }
     }
 
-    /// Cuts the file off, or makes it longer by zeros.
+    /// Truncates the file, or extends it with zeros.
     package func truncate(to length: off_t) throws(FileFailure) {
         guard ftruncate(descriptor, length) == 0 else { throw FileFailure(.write, path) }
     }
 
     /// Writes all bytes to a descriptor.
     ///
-    /// - Returns: 0, or the system's number for the reason why it could not.
+    /// - Returns: 0, or the `errno` of the failure.
     package static func write(
         _ bytes: UnsafeRawBufferPointer,
         to descriptor: Int32,
@@ -101,15 +101,14 @@ package struct OpenFile: ~Copyable, Sendable {
 
     // MARK: Reading
 
-    /// Fills the buffer from a position, and gives how many bytes there were: fewer at the end of the file.
+    /// Fills the buffer from a position, and returns the number of bytes read: fewer at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at position: off_t) throws(FileFailure) -> Int {
         let count = Self.read(descriptor, into: buffer, at: position)
         guard count >= 0 else { throw FileFailure(.read, path) }
         return count
     }
 
-    /// Fills the buffer from a position of a descriptor's file, and gives how many bytes there were; -1 for an error, of which
-    /// `errno` tells.
+    /// Fills the buffer from a position in a descriptor's file, and returns the number of bytes read; -1 for an error in `errno`.
     package static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at position: off_t) -> Int
     {
         var filled = 0
@@ -126,7 +125,7 @@ package struct OpenFile: ~Copyable, Sendable {
         return filled
     }
 
-    /// All bytes of the file, or so many from its beginning.
+    /// The bytes of the file, at most `limit` of them.
     package func contents(limit: Int = .max) throws -> Data {
         var data = Data()
         try forEachChunk(in: 0..<off_t(limit)) { bytes, _ in
@@ -136,12 +135,12 @@ package struct OpenFile: ~Copyable, Sendable {
         return data
     }
 
-    /// Hands bytes and their position to `body`, a chunk at a time and in their order, until it returns false or they end.
+    /// Passes bytes and their position to `body`, chunk by chunk and in order, until it returns false or they end.
     ///
     /// - Parameters:
-    ///   - range: which bytes; a file that is shorter ends it.
-    ///   - skipsHoles: whether what the file system knows to be zeros only is left out.
-    ///   - limit: the most bytes of a chunk.
+    ///   - range: the range of bytes; a shorter file ends it.
+    ///   - skipsHoles: whether to leave out what the file system knows to be zeros.
+    ///   - limit: the maximum size of a chunk in bytes.
     package func forEachChunk(
         in range: Range<off_t> = 0..<off_t.max,
         skipsHoles: Bool = false,
@@ -162,7 +161,7 @@ package struct OpenFile: ~Copyable, Sendable {
                         rebasing: buffer[..<Int(min(off_t(limit), end - position))]
                     )
                     let count = try read(into: part, at: position)
-                    // The end; or somebody has cut it off meanwhile.
+                    // The end of the file, which may have been truncated meanwhile.
                     guard count > 0 else { return }
                     guard try body(UnsafeRawBufferPointer(rebasing: part[..<count]), position) else { return }
                     position += off_t(count)
@@ -171,9 +170,9 @@ package struct OpenFile: ~Copyable, Sendable {
         }
     }
 
-    /// The next bytes that may be others than 0, from a position on; nil where there are none before the end.
+    /// The next bytes that may not be 0, from a position on; nil if there are none before the end.
     private func data(from position: off_t) throws(FileFailure) -> Range<off_t>? {
-        // glibc gives their names to C only.
+        // glibc defines these names only for C.
         #if canImport(Darwin)
         let (seekHole, seekData): (Int32, Int32) = (3, 4)
         #else
@@ -183,7 +182,7 @@ package struct OpenFile: ~Copyable, Sendable {
         if start < 0 {
             if errno == ENXIO { return nil }
             guard errno == EINVAL || errno == ENOTSUP else { throw FileFailure(.read, path) }
-            // A file system that knows of no holes.
+            // The file system does not support holes.
             let end = lseek(descriptor, 0, SEEK_END)
             return position < end ? position..<end : nil
         }
@@ -197,18 +196,18 @@ package struct OpenFile: ~Copyable, Sendable {
     /// Waits until the contents are on the disk.
     package func synchronize() throws(FileFailure) {
         #if canImport(Darwin)
-        // fsync on Apple platforms does not reach past the drive's own cache.
+        // On Apple platforms, fsync does not flush the drive's own cache.
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
         #endif
         guard fsync(descriptor) == 0 else { throw FileFailure(.synchronize, path) }
     }
 
-    /// Of a folder: waits until it is on the disk which files are in it.
+    /// For a folder: waits until the names of its files are on the disk.
     package func synchronizeNames() throws(FileFailure) {
         do {
             try synchronize()
         } catch {
-            // Some file systems cannot sync a folder and say so with EINVAL: there is nothing more to do then.
+            // Some file systems cannot sync a folder and return EINVAL: there is nothing more to do then.
             guard error.number == EINVAL else { throw FileFailure(.synchronizeFolder, path, error.number) }
         }
     }

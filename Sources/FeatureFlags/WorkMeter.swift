@@ -12,7 +12,7 @@ package final class WorkMeter: Sendable {
 
     package init() {}
 
-    /// What was counted so far.
+    /// The count so far.
     package var total: Int { count.load(ordering: .relaxed) }
 
     /// Counts more.

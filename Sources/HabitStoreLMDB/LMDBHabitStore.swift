@@ -4,35 +4,36 @@ import Foundation
 
 /// A store in one LMDB file.
 ///
-/// The file's format is in the article *On-disk formats*. Beside the file lies its lock file (`-lock`), which may be
-/// deleted when no process has the store open, and the mark (`-sound`) of a file whose structure was found sound.
+/// The article *On-disk formats* describes the file. Next to it are its lock file (`-lock`), which may be deleted when no process
+/// has the store open, and the mark (`-sound`) of a file whose structure was found intact.
 ///
-/// The first opening after the system has started, and behind any change by something else, reads the whole file, to be sure
-/// of its structure before LMDB uses it; that takes time in proportion to the file's size. Others believe the mark, and check
-/// each page when they read it: the article *Guarantees* has the rules. Several stores on one file, in one process or in several, share what they see.
+/// The first opening after a system start, or after anything else changed the file, reads the whole file to verify its structure
+/// before LMDB uses it, which takes time in proportion to the file's size. Later openings trust the mark and check each page when
+/// they read it: the article *Guarantees* has the rules. Several stores on one file, in one process or in several, see each other's
+/// changes.
 public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
-    /// How a store is opened.
+    /// How to open a store.
     public struct Options: Sendable {
-        /// Whether nothing is ever written. The file must be there.
+        /// Whether to open it read-only. The file must exist.
         public var isReadOnly: Bool
-        /// Whether a missing file is made; otherwise it is ``HabitStore/HabitStoreError/Code/notFound``.
+        /// Whether to create a missing file; otherwise opening throws ``HabitStore/HabitStoreError/Code/notFound``.
         public var createsFile: Bool
-        /// The identity of the store if it is new; nil for a random one.
+        /// The identity of a new store; nil for a random one.
         public var identity: UUID?
         /// The clock that stamps history transactions.
         public var now: @Sendable () -> Date
-        /// How far the file may grow before it is mapped anew, in bytes. It takes address space only, and grows by
-        /// itself. The first opening of a file in a process decides.
+        /// How far the file may grow before it is mapped again, in bytes. It takes only address space, and grows automatically. The
+        /// first opening of a file in a process decides.
         public var mapSizeBytes: Int
         #if PLANNER_MUTANTS
-        /// A bug to be planted in the planner, by tests that must find it.
+        /// A planner bug, planted by tests of the checks that must find it.
         package var mutant: KeyPlannerMutant?
         #endif
 
-        /// 4 GiB where addresses have 64 bits.
+        /// 4 GiB on 64-bit systems.
         public static let defaultMapSizeBytes = LMDBOptions.defaultMapSizeBytes
 
-        /// Makes options.
+        /// Creates options, by default those for reading and writing.
         public init(
             isReadOnly: Bool = false,
             createsFile: Bool = true,
@@ -48,10 +49,10 @@ public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
         }
     }
 
-    /// The engine with the semantics over it.
+    /// The store's semantics on top of the engine.
     @_spi(Engines) public let core: EngineStore<LMDBEngine>
 
-    /// Opens a store, or makes it.
+    /// Opens or creates a store.
     ///
     /// - Throws: `notFound`; `notAStore` for a file of another kind, which is left as it is; `newerVersion`; `corrupt`;
     ///   `schemaMismatch` when the store holds another schema or the schema contradicts itself; `unsupported` when it
@@ -74,7 +75,7 @@ public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
         }
     }
 
-    /// Opens a store.
+    /// Opens a store with an access mode.
     public convenience init(path: String, schema: Schema, access: StoreAccess) throws {
         var options = Options()
         options.isReadOnly = access == .readOnly
@@ -82,11 +83,10 @@ public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
         try self.init(path: path, schema: schema, options: options)
     }
 
-    /// Opens a store with the last version of a plan's schemas, and brings one of an older version there before; see
-    /// ``HabitStore/StoreMigrator``.
+    /// Opens a store with the last version of a plan's schemas. Migrates an older store first; see ``HabitStore/StoreMigrator``.
     ///
-    /// - Throws: also what the plan's stages throw, and ``HabitStore/HabitStoreError/Code/migrationRequired`` for an older store
-    ///   that is opened read-only.
+    /// - Throws: the errors of the plan's stages, and ``HabitStore/HabitStoreError/Code/migrationRequired`` for an older store that
+    ///   is opened read-only.
     public convenience init(
         path: String,
         migrationPlan: any SchemaMigrationPlan.Type,
@@ -101,7 +101,7 @@ public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
         }
     }
 
-    /// What the store in a file says of itself, whatever its schema.
+    /// The outline of the store in a file, whatever its schema.
     public static func outline(ofStoreAt path: String) throws -> StoreOutline {
         let engine = try LMDBEngine(path: path, schema: Schema([]), options: LMDBEngine.Options())
         defer { engine.close() }
@@ -112,7 +112,7 @@ public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
 @_spi(Engines) extension LMDBHabitStore: FileBackedStore {}
 
 extension LMDBHabitStore.Options {
-    /// What of them the engine goes by.
+    /// The options for the engine.
     fileprivate var engine: LMDBEngine.Options {
         var options = LMDBEngine.Options()
         options.environment.isReadOnly = isReadOnly

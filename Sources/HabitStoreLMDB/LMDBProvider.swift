@@ -6,9 +6,9 @@ extension EngineName {
     public static let lmdb: EngineName = "lmdb"
 }
 
-/// LMDB, for whatever opens users' stores.
+/// Opens users' stores in LMDB files.
 public struct LMDBProvider: EngineProvider {
-    /// Offers the engine.
+    /// Creates the provider.
     public init() {}
 }
 
@@ -16,19 +16,19 @@ public struct LMDBProvider: EngineProvider {
     /// `lmdb`.
     public var name: EngineName { .lmdb }
 
-    /// The file, its lock, and the file that is remembered as sound; 4 GiB of map.
+    /// The file, its lock and its mark, and a map of 4 GiB.
     public var cost: EngineCost { EngineCost(fileDescriptors: 4, addressSpaceBytes: 4 << 30) }
 
-    /// The lock, and the file that says up to where the store was found sound.
+    /// The lock, and the mark of an intact structure.
     public var sidecars: [String] { ["-lock", "-sound"] }
 
     /// None: a copy makes its own.
     public var copiedSidecars: [String] { [] }
 
-    /// Where LMDB's magic number stands: after the header of the first page, which is longer from LMDB 1.0 on.
+    /// The offsets of LMDB's magic number: after the header of the first page, which is longer in LMDB 1.0.
     private static let magicOffsets = [16, 24]
 
-    /// LMDB's magic number stands in the first page (`MDB_MAGIC` after the page's header, in the byte order of the machine).
+    /// Whether a file has LMDB's magic number (`MDB_MAGIC`) after the header of the first page, in the byte order of the machine.
     public func recognizes(_ head: Data) -> Bool {
         Self.magicOffsets.contains { offset in
             let magic = head.dropFirst(offset).prefix(4)
@@ -36,8 +36,8 @@ public struct LMDBProvider: EngineProvider {
         }
     }
 
-    /// Opens a store. A sound file that the system's library refuses is read without the library, as far as it is only to be
-    /// read: see ``RescuedLMDBStore``.
+    /// Opens a store. If the system's library rejects an intact file, read-only access works without the library: see
+    /// ``RescuedLMDBStore``.
     public func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend {
         do {
             return try LMDBHabitStore(path: place, schema: schema, access: access)
@@ -46,7 +46,7 @@ public struct LMDBProvider: EngineProvider {
         }
     }
 
-    /// What a store says of itself.
+    /// A store's outline.
     public func outline(at place: String) throws -> StoreOutline {
         do {
             return try LMDBHabitStore.outline(ofStoreAt: place)

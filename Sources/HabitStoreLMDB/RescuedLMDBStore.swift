@@ -1,13 +1,13 @@
 @_spi(Engines) import HabitStore
 
-/// A store in an LMDB 0.9 file that is read without liblmdb: for a machine whose library refuses the file, as LMDB 1.0 does, so
-/// that what is in it can still be read, compared and copied into another store.
+/// A store in an LMDB 0.9 file, read without liblmdb: on a machine whose library rejects the file, as LMDB 1.0 does, its contents
+/// can still be read, compared and copied into another store.
 ///
-/// It holds the newest snapshot of the file as of its opening, all of it in memory: records, history and digests, in proportion
-/// to the store. Later writes of other processes are not seen. Queries look at every record. Each write is
+/// It has the newest snapshot of the file as of its opening, all in memory: records, history and digests, in proportion to the
+/// store. It does not see later writes of other processes. Queries visit every record. Every write throws
 /// ``HabitStore/HabitStoreError/Code/engineUnavailable``.
 @_spi(Engines) public final class RescuedLMDBStore: EngineBackedStore {
-    /// The engine with the semantics over it.
+    /// The store's semantics on top of the engine.
     public let core: EngineStore<RescuedLMDBEngine>
 
     /// Reads a store.
@@ -23,7 +23,7 @@
         )
     }
 
-    /// What the store in a file says of itself, whatever its schema.
+    /// The outline of the store in a file, whatever its schema.
     public static func outline(rescuing path: String) throws -> StoreOutline {
         let schema = Schema([])
         let contents = try LMDBUnlockedReading.run(path: path) { source, header in

@@ -1,13 +1,13 @@
 import HabitStore
 
-/// How a type is kept that says so itself.
+/// Stores a type that conforms to ``AttributeConvertible``.
 public struct ConvertibleCoding<V: AttributeConvertible>: UniqueCoding, Sendable {
     @inlinable init() {}
 
-    /// Itself: types that cannot be kept have no such property.
+    /// Itself: codings of types that cannot be stored have no such property.
     @inlinable public var kept: Self { self }
 
-    /// The next attribute of a row.
+    /// Reads the next attribute of a row.
     @inlinable
     public func next(_ row: inout AttributeReader) throws -> V { try row.next(V.self) }
 

@@ -1,17 +1,17 @@
 import HabitStore
 
-/// Indexes over the attributes of each list: `#Index<Note>([\.title], [\.notebookID, \.title])`. The order of the key paths is the
-/// order of the keys.
+/// Declares an index over the attributes of each list: `#Index<Note>([\.title], [\.notebookID, \.title])`. The order of the key
+/// paths is the order of the keys.
 @freestanding(declaration)
 public macro Index<Model: PersistentModel>(_ indexes: [PartialKeyPath<Model>]...) =
     #externalMacro(module: "HabitStoreMacrosPlugin", type: "IndexMacro")
 
-/// An index that holds a copy of each record, for the order in which an app reads most; see ``IndexDescription/clustering()``.
+/// Declares an index with a copy of each record, for the order in which an app reads most; see ``IndexDescription/clustering()``.
 @freestanding(declaration)
 public macro ClusteringIndex<Model: PersistentModel>(_ index: [PartialKeyPath<Model>]) =
     #externalMacro(module: "HabitStoreMacrosPlugin", type: "IndexMacro")
 
-/// Combinations of attributes that no two records may have in common: `#Unique<Trip>([\.name, \.startDate])`.
+/// Declares combinations of attributes that must be unique: `#Unique<Trip>([\.name, \.startDate])`.
 @freestanding(declaration)
 public macro Unique<Model: PersistentModel>(_ combinations: [PartialKeyPath<Model>]...) =
     #externalMacro(module: "HabitStoreMacrosPlugin", type: "IndexMacro")

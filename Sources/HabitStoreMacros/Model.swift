@@ -5,7 +5,7 @@
 #error("HabitStoreMacros needs the trait Macros of the package, which the dependency on it turns off")
 #endif
 
-/// Makes a struct a model that stores can keep: all of ``PersistentModel`` is made from its properties.
+/// Makes a struct a model that stores can save: generates the conformance to ``PersistentModel`` from its properties.
 ///
 /// ```swift
 /// @Model struct Note {
@@ -20,13 +20,13 @@
 ///     @ToMany(inverse: \Note.notebook, deleteRule: .cascade) var notes: [Note]
 /// }
 /// ```
-/// It makes `id`, unless that is declared; the attributes that store relationships (`notebookID`), unless they are declared; the
-/// entity; `init(row:)` and `write(to:)`; and an initializer that takes all properties, unless the struct has one of its own. The
-/// article <doc:Macros> says what each attribute and each type means.
+/// The macro generates `id`, unless it is declared; the attributes that store relationships (`notebookID`), unless they are
+/// declared; the entity; `init(row:)` and `write(to:)`; and an initializer with all properties, unless the struct declares one. The
+/// article <doc:Macros> explains each attribute and each type.
 ///
 /// - Parameters:
-///   - name: the entity's name; without it, the struct's.
-///   - originalName: the name that the entity had in the schema version before, if it had another.
+///   - name: the entity's name; by default, the struct's.
+///   - originalName: the entity's name in the previous schema version, if it was different.
 @attached(member, names: named(id), named(entity), named(init), named(write), arbitrary)
 @attached(memberAttribute)
 @attached(extension, conformances: PersistentModel)

@@ -1,64 +1,64 @@
 import HabitStore
 
-/// What code that `@Model` makes calls for types that a macro cannot know: the compiler chooses how they are kept. Apps do not
-/// call it.
+/// Called by the code that `@Model` generates for types that a macro cannot know: the compiler chooses how to store them. Apps do
+/// not call it.
 public enum ModelCoding {
-    /// Types that say themselves how they are kept: enums that declare ``AttributeEnum``, ``JSONAttribute``, an app's own.
+    /// A type that defines how it is stored: an enum that declares ``AttributeEnum``, ``JSONAttribute``, or a type of the app.
     @inlinable
     public static func of<V: AttributeConvertible>(_ type: V.Type) -> ConvertibleCoding<V> { ConvertibleCoding() }
 
-    /// An optional of an optional, as a type alias can hide one.
+    /// An optional of an optional, possibly hidden by a type alias.
     public static func of<V: AttributeConvertible>(_ type: V??.Type) -> RefusedOptionalCoding<ConvertibleCoding<V??>> {
         .init(coding: .init())
     }
 
-    /// An optional of an optional that would be kept as JSON.
+    /// An optional of an optional that would be stored as JSON.
     @_disfavoredOverload
     public static func of<V: Codable & Sendable & Equatable>(
         _ type: V??.Type
     ) -> RefusedOptionalCoding<OptionalJSONCoding<V?>> { .init(coding: .init()) }
 
-    /// Any other `Codable` type, kept as JSON.
+    /// Any other `Codable` type, stored as JSON.
     @inlinable
     @_disfavoredOverload
     public static func of<V: Codable & Sendable & Equatable>(_ type: V.Type) -> JSONCoding<V> { JSONCoding() }
 
-    /// Any other `Codable` type or nil.
+    /// Any other optional `Codable` type.
     @inlinable
     @_disfavoredOverload
     public static func of<V: Codable & Sendable & Equatable>(_ type: V?.Type) -> OptionalJSONCoding<V> {
         OptionalJSONCoding()
     }
 
-    /// A set of options, kept as JSON: the number.
+    /// An option set, stored as JSON: its number.
     @inlinable
     @_disfavoredOverload
     public static func of<V: OptionSet & Codable & Sendable & Equatable>(_ type: V.Type) -> JSONCoding<V>
     where V.RawValue: AttributeConvertible { JSONCoding() }
 
-    /// A set of options or nil.
+    /// An optional option set.
     @inlinable
     @_disfavoredOverload
     public static func of<V: OptionSet & Codable & Sendable & Equatable>(_ type: V?.Type) -> OptionalJSONCoding<V>
     where V.RawValue: AttributeConvertible { OptionalJSONCoding() }
 
-    /// An enum with a raw value that does not say that it is kept by it.
+    /// An enum with a raw value that does not declare ``AttributeEnum``.
     @_disfavoredOverload
     public static func of<V: RawRepresentable & Codable & Sendable & Equatable>(_ type: V.Type) -> RawValueCoding<V>
     where V.RawValue: AttributeConvertible { RawValueCoding() }
 
-    /// An enum with a raw value that does not say that it is kept by it, or nil.
+    /// An optional enum with a raw value that does not declare ``AttributeEnum``.
     @_disfavoredOverload
     public static func of<V: RawRepresentable & Codable & Sendable & Equatable>(_ type: V?.Type) -> RawValueCoding<V?>
     where V.RawValue: AttributeConvertible { RawValueCoding() }
 
-    /// Another model, which a relationship leads to.
+    /// Another model, which needs a relationship.
     @_disfavoredOverload
     public static func of<V: PersistentModel>(_ type: V.Type) -> RefusedModelCoding<JSONCoding<V>> {
         .init(coding: .init())
     }
 
-    /// Another model or nil.
+    /// Another model, optional.
     @_disfavoredOverload
     public static func of<V: PersistentModel>(_ type: V?.Type) -> RefusedModelCoding<OptionalJSONCoding<V>> {
         .init(coding: .init())
@@ -70,13 +70,13 @@ public enum ModelCoding {
         .init(coding: .init())
     }
 
-    /// Other models or nil.
+    /// Other models, optional.
     @_disfavoredOverload
     public static func of<V: PersistentModel>(_ type: [V]?.Type) -> RefusedModelsCoding<OptionalJSONCoding<[V]>> {
         .init(coding: .init())
     }
 
-    /// Any other type, which cannot be kept.
+    /// Any other type, which cannot be stored.
     @_disfavoredOverload
     public static func of<V>(_ type: V.Type) -> RefusedCoding { RefusedCoding() }
 }

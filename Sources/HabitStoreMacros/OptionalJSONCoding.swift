@@ -1,13 +1,13 @@
 import HabitStore
 
-/// How a `Codable` type that may be nil is kept: as JSON or null.
+/// Stores an optional `Codable` type as JSON or null.
 public struct OptionalJSONCoding<V: Codable & Sendable & Equatable>: Sendable {
     @inlinable init() {}
 
-    /// Itself: types that cannot be kept have no such property.
+    /// Itself: codings of types that cannot be stored have no such property.
     @inlinable public var kept: Self { self }
 
-    /// Says why its values cannot be unique.
+    /// Makes the compiler report why its values cannot be unique.
     @available(
         *,
         unavailable,
@@ -15,7 +15,7 @@ public struct OptionalJSONCoding<V: Codable & Sendable & Equatable>: Sendable {
     )
     public var unique: Self { self }
 
-    /// Says why its values cannot be indexed.
+    /// Makes the compiler report why its values cannot be indexed.
     @available(
         *,
         unavailable,
@@ -24,7 +24,7 @@ public struct OptionalJSONCoding<V: Codable & Sendable & Equatable>: Sendable {
     )
     public var indexed: Self { self }
 
-    /// The next attribute of a row.
+    /// Reads the next attribute of a row.
     @inlinable
     public func next(_ row: inout AttributeReader) throws -> V? { try row.next(JSONAttribute<V>?.self)?.wrappedValue }
 

@@ -1,6 +1,6 @@
-/// What stands for the coding of a type that cannot be kept, so that the compiler says so.
+/// Rejects a type that cannot be stored with an error of the compiler.
 public struct RefusedCoding: UniqueCoding, Sendable {
-    /// Says what is wrong.
+    /// Makes the compiler report the requirement.
     @available(
         *,
         unavailable,
@@ -9,11 +9,11 @@ public struct RefusedCoding: UniqueCoding, Sendable {
     public var kept: RefusedCoding { self }
 }
 
-/// Refuses an optional of an optional, whose inner nil would be read back as nil.
+/// Rejects an optional of an optional, whose inner nil would be read back as nil.
 public struct RefusedOptionalCoding<Coding: Sendable>: UniqueCoding, Sendable {
     let coding: Coding
 
-    /// Says what is wrong; nothing else is, so that nothing else is said.
+    /// Makes the compiler report this as the only error.
     @available(
         *,
         unavailable,
@@ -22,11 +22,11 @@ public struct RefusedOptionalCoding<Coding: Sendable>: UniqueCoding, Sendable {
     public var kept: Coding { coding }
 }
 
-/// What stands for the coding of a model, which would be kept as a copy that no change of the record reaches.
+/// Rejects a model as an attribute, which would be stored as a copy that changes of the record do not reach.
 public struct RefusedModelCoding<Coding: Sendable>: UniqueCoding, Sendable {
     let coding: Coding
 
-    /// Says what is wrong; nothing else is, so that nothing else is said.
+    /// Makes the compiler report this as the only error.
     @available(
         *,
         unavailable,
@@ -35,11 +35,11 @@ public struct RefusedModelCoding<Coding: Sendable>: UniqueCoding, Sendable {
     public var kept: Coding { coding }
 }
 
-/// What stands for the coding of several models.
+/// Rejects several models as an attribute.
 public struct RefusedModelsCoding<Coding: Sendable>: UniqueCoding, Sendable {
     let coding: Coding
 
-    /// Says what is wrong; nothing else is, so that nothing else is said.
+    /// Makes the compiler report this as the only error.
     @available(
         *,
         unavailable,

@@ -1,10 +1,10 @@
-/// How types are kept whose equal values are kept alike, so that they can be unique; or types that cannot be kept, of which that is said.
+/// A coding that stores equal values equally, so that they can be unique; or one that rejects its type with a more important error.
 public protocol UniqueCoding {}
 
 extension UniqueCoding {
-    /// Itself: what is kept as JSON has no such property.
+    /// Itself: codings as JSON make this property unavailable.
     public var unique: Self { self }
 
-    /// Itself, as ``unique``.
+    /// Itself, like ``unique``.
     public var indexed: Self { self }
 }

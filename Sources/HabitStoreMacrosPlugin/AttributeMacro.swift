@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@Attribute`, `@Unique` and `@Transient`: words for `@Model`, which make nothing themselves.
+/// `@Attribute`, `@Unique` and `@Transient`: markers for `@Model`, which generate nothing themselves.
 struct AttributeMacro: PeerMacro {
     static func expansion(
         of node: AttributeSyntax,

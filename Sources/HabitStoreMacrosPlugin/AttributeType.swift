@@ -1,16 +1,16 @@
 import SwiftSyntax
 
-/// The type of an attribute as it is written, as far as that says how it is kept.
+/// The written type of an attribute, as far as it determines how the attribute is stored.
 struct AttributeType {
-    /// As it is written.
+    /// The type as written.
     let text: String
-    /// What it is when it is not nil.
+    /// The non-optional type.
     let wrapped: String
     let isOptional: Bool
-    /// What it is when it is not nil, as it is written, where that is optional itself; nil otherwise.
+    /// If the wrapped type is itself optional, that type as written; nil otherwise.
     let optionalInside: String?
 
-    /// What the row's reader calls a type, and whether writing it can throw.
+    /// The row reader's name for a type, and whether writing it can throw.
     private static let known: [String: (reader: String, throwing: Bool)] = [
         "Bool": ("Bool", false), "Int": ("Int", false), "Double": ("Double", true), "String": ("String", false),
         "Date": ("Date", true), "UUID": ("UUID", false), "Data": ("Data", false), "[String]": ("Strings", false),
@@ -24,7 +24,7 @@ struct AttributeType {
         optionalInside = isOptionalInside ? inside.map { Self.withoutParentheses($0).trimmedDescription } : nil
     }
 
-    /// The type that an optional one wraps; nil for any other.
+    /// The type that an optional wraps; nil for any other type.
     private static func inside(_ type: TypeSyntax) -> TypeSyntax? {
         if let optional = type.as(OptionalTypeSyntax.self) { return optional.wrappedType }
         guard let named = type.as(IdentifierTypeSyntax.self), named.name.text == "Optional" else { return nil }
@@ -37,23 +37,23 @@ struct AttributeType {
         return withoutParentheses(only.type)
     }
 
-    /// Whether it is the identifiers of many records.
+    /// Whether it is a set of identifiers of other records.
     var isLinks: Bool { !isOptional && wrapped == "Set<UUID>" }
 
-    /// Whether it is a list of texts, which has no order.
+    /// Whether it is a list of texts, which cannot be sorted.
     var isTexts: Bool { wrapped == "[String]" }
 
-    /// Whether the macro knows it by its name.
+    /// Whether the macro knows the type by its name.
     var isKnown: Bool { isLinks || Self.known[wrapped] != nil }
 
-    /// The expression that reads an attribute of the type.
+    /// The expression that reads an attribute of this type.
     func reading(_ name: String, of model: String) -> String {
         if isLinks { return "Set(try row.nextLinks())" }
         guard let known = Self.known[wrapped] else { return "try \(model).\(Self.coding(name)).next(&row)" }
         return "try row.next\(isOptional ? "Optional" : "")\(known.reader)()"
     }
 
-    /// The statement that writes an attribute of the type.
+    /// The statement that writes an attribute of this type.
     func writing(_ property: String, _ name: String, of model: String) -> String {
         if isLinks { return "row.append(self.\(property))" }
         guard let known = Self.known[wrapped] else {
@@ -62,12 +62,12 @@ struct AttributeType {
         return "\(known.throwing ? "try " : "")row.append(self.\(property))"
     }
 
-    /// What makes the declaration of an attribute of the type.
+    /// The function that declares an attribute of this type.
     func declaring(_ name: String, of model: String) -> String {
         isKnown ? ".attribute" : "\(model).\(Self.coding(name)).attribute"
     }
 
-    /// How an attribute is kept whose type the macro does not know: the compiler, which does, chooses.
+    /// The name of the coding for an attribute whose type the macro does not know, and for which the compiler chooses.
     static func coding(_ name: String) -> String { "_coding_\(name)" }
 
     private static func plain(_ type: TypeSyntax) -> String {

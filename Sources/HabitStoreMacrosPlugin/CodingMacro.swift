@@ -1,7 +1,8 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@_KeptByType`: how a property is kept whose type a macro cannot know. The compiler chooses, and says at the property what is wrong.
+/// `@_KeptByType`: the coding of a property whose type a macro cannot know. The compiler chooses it, and reports errors at the
+/// property.
 struct CodingMacro: PeerMacro {
     static func expansion(
         of node: AttributeSyntax,
@@ -11,7 +12,7 @@ struct CodingMacro: PeerMacro {
         guard let property = declaration.as(VariableDeclSyntax.self).flatMap(ModelReader.keptByType) else { return [] }
         let type = property.type.isOptional ? "(\(property.type.text))" : property.type.text
         let use = node.argument("isUnique") != nil ? ".unique" : node.argument("isIndexed") != nil ? ".indexed" : ""
-        // Two statements: the compiler would otherwise avoid the coding that says what is wrong.
+        // Two statements: in one, the compiler would avoid the coding that reports an error.
         return [
             """
             private static let \(raw: AttributeType.coding(property.name)) = {

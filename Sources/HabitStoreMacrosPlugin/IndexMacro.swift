@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `#Index`, `#ClusteringIndex` and `#Unique`: words for `@Model`, which make nothing themselves.
+/// `#Index`, `#ClusteringIndex` and `#Unique`: markers for `@Model`, which generate nothing themselves.
 struct IndexMacro: DeclarationMacro {
     static func expansion(
         of node: some FreestandingMacroExpansionSyntax,

@@ -1,12 +1,12 @@
 import SwiftSyntax
 
-/// A property's initial value, as far as its form tells the type, and whether it is the same each time.
+/// A property's initial value: its type, as far as its form shows it, and whether it is the same each time.
 struct InitialValue {
     let expression: ExprSyntax
 
     var text: String { expression.trimmedDescription }
 
-    /// As it is written for a parameter that may be nil: there `.none` alone would be nil, and not the type's own case.
+    /// The text for an optional parameter, where `.none` alone would be nil rather than the type's own case.
     func text(as type: AttributeType) -> String {
         guard Self.hasImplicitMember(Syntax(expression)) else { return text }
         return "\(expression.is(SequenceExprSyntax.self) ? "(\(text))" : text) as \(type.text)"
@@ -19,7 +19,7 @@ struct InitialValue {
 
     var isNil: Bool { expression.is(NilLiteralExprSyntax.self) }
 
-    /// The type that the form gives away; nil where the form does not say.
+    /// The type that the form shows; nil if it does not.
     var type: TypeSyntax? { Self.type(of: expression) }
 
     private static func type(of expression: ExprSyntax) -> TypeSyntax? {
@@ -65,22 +65,22 @@ struct InitialValue {
 
     private static func isType(_ name: String) -> Bool { name.first?.isUppercase == true }
 
-    /// Whether it is another value each time it is asked for, as far as its form tells: the present time, a new identifier, or
-    /// what a function or a closure returns. A part of it may be: `[UUID()]`, `"\(Date())"`.
+    /// Whether each evaluation gives a different value, as far as the form shows: the current time, a new identifier, or the result
+    /// of a function or a closure, also in a part of it: `[UUID()]`, `"\(Date())"`.
     func isFresh(as type: AttributeType) -> Bool {
         Self.isFresh(expression, as: type.wrapped) || Self.hasFreshPart(Syntax(expression))
     }
 
     private static func hasFreshPart(_ node: Syntax) -> Bool {
         node.children(viewMode: .sourceAccurate).contains { child in
-            // A closure counts only where it is called.
+            // A closure counts only if it is called.
             if child.is(ClosureExprSyntax.self) { return false }
             if let expression = child.as(ExprSyntax.self), isFresh(expression, as: nil) { return true }
             return hasFreshPart(child)
         }
     }
 
-    /// - Parameter type: the type that the expression must have; nil where its place does not say.
+    /// - Parameter type: the type that the expression must have; nil if its position does not determine it.
     private static func isFresh(_ expression: ExprSyntax, as type: String?) -> Bool {
         if let member = expression.as(MemberAccessExprSyntax.self) { return member.declName.baseName.text == "now" }
         guard let call = expression.as(FunctionCallExprSyntax.self) else { return false }
@@ -103,7 +103,7 @@ struct InitialValue {
         return withoutParentheses(only.expression)
     }
 
-    /// The type whose initializer is called: of `UUID()`, `UUID.init()` and `Foundation.UUID()` it is `UUID`.
+    /// The type whose initializer is called: `UUID` for `UUID()`, `UUID.init()` and `Foundation.UUID()`.
     private static func typeMade(by called: ExprSyntax) -> String? {
         if let member = called.as(MemberAccessExprSyntax.self), member.declName.baseName.text == "init" {
             return member.base.flatMap(typeMade)
@@ -111,7 +111,7 @@ struct InitialValue {
         return named(called)?.trimmedDescription.replacing("Foundation.", with: "")
     }
 
-    /// Whether what is called makes a value of the type that it names, or of the one that is expected, as `.init` does.
+    /// Whether the call creates a value of the type that it names or, like `.init`, of the expected type.
     private static func isInitializer(_ called: ExprSyntax) -> Bool {
         guard let member = called.as(MemberAccessExprSyntax.self) else { return named(called) != nil }
         return member.base == nil || member.declName.baseName.text == "init" || named(called) != nil

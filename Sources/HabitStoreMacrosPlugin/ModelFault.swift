@@ -2,22 +2,22 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// One thing that is wrong with a declaration, in one line.
+/// An error in a declaration, in one line.
 struct ModelFault: DiagnosticMessage {
     let message: String
     var diagnosticID: MessageID { MessageID(domain: "HabitStoreMacros", id: "model") }
     var severity: DiagnosticSeverity { .error }
 }
 
-/// What mends it.
+/// The fix-it for an error.
 struct ModelMending: FixItMessage {
     let message: String
     var fixItID: MessageID { MessageID(domain: "HabitStoreMacros", id: "mending") }
 }
 
 extension MacroExpansionContext {
-    /// Says what is wrong at a place in the source, and how it is mended where `mending` is given: by a title, and the node that
-    /// takes the place of `replaced`.
+    /// Reports an error at a place in the source and, if `mending` is given, a fix-it with a title and the node that takes the
+    /// place of `replaced`.
     func report(
         _ message: String,
         at node: some SyntaxProtocol,

@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@Model`: all that a `PersistentModel` needs beside its properties.
+/// `@Model`: generates everything that a `PersistentModel` needs in addition to its properties.
 struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     static func expansion(
         of node: AttributeSyntax,

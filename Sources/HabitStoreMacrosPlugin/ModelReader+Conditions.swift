@@ -2,13 +2,13 @@ import SwiftSyntax
 import SwiftSyntaxMacros
 
 extension ModelReader {
-    /// The attributes that say how a property is kept.
+    /// The attributes that customize how a property is stored.
     private static let words = Set(
         RelationshipSyntax.attributeNames + ["Attribute", "Unique", "Transient", "JSONAttribute"]
     )
 
-    /// Refuses what a record would keep, and what says how, inside of `#if`: a macro cannot tell which conditions hold, and two builds of
-    /// an app must not have two shapes of one version.
+    /// Rejects stored properties and their attributes inside `#if`: a macro cannot know which conditions hold, and two builds of an
+    /// app must not have different forms of one schema version.
     func refuseConditions(_ members: MemberBlockItemListSyntax, isConditional: Bool = false) {
         for member in members {
             if let condition = member.decl.as(IfConfigDeclSyntax.self) {
@@ -43,7 +43,7 @@ extension ModelReader {
         )
     }
 
-    /// The first attribute of ours in an element of a list, also inside of its conditions.
+    /// The first of our attributes in an element of a list, including inside its conditions.
     private static func word(_ element: AttributeListSyntax.Element) -> AttributeSyntax? {
         switch element {
         case .attribute(let attribute): return words.contains(attribute.name) ? attribute : nil

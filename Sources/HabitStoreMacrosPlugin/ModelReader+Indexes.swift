@@ -4,7 +4,7 @@ import SwiftSyntaxMacros
 extension ModelReader {
     static let indexMacros = ["Index", "ClusteringIndex", "Unique"]
 
-    /// Takes in what `#Index`, `#ClusteringIndex` and `#Unique` say.
+    /// Reads `#Index`, `#ClusteringIndex` and `#Unique`.
     func read(_ macro: MacroExpansionDeclSyntax, into model: inout ModelSyntax) {
         let kind = macro.macroName.text
         guard Self.indexMacros.contains(kind) else { return }
@@ -31,7 +31,7 @@ extension ModelReader {
         }
     }
 
-    /// The key paths of `[\.notebookID, \.title]`, with their root; nil where something is wrong, which was said.
+    /// The key paths of `[\.notebookID, \.title]`, with their root; nil after reporting an error.
     private func keyPaths(_ expression: ExprSyntax, _ kind: String, _ model: ModelSyntax) -> [String]? {
         guard let array = expression.as(ArrayExprSyntax.self), !array.elements.isEmpty else {
             context.report("write the key paths as a list: [\\.\(model.stored.last?.name ?? "name")]", at: expression)

@@ -2,7 +2,7 @@ import SwiftSyntax
 import SwiftSyntaxMacros
 
 extension ModelReader {
-    /// Names are told apart without regard to case, as in SQLite's columns and in filters.
+    /// Names must differ in more than case, because case does not matter in SQLite's columns and in filters.
     func requireDistinctNames(_ model: ModelSyntax) {
         var seen = ["id": "id"]
         for member in model.members {
@@ -29,7 +29,7 @@ extension ModelReader {
         }
     }
 
-    /// Two relationships of a model cannot have the same inverse: each record on the other side leads to one of them.
+    /// Two relationships of a model cannot have the same inverse: each record on the other side leads to only one of them.
     func requireDistinctInverses(_ model: ModelSyntax) {
         var seen: Set<String> = []
         for relationship in model.relationships {

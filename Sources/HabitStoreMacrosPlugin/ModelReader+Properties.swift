@@ -2,7 +2,7 @@ import SwiftSyntax
 import SwiftSyntaxMacros
 
 extension ModelReader {
-    /// A declared property that keeps a value; nil where something is wrong with it, which was said.
+    /// A declared stored property; nil after reporting an error.
     func property(_ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax) -> StoredProperty? {
         guard let pattern = binding.pattern.as(IdentifierPatternSyntax.self) else {
             context.report("a model's properties are declared one by one", at: binding.pattern)
@@ -93,7 +93,7 @@ extension ModelReader {
         return property
     }
 
-    // MARK: What can be wrong
+    // MARK: Errors
 
     private func isFree(of words: Set<String>, _ variable: VariableDeclSyntax) -> Bool {
         guard let modifier = variable.modifiers.first(where: { words.contains($0.name.text) }) else { return true }
@@ -126,7 +126,7 @@ extension ModelReader {
         return false
     }
 
-    /// Each attribute is read once, so that a second one would say nothing.
+    /// Each attribute is read once, so a second one would have no effect.
     private func hasNoAttributeTwice(_ variable: VariableDeclSyntax, _ name: String) -> Bool {
         for word in ["Attribute", "Unique", "Transient"] {
             let nodes = variable.attributes(word)

@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Reads the declaration of a model, and says what is wrong with it.
+/// Reads the declaration of a model, and reports errors in it.
 struct ModelReader {
     let context: any MacroExpansionContext
     /// The name of the struct.
@@ -9,7 +9,7 @@ struct ModelReader {
     let declaration: StructDeclSyntax
     let node: AttributeSyntax
 
-    /// The reader of a declaration; nil where it cannot be a model, which was said.
+    /// The reader of a declaration; nil after reporting that it cannot be a model.
     init?(_ declaration: some DeclGroupSyntax, _ node: AttributeSyntax, _ context: any MacroExpansionContext) {
         guard let model = declaration.as(StructDeclSyntax.self) else {
             let keyword = declaration.introducer
@@ -27,7 +27,7 @@ struct ModelReader {
         name = model.name.text
     }
 
-    /// The model; what is wrong with its parts was said, and they are left out.
+    /// The model, without the parts for which errors were reported.
     func read() -> ModelSyntax {
         var model = ModelSyntax(
             name: name,
@@ -55,7 +55,7 @@ struct ModelReader {
         return model
     }
 
-    /// The access that what is made needs, as a word and a space, or nothing.
+    /// The access level of generated members: a keyword and a space, or empty.
     private var access: String {
         let words = declaration.modifiers.map(\.name.text)
         return words.first { ["public", "package"].contains($0) }.map { $0 + " " } ?? ""
@@ -93,7 +93,7 @@ struct ModelReader {
         }
     }
 
-    /// The declared identifier. Every record has one by which it is known, so it has no options and no value of its own.
+    /// The declared identifier. It identifies the record, so it has no options and no initial value.
     private func identifier(_ property: StoredProperty, _ binding: PatternBindingSyntax) -> StoredProperty {
         var property = property
         if property.type.text != "UUID" {
@@ -105,7 +105,7 @@ struct ModelReader {
         return property
     }
 
-    /// The attributes that store relationships, where they are not declared: each in the place of its relationship.
+    /// Adds the attributes that store relationships unless they are declared, each after its relationship.
     private func makeStoredAttributes(of model: inout ModelSyntax) {
         let declared = model.declared
         model.members = model.members.flatMap { member -> [ModelSyntax.Member] in

@@ -37,7 +37,7 @@ extension ModelSyntax {
         return "\(attribute.type.declaring(attribute.name, of: name))(\(arguments.joined(separator: ", ")))"
     }
 
-    /// The initializer that takes all properties.
+    /// The initializer with all properties.
     var memberwiseInitializer: DeclSyntax {
         let id = [("id", "UUID", identifier?.initial ?? "UUID()")] as [(String, String, String?)]
         let all = id + stored.map { ($0.property, $0.type.text, $0.initial) }
@@ -53,7 +53,7 @@ extension ModelSyntax {
             """
     }
 
-    /// The struct's access, unless a property that is seen by fewer has a type that may be, too.
+    /// The struct's access level, unless a property that is less accessible has a type that may be, too.
     private var initializerAccess: String {
         guard !access.isEmpty else { return "" }
         let narrow = stored.filter {

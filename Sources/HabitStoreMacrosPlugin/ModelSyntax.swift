@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// A model as it was declared.
+/// A declared model.
 struct ModelSyntax {
     enum Member {
         case attribute(StoredProperty)
@@ -8,35 +8,35 @@ struct ModelSyntax {
     }
 
     let name: String
-    /// `public `, `package `, or nothing.
+    /// `public `, `package ` or empty.
     let access: String
-    /// The entity's name, as a literal; nil for the struct's.
+    /// The entity's name as a literal; nil for the struct's.
     let entityName: String?
     let originalName: String?
-    /// The identifier, where it is declared.
+    /// The identifier, if it is declared.
     var identifier: StoredProperty?
-    /// In their order; what stores a relationship follows it, unless it is declared elsewhere.
+    /// The members in order; an attribute that stores a relationship follows it, unless it is declared elsewhere.
     var members: [Member] = []
-    /// The names of all declared properties that keep a value, also of those that something is wrong with: none is made beside them.
+    /// The names of all declared stored properties, including those with errors: no attribute with such a name is generated.
     var declared: Set<String> = []
-    /// Whether the struct has an initializer of its own, and so needs none.
+    /// Whether the struct declares an initializer, so that none is generated.
     var hasInitializer = false
     var indexes: [String] = []
     var combinations: [String] = []
 
-    /// The properties but for the identifier, also those that no record keeps.
+    /// The properties except the identifier, including transient ones.
     var stored: [StoredProperty] {
         members.compactMap { if case .attribute(let property) = $0 { property } else { nil } }
     }
 
-    /// What a record keeps, but for the identifier.
+    /// The stored attributes except the identifier.
     var attributes: [StoredProperty] { stored.filter { !$0.isTransient } }
 
     var relationships: [RelationshipSyntax] {
         members.compactMap { if case .relationship(let relationship) = $0 { relationship } else { nil } }
     }
 
-    /// The attribute of a name.
+    /// The attribute with a name.
     func attribute(_ name: String) -> StoredProperty? {
         name == "id" ? identifier ?? attributes.first : attributes.first { $0.name == name }
     }

@@ -1,8 +1,8 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@ToOne`, `@ToMany` and `@ManyToMany`: the getter that reads the relationship, and its description, so that the compiler says at the
-/// attribute what is wrong with it.
+/// `@ToOne`, `@ToMany` and `@ManyToMany`: the getter that reads the relationship, and its description, so that the compiler reports
+/// errors at the attribute.
 struct RelationshipMacro: AccessorMacro, PeerMacro {
     static func expansion(
         of node: AttributeSyntax,
@@ -12,7 +12,7 @@ struct RelationshipMacro: AccessorMacro, PeerMacro {
         guard let model = context.model, let variable = declaration.as(VariableDeclSyntax.self),
             let relationship = RelationshipSyntax(variable, reportingTo: nil)
         else {
-            // What is wrong is said by `@Model`, or by the other role of this macro.
+            // `@Model` or the other role of this macro reports the error.
             return ["get { preconditionFailure() }"]
         }
         let keyPath = "\\\(model.name.text).\(relationship.property)"

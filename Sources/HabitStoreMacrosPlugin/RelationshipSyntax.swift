@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A relationship as a property declares it.
+/// A relationship that a property declares.
 struct RelationshipSyntax {
     enum Kind {
         case toOne, toMany, owner, inverseOfOwner
@@ -10,24 +10,24 @@ struct RelationshipSyntax {
     static let attributeNames = ["ToOne", "ToMany", "ManyToMany"]
 
     let kind: Kind
-    /// The property, with backticks where it has them.
+    /// The property, including any backticks.
     let property: String
     let name: String
-    /// The property that stores the reference or the links; nil where the other side does.
+    /// The property that stores the reference or the links; nil if the other side stores them.
     let attribute: String?
-    /// The key path of the other side, as it is written; nil where this side stores.
+    /// The key path of the other side as written; nil if this side stores.
     let inverse: ExprSyntax?
     let deleteRule: ExprSyntax?
     let variable: VariableDeclSyntax
     let node: AttributeSyntax
 
-    /// The relationship of a property, or nil: where it is none, or where something is wrong, which is said through `context`.
+    /// The relationship of a property; nil if it has none, or after reporting an error to `context`.
     init?(_ variable: VariableDeclSyntax, reportingTo context: (any MacroExpansionContext)?) {
         let nodes = variable.attributes.compactMap { $0.as(AttributeSyntax.self) }
             .filter { Self.attributeNames.contains($0.name) }
         guard let node = nodes.first, let binding = variable.bindings.first,
             let pattern = binding.pattern.as(IdentifierPatternSyntax.self),
-            // Without it the compiler misses an argument.
+            // Otherwise the compiler reports the missing argument.
             node.name != "ToMany" || node.argument("inverse") != nil
         else { return nil }
         let fault = Self.fault(variable, binding, nodes)
@@ -96,7 +96,7 @@ struct RelationshipSyntax {
         return nil
     }
 
-    /// The singular of an English plural, by its ending.
+    /// The singular of an English plural, derived from its ending.
     private static func singular(_ name: String) -> String {
         if name.hasSuffix("ies") { return name.dropLast(3) + "y" }
         if ["sses", "xes", "ches", "shes"].contains(where: name.hasSuffix) { return String(name.dropLast(2)) }

@@ -1,23 +1,23 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A property that a record keeps, declared or made for a relationship; or one that it does not keep, with `@Transient`.
+/// A stored property, declared or generated for a relationship, or a transient one with `@Transient`.
 struct StoredProperty {
-    /// The property, with backticks where it has them.
+    /// The property, including any backticks.
     var property: String
     var name: String
     var type: AttributeType
-    /// What the memberwise initializer takes when it is given nothing; nil for what must be given.
+    /// The default argument of the memberwise initializer; nil if the value is required.
     var initial: String?
-    /// What the records of an older version get.
+    /// The value that records of an older version get.
     var schemaDefault: String?
     var options: [String] = []
     var originalName: String?
     var isTransient = false
-    /// The declaration of one that is made for a relationship.
+    /// The declaration of a property that is generated for a relationship.
     var made: String?
-    /// What it may be seen by, as it is written; empty for the usual.
+    /// The access level as written; empty for the default.
     var access = ""
-    /// Where it is declared.
+    /// The place of its declaration.
     var place: Syntax
 }

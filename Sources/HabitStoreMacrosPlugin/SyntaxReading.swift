@@ -2,26 +2,26 @@ import SwiftSyntax
 import SwiftSyntaxMacros
 
 extension VariableDeclSyntax {
-    /// The attribute of a name, such as `Attribute` or `ToMany`.
+    /// The attribute with a name, such as `Attribute` or `ToMany`.
     func attribute(_ name: String) -> AttributeSyntax? { attributes(name).first }
 
-    /// The attributes of a name, of which there should be one.
+    /// The attributes with a name; there should be one at most.
     func attributes(_ name: String) -> [AttributeSyntax] {
         attributes.compactMap { $0.as(AttributeSyntax.self) }.filter { $0.name == name }
     }
 
-    /// Whether its attributes say that no two records may have the same value.
+    /// Whether its attributes require unique values.
     var isUnique: Bool {
         let options = attributes("Attribute").flatMap(\.labeledArguments).filter { $0.label == nil }
         return attribute("Unique") != nil || options.contains { $0.expression.trimmedDescription.contains(".unique") }
     }
 
-    /// Whether it belongs to the type.
+    /// Whether it is a type property.
     var isStatic: Bool {
         modifiers.contains { ["static", "class"].contains($0.name.text) }
     }
 
-    /// Its access and whatever else is written before `var`, but for the access of its setter.
+    /// Its access level and other modifiers, except the access level of its setter.
     var openModifiers: String {
         modifiers.filter { $0.detail == nil }.map { $0.trimmedDescription + " " }.joined()
     }
@@ -40,7 +40,7 @@ extension StructDeclSyntax {
 }
 
 extension PatternBindingSyntax {
-    /// Whether it keeps a value: it has no accessors, or observers alone.
+    /// Whether it is stored: it has no accessors except observers.
     var isStored: Bool {
         guard let accessorBlock else { return true }
         guard case .accessors(let accessors) = accessorBlock.accessors else { return false }
@@ -54,13 +54,13 @@ extension AttributeSyntax {
         attributeName.as(MemberTypeSyntax.self)?.name.text ?? attributeName.trimmedDescription
     }
 
-    /// The arguments; none where there are no parentheses.
+    /// The arguments; empty without parentheses.
     var labeledArguments: [LabeledExprSyntax] {
         guard case .argumentList(let list) = arguments else { return [] }
         return Array(list)
     }
 
-    /// The argument of a label.
+    /// The argument with a label.
     func argument(_ label: String) -> ExprSyntax? {
         labeledArguments.first { $0.label?.text == label }?.expression
     }

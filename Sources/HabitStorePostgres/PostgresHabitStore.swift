@@ -4,34 +4,35 @@ import Foundation
 
 /// A store in the tables of a server that speaks PostgreSQL's protocol.
 ///
-/// The tables are in the article *On-disk formats*; ``PostgresServer`` makes them. A server has one pool of connections in a
-/// process, which its stores share: 8 at most, whatever their number.
+/// The article *On-disk formats* describes the tables; ``PostgresServer`` creates them. In a process, all stores of a server share
+/// one pool of connections, at most 8 by default.
 ///
-/// Every transaction asks the server, and blocks its thread meanwhile: use the async forms where threads are few. A read is one round
-/// trip for each question; a write is one to lock the user's row, one for each question, and one that carries all that is written
-/// and the commit. Storing a record, or a batch of them, is one question, whatever is unique in them and whatever they refer to. What is acknowledged is as durable as the server's `synchronous_commit` makes it.
+/// Every transaction queries the server and blocks its thread meanwhile: use the async methods if threads are few. A read takes one
+/// round trip for each query. A write takes one to lock the user's row, one for each query, and one for all changes and the commit.
+/// Storing a record or a batch of records is one query, whatever unique constraints and references they have. An acknowledged write
+/// is as durable as the server's `synchronous_commit` makes it.
 public final class PostgresHabitStore: MaintainableStore, ReplicableStore {
-    /// How a store is opened.
+    /// How to open a store.
     public struct Options: Sendable {
-        /// Whether nothing is ever written. The store must be there.
+        /// Whether to open it read-only. The store must exist.
         public var isReadOnly: Bool
-        /// Whether a missing store is made; otherwise it is ``HabitStore/HabitStoreError/Code/notFound``.
+        /// Whether to create a missing store; otherwise opening throws ``HabitStore/HabitStoreError/Code/notFound``.
         public var createsStore: Bool
-        /// The identity of the store if it is new; nil for a random one.
+        /// The identity of a new store; nil for a random one.
         public var identity: UUID?
         /// The clock that stamps history transactions.
         public var now: @Sendable () -> Date
-        /// How many connections to the server there are at most, with these options.
+        /// The maximum number of connections to the server with these options.
         public var mostConnections: Int
-        /// How long another writer and a free connection are waited for, in seconds; an answer of the server, and the settling of an
-        /// unknown outcome, twice as long.
+        /// How long to wait for another writer and for a free connection, in seconds. The wait for an answer of the server, or for
+        /// resolving an unknown outcome, is twice as long.
         public var waitSeconds: Double
         #if PLANNER_MUTANTS
-        /// A bug to be planted in the planner, by tests that must find it.
+        /// A planner bug, planted by tests of the checks that must find it.
         package var mutant: KeyPlannerMutant?
         #endif
 
-        /// Makes options.
+        /// Creates options, by default those for reading and writing.
         public init(
             isReadOnly: Bool = false,
             createsStore: Bool = true,
@@ -49,10 +50,10 @@ public final class PostgresHabitStore: MaintainableStore, ReplicableStore {
         }
     }
 
-    /// The engine with the semantics over it.
+    /// The store's semantics on top of the engine.
     @_spi(Engines) public let core: EngineStore<PostgresEngine>
 
-    /// Opens a store, or makes it.
+    /// Opens or creates a store.
     ///
     /// - Throws: `inputOutput` where the server cannot be reached; `permissionDenied` where it lets nobody in; `notFound`
     ///   without tables or store; `newerVersion`; `corrupt`; `schemaMismatch` when the store holds another schema or the schema
@@ -70,7 +71,7 @@ public final class PostgresHabitStore: MaintainableStore, ReplicableStore {
         try engine.finishOpening()
     }
 
-    /// What a store says of itself, whatever its schema.
+    /// A store's outline, whatever its schema.
     public static func outline(of place: PostgresPlace) throws -> StoreOutline {
         var options = PostgresEngine.Options()
         (options.isReadOnly, options.createsStore) = (true, false)
@@ -83,7 +84,7 @@ public final class PostgresHabitStore: MaintainableStore, ReplicableStore {
 @_spi(Engines) extension PostgresHabitStore: EngineBackedStore {}
 
 extension PostgresHabitStore.Options {
-    /// What of them the engine goes by.
+    /// The options for the engine.
     fileprivate var engine: PostgresEngine.Options {
         var options = PostgresEngine.Options()
         options.isReadOnly = isReadOnly

@@ -6,18 +6,18 @@ extension EngineName {
     public static let postgres: EngineName = "postgres"
 }
 
-/// A server that speaks PostgreSQL's protocol, for whatever opens users' stores. Two servers are two providers, with a name each:
+/// Opens users' stores on a server that speaks PostgreSQL's protocol. Two servers need two providers with different names:
 /// `postgres-eu`, `postgres-us`.
 public struct PostgresProvider: EngineProvider {
     private let engineName: EngineName
     private let server: String
 
-    /// Offers a server as an engine.
+    /// Creates the provider for a server.
     ///
     /// - Parameters:
-    ///   - name: what flag files and addresses call it.
-    ///   - server: a connection URI of libpq's without a password; what it does not say is taken from the environment. It is where
-    ///     users' stores are; an address may name another server.
+    ///   - name: the name in flag files and addresses.
+    ///   - server: a libpq connection URI without a password; missing settings come from the environment. Users' stores are on this
+    ///     server; an address may name another one.
     /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for a URI with a password.
     public init(name: EngineName = .postgres, server: String = "postgresql://") throws {
         engineName = name
@@ -26,27 +26,27 @@ public struct PostgresProvider: EngineProvider {
 }
 
 @_spi(Engines) extension PostgresProvider {
-    /// What flag files and addresses call the server.
+    /// The server's name in flag files and addresses.
     public var name: EngineName { engineName }
 
-    /// None: connections belong to the server, and not to a store.
+    /// Zero: connections belong to the server, not to a store.
     public var cost: EngineCost { EngineCost(fileDescriptors: 0) }
 
-    /// They are wherever the server is reached from.
+    /// Always true: every machine that reaches the server reaches its stores.
     public var isShared: Bool { true }
 
-    /// The user's id, on this server; the separator of what is no user's own stands twice in it.
+    /// The user's id on this server, with the separator of copies doubled.
     public func place(ofUser user: String, inFolder folder: String) -> String {
         let name = user.replacing(PostgresPlace.separator, with: PostgresPlace.separator + PostgresPlace.separator)
         return PostgresPlace(server: server, name: name).description
     }
 
-    /// The store's name with the copy's behind it, on the server where the store is.
+    /// The store's name followed by the copy's, on the store's server.
     public func place(ofCopy name: String, inFolder folder: String, beside place: String) -> String {
         (try? PostgresPlace(parsing: place).beside(name).description) ?? place + name
     }
 
-    /// The identity that the store was given when it was made.
+    /// The identity that the store was given at its creation.
     public func identity(at place: String) throws -> StoreIdentity? {
         do {
             return withUnsafeBytes(of: try outline(at: place).information.storeID.uuid) {
@@ -57,10 +57,10 @@ public struct PostgresProvider: EngineProvider {
         }
     }
 
-    /// Every transaction asks the server, which says by itself that a store is gone.
+    /// Always true: every transaction queries the server, which reports if a store is gone.
     public func holds(_ identity: StoreIdentity, at place: String) -> Bool { true }
 
-    /// No file is.
+    /// Always false: a store is not a file.
     public func recognizes(_ head: Data) -> Bool { false }
 
     /// Opens a store.
@@ -72,17 +72,17 @@ public struct PostgresProvider: EngineProvider {
         )
     }
 
-    /// What a store says of itself.
+    /// A store's outline.
     public func outline(at place: String) throws -> StoreOutline {
         try PostgresHabitStore.outline(of: PostgresPlace(parsing: place))
     }
 
-    /// Whether the server takes writes now: a host that does is looked for when connecting.
+    /// Whether the server accepts writes now: connecting looks for a host that does.
     public func mayWrite(_ place: String) -> Bool {
         (try? PostgresServer(PostgresPlace(parsing: place).server).check()) != nil
     }
 
-    /// Gives a store another name on the same server.
+    /// Renames a store on the same server.
     public func setAside(_ place: String, as suffix: String) throws -> String {
         let place = try PostgresPlace(parsing: place)
         let server = try PostgresServer(place.server)

@@ -1,39 +1,39 @@
 import HabitStore
 
-/// A server that keeps stores.
+/// A server for stores.
 public struct PostgresServer: Sendable {
     /// The connection URI.
     public let uri: String
 
-    /// Names a server.
+    /// Creates a reference to a server.
     ///
-    /// - Parameter uri: a connection URI of libpq's without a password; what it does not say is taken from the environment
-    ///   (`PGHOST`, `PGSERVICE`, `PGPASSFILE`).
+    /// - Parameter uri: a libpq connection URI without a password; missing settings come from the environment (`PGHOST`,
+    ///   `PGSERVICE`, `PGPASSFILE`).
     /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for one with a password.
     public init(_ uri: String) throws { self.uri = try PostgresPlace.server(uri) }
 
-    /// Makes the tables that are missing.
+    /// Creates the missing tables.
     ///
-    /// - Throws: what the server refuses.
+    /// - Throws: the errors of the server.
     public func prepare() throws {
         try ask { connection, pool in
             for statement in PostgresTables.statements {
                 do {
                     _ = try connection.run([PostgresCall(statement)], until: pool.answerDeadline)
                 } catch PostgresOutcome.refused(let failure) where Self.meanwhileMade.contains(failure.state ?? "") {
-                    // Now it is there, and the server sees that.
+                    // Now the table exists, and the server sees it.
                     _ = try connection.run([PostgresCall(statement)], until: pool.answerDeadline)
                 }
             }
         }
     }
 
-    /// What a server says to one of two who make the same table at once, `IF NOT EXISTS` or not.
+    /// The server's answers to one of two clients that create the same table at the same time, even with `IF NOT EXISTS`.
     private static let meanwhileMade: Set<String> = ["23505", "42P07"]
 
-    /// What the server lacks for keeping what it acknowledges, one line each; empty where it lacks nothing.
+    /// What the server lacks to keep what it acknowledges, one line each; empty if it lacks nothing.
     ///
-    /// - Throws: what the server refuses.
+    /// - Throws: the errors of the server.
     public func check() throws -> [String] {
         try ask { connection, pool in
             let settings = [
@@ -72,12 +72,12 @@ public struct PostgresServer: Sendable {
         }
     }
 
-    /// Copies a store to a name that no store has, as it is at one moment. Nobody is kept from writing to it meanwhile.
+    /// Copies a store at one moment to an unused name. Writers may continue meanwhile.
     func copy(_ place: PostgresPlace, to target: PostgresPlace) throws {
         try copy(place, to: target, PostgresCall(.beginCopy), PostgresCall(.head, .uuid(place.store)), behind: [])
     }
 
-    /// Gives a store a name that no store has.
+    /// Renames a store to an unused name.
     func move(_ place: PostgresPlace, to target: PostgresPlace) throws {
         let store = PostgresValue.uuid(place.store)
         let removals = PostgresStatement.removals.map { PostgresCall($0, store) }
@@ -107,7 +107,7 @@ public struct PostgresServer: Sendable {
             guard found[2].count == 0 else {
                 throw PostgresError.error(.unsupported, "there is a store of this name already", at: target.description)
             }
-            // How long the copying takes depends on the store's size, and each table is waited for by itself.
+            // The time for copying depends on the store's size, so each table has a separate wait.
             for (position, statement) in PostgresStatement.copies.enumerated() {
                 let isStore = position == PostgresStatement.copies.count - 1
                 let call = PostgresCall(statement, [source, copy] + (isStore ? [.text(target.name)] : []))
@@ -117,7 +117,7 @@ public struct PostgresServer: Sendable {
         }
     }
 
-    /// How long the server may take to copy what a store has in one table, in seconds.
+    /// How long the server may take to copy a store's rows in one table, in seconds.
     private static let copyWaitSeconds = 600.0
 
     /// Removes a store's rows.
@@ -132,7 +132,7 @@ public struct PostgresServer: Sendable {
         }
     }
 
-    /// Runs a transaction that is undone where it is not committed.
+    /// Runs a transaction that is rolled back unless it is committed.
     private func change(_ body: (PostgresConnection, PostgresPool) throws -> Void) throws {
         try ask { connection, pool in
             defer { if connection.isInTransaction { connection.post(PostgresCall(.rollback)) } }

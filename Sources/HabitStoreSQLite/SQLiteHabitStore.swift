@@ -1,32 +1,31 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A store in one SQLite file (with its log, `-wal`, and its lock, `-lock`, beside it).
+/// A store in one SQLite file, with its log (`-wal`) and its lock (`-lock`) next to it.
 ///
-/// The file is a plain relational database: the stock `sqlite3` shell opens, queries and checks it. A write is on the
-/// disk when it returns. Threads and processes may share a file; one of them writes at a time.
+/// The file is a plain relational database, which the stock `sqlite3` shell can open, query and check. A write is on the disk when
+/// it returns. Threads and processes may share a file; one of them writes at a time.
 public final class SQLiteHabitStore: MaintainableStore, ReplicableStore {
-    /// How a store is opened.
+    /// How to open a store.
     public struct Options: Sendable {
-        /// Nothing is written, and the file must be there.
+        /// Whether to open it read-only; the file must exist.
         public var isReadOnly = false
-        /// Whether a store is made where there is no file.
+        /// Whether to create a store if there is no file.
         public var createsFile = true
         /// The identity of a new store; nil for a random one.
         public var identity: UUID?
         /// The clock that stamps history transactions.
         public var now: @Sendable () -> Date
-        /// How long a transaction waits for another thread or process before it throws
-        /// ``HabitStoreError/Code/busy``.
+        /// How long a transaction waits for another thread or process before it throws ``HabitStoreError/Code/busy``, in seconds.
         public var busyLimitSeconds: Double
         #if PLANNER_MUTANTS
-        /// The bug that plans have, in tests of what finds it.
+        /// A planner bug, planted by tests of the checks that must find it.
         package var mutant: SQLitePlannerMutant?
-        /// A semi-join is chosen where it leads to less than one in so many records; 0 for wherever it can be.
+        /// A semi-join is chosen if it leads to less than one in this many records; 0 for every possible one.
         package var joinShare: Int?
         #endif
 
-        /// Makes options; those of a store for reading and writing, unless said otherwise.
+        /// Creates options, by default those for reading and writing.
         public init(
             isReadOnly: Bool = false,
             createsFile: Bool = true,
@@ -42,7 +41,7 @@ public final class SQLiteHabitStore: MaintainableStore, ReplicableStore {
         }
     }
 
-    /// The engine with the semantics over it.
+    /// The store's semantics on top of the engine.
     @_spi(Engines) public let core: EngineStore<SQLiteEngine>
 
     /// Opens the store at a path.
@@ -60,7 +59,7 @@ public final class SQLiteHabitStore: MaintainableStore, ReplicableStore {
         )
     }
 
-    /// Opens a store.
+    /// Opens a store with an access mode.
     public convenience init(path: String, schema: Schema, access: StoreAccess) throws {
         var options = Options()
         options.isReadOnly = access == .readOnly
@@ -68,11 +67,10 @@ public final class SQLiteHabitStore: MaintainableStore, ReplicableStore {
         try self.init(path: path, schema: schema, options: options)
     }
 
-    /// Opens a store with the last version of a plan's schemas, and brings one of an older version there before; see
-    /// ``HabitStore/StoreMigrator``.
+    /// Opens a store with the last version of a plan's schemas. Migrates an older store first; see ``HabitStore/StoreMigrator``.
     ///
-    /// - Throws: also what the plan's stages throw, and ``HabitStore/HabitStoreError/Code/migrationRequired`` for an older store
-    ///   that is opened read-only.
+    /// - Throws: the errors of the plan's stages, and ``HabitStore/HabitStoreError/Code/migrationRequired`` for an older store that
+    ///   is opened read-only.
     public convenience init(
         path: String,
         migrationPlan: any SchemaMigrationPlan.Type,
@@ -87,7 +85,7 @@ public final class SQLiteHabitStore: MaintainableStore, ReplicableStore {
         }
     }
 
-    /// What the store in a file says of itself, whatever its schema.
+    /// The outline of the store in a file, whatever its schema.
     public static func outline(ofStoreAt path: String) throws -> StoreOutline {
         let engine = try SQLiteEngine(path: path, schema: Schema([]), options: SQLiteEngine.Options())
         defer { engine.close() }
@@ -98,7 +96,7 @@ public final class SQLiteHabitStore: MaintainableStore, ReplicableStore {
 @_spi(Engines) extension SQLiteHabitStore: FileBackedStore {}
 
 extension SQLiteHabitStore.Options {
-    /// What of them the engine goes by.
+    /// The options for the engine.
     fileprivate var engine: SQLiteEngine.Options {
         var options = SQLiteEngine.Options()
         options.mode = isReadOnly ? .readOnly : (createsFile ? .create : .readWrite)

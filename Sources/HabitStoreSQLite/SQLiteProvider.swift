@@ -6,9 +6,9 @@ extension EngineName {
     public static let sqlite: EngineName = "sqlite"
 }
 
-/// SQLite, for whatever opens users' stores.
+/// Opens users' stores in SQLite files.
 public struct SQLiteProvider: EngineProvider {
-    /// Offers the engine.
+    /// Creates the provider.
     public init() {}
 }
 
@@ -19,13 +19,13 @@ public struct SQLiteProvider: EngineProvider {
     /// A writer's and four readers' connections, each with the file and its log, and the lock of writers.
     public var cost: EngineCost { EngineCost(fileDescriptors: 10) }
 
-    /// The log, its index, and the lock of writers.
+    /// The log, its index, and the writers' lock.
     public var sidecars: [String] { ["-wal", "-shm", "-lock"] }
 
     /// The log.
     public var copiedSidecars: [String] { ["-wal"] }
 
-    /// SQLite's header says so at the file's beginning.
+    /// Whether a file starts like an SQLite database.
     public func recognizes(_ head: Data) -> Bool { head.starts(with: Data("SQLite format 3\0".utf8)) }
 
     /// Opens a store.
@@ -33,7 +33,7 @@ public struct SQLiteProvider: EngineProvider {
         try SQLiteHabitStore(path: place, schema: schema, access: access)
     }
 
-    /// What a store says of itself.
+    /// A store's outline.
     public func outline(at place: String) throws -> StoreOutline { try SQLiteHabitStore.outline(ofStoreAt: place) }
 
     /// Sets SQLite's soft heap limit; see ``SQLiteHabitStore/limitCaches(toBytes:)``.

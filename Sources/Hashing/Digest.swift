@@ -1,10 +1,10 @@
 #if !canImport(CryptoKit)
-/// The bytes that a hash ends in; at most 32.
+/// The bytes of a digest, at most 32.
 package struct Digest: Hashable, Sendable, Sequence {
     private var storage = SIMD32<UInt8>()
     private var count = 0
 
-    /// - Parameter fill: writes the digest, and says how many bytes it has.
+    /// - Parameter fill: writes the digest, and returns its length in bytes.
     init(_ fill: (UnsafeMutablePointer<UInt8>) -> Int) {
         count = withUnsafeMutableBytes(of: &storage) { bytes in
             bytes.withMemoryRebound(to: UInt8.self) { bytes in bytes.baseAddress.map(fill) ?? 0 }

@@ -10,14 +10,14 @@ package struct SymmetricKey: Sendable {
 
     package init(data: some DataProtocol) { bytes = Array(data) }
 
-    /// Made by the system's source of randomness.
+    /// A key from the system's random number generator.
     package init(size: Size) {
         var generator = SystemRandomNumberGenerator()
         bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 }
 
-/// The keyed hash of RFC 2104, which only SHA-256 is used with.
+/// The keyed hash of RFC 2104, only used with SHA-256.
 package enum HMAC<Hash: ~Copyable> {}
 
 extension HMAC where Hash == SHA256 {
@@ -44,7 +44,7 @@ extension HMAC where Hash == SHA256 {
         }
     }
 
-    /// Compared in a time that tells nothing of where they differ.
+    /// Compares in constant time, which does not reveal where the codes differ.
     package static func isValidAuthenticationCode(
         _ code: [UInt8],
         authenticating data: some DataProtocol,

@@ -6,7 +6,7 @@ package protocol HashAlgorithm {
     static var implementation: LibCrypto.Algorithm { get }
 }
 
-/// A hash that is fed piece by piece.
+/// A hash that is computed incrementally.
 package struct HashFunction<Algorithm: HashAlgorithm>: ~Copyable {
     package typealias Digest = Hashing.Digest
 
@@ -31,7 +31,7 @@ package struct HashFunction<Algorithm: HashAlgorithm>: ~Copyable {
         }
     }
 
-    /// The digest of what was fed; asked for once, since libcrypto takes nothing more after it.
+    /// The digest of the input. Call it only once, because libcrypto accepts no more input afterwards.
     package func finalize() -> Digest {
         Digest { bytes in
             var count: UInt32 = 0

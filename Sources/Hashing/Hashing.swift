@@ -1,6 +1,6 @@
-// Hashes as Apple's CryptoKit names them: CryptoKit's own where there is one, the system's libcrypto elsewhere. Nothing
-// else in the package knows which of the two it is. `HashFunction`, `Digest`, `HMAC` and `SymmetricKey` below have as
-// much of CryptoKit's interface as is used.
+// Hashes with the interface of Apple's CryptoKit: CryptoKit itself if available, the system's libcrypto elsewhere. The rest of the
+// package does not know which of the two it uses. `HashFunction`, `Digest`, `HMAC` and `SymmetricKey` below have the part of
+// CryptoKit's interface that is used.
 #if canImport(CryptoKit)
 
 @_exported import CryptoKit
@@ -10,7 +10,7 @@
 /// SHA-256 (FIPS 180-4): digests of 32 bytes.
 package typealias SHA256 = HashFunction<SHA256Algorithm>
 
-/// What is fit for identifiers that a standard builds on it, and for no secret.
+/// Hashes for identifiers that a standard builds on them, not for secrets.
 package enum Insecure {
     /// SHA-1 (FIPS 180-4): digests of 20 bytes.
     package typealias SHA1 = HashFunction<SHA1Algorithm>

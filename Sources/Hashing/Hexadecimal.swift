@@ -1,8 +1,8 @@
 extension Sequence<UInt8> {
-    /// The bytes as lower-case hexadecimal digits, two for each, in ASCII.
+    /// The bytes as lowercase hexadecimal digits in ASCII, two for each byte.
     package var hexadecimalDigits: [UInt8] {
         var digits: [UInt8] = []
-        // Most are of SHA-256, whose digest does not say how long it is.
+        // Most are SHA-256 digests, which do not report their length.
         digits.reserveCapacity(Swift.max(64, 2 * underestimatedCount))
         for byte in self {
             for digit in [byte >> 4, byte & 15] { digits.append(digit + (digit < 10 ? 48 : 87)) }
@@ -10,6 +10,6 @@ extension Sequence<UInt8> {
         return digits
     }
 
-    /// The same as a text.
+    /// The digits as a text.
     package var hexadecimal: String { String(decoding: hexadecimalDigits, as: UTF8.self) }
 }

@@ -4,18 +4,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Waiting on words that processes share (futex(2), futex_waitv of Linux 5.16), which Swift cannot call by itself.
+/// Waiting on words that processes share (futex(2), futex_waitv of Linux 5.16), which Swift cannot call directly.
 
-/// The most words that one call waits on.
+/// The maximum number of words that one call waits on.
 enum { HABITSTORE_FUTEX_MOST = 128 };
 
-/// Wakes everybody, in all processes, who waits on a word of a file that is mapped.
+/// Wakes all waiters, in all processes, on a word of a mapped file.
 void habitstore_futex_wake(const uint32_t *word);
 
-/// Waits until one of some words of mapped files is woken, or has another value than is expected of it.
+/// Waits until one of several words of mapped files is woken or differs from its expected value.
 ///
-/// Returns 0 for any of that, ETIMEDOUT after so many nanoseconds, ENOSYS where the system knows nothing of it, EFAULT where a word
-/// is not mapped any more.
+/// Returns 0 in these cases, ETIMEDOUT after the given number of nanoseconds, ENOSYS if the system does not support it, EFAULT if a
+/// word is no longer mapped.
 int habitstore_futex_wait_any(const uint32_t *const *words, const uint32_t *expected, size_t count, int64_t nanoseconds);
 
 #endif

@@ -9,16 +9,17 @@ import Logging
 final class FlagFileWatcher: Sendable {
     private let loop: WatchLoop
 
-    /// Starts watching. `onChange` is called once for all paths when watching has begun, so that nothing is missed since an earlier read, and then with
-    /// the paths that may have changed.
+    /// Starts watching. `onChange` is called once for all paths when watching has begun, so that no change since an earlier read is
+    /// missed, and then with the paths that may have changed.
     ///
     /// - Parameters:
-    ///   - files: Files whose content counts. A file that is being written is reported after it was closed, or has stopped changing.
+    ///   - files: Files whose content counts. A file that is being written is reported after it was closed, or has stopped
+    ///     changing.
     ///   - sentinels: Files whose existence counts. They are reported immediately; links at the end of the path are not followed.
     ///   - options: How to watch.
     ///   - logger: Logs if the system's notifications are unavailable.
-    ///   - onChange: Called on the watching thread; returns the state in which it read each path. What it does not return is taken to be read as it
-    ///     was before the call.
+    ///   - onChange: Called on the watching thread; returns the state in which it read each path. A path that it leaves out counts
+    ///     as read in its state before the call.
     init(
         files: [String],
         sentinels: [String] = [],

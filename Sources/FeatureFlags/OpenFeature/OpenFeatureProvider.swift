@@ -1,4 +1,4 @@
-/// A flag file, or any other evaluator, behind the interface of a `FeatureProvider` in OpenFeature's SDK for Swift.
+/// Adapts a flag file or any other evaluator to the `FeatureProvider` interface of OpenFeature's SDK for Swift.
 ///
 /// ```swift
 /// let provider = OpenFeatureProvider(try FlagProvider(sources: [FlagSource(path: "flags.json")]))
@@ -6,8 +6,8 @@
 ///     key: "new-welcome", defaultValue: false, context: EvaluationContext(targetingKey: "alice"))
 /// ```
 ///
-/// This package does not depend on the SDK; <doc:OpenFeature> has the lines with which an app hands it such a provider. Nothing is thrown:
-/// an error is the caller's default with an ``OpenFeatureEvaluation/errorCode``.
+/// This package does not depend on the SDK; <doc:OpenFeature> has the code with which an app registers the provider. Nothing is
+/// thrown: an error is the caller's default with an ``OpenFeatureEvaluation/errorCode``.
 public struct OpenFeatureProvider: OpenFeatureEvaluating {
     private let evaluator: any FlagEvaluator
 

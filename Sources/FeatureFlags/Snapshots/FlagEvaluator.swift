@@ -37,8 +37,8 @@ extension FlagEvaluator {
         EvaluationDetails(key, defaultValue, resolve(key, as: .string, context: context)) { $0.stringValue }
     }
 
-    /// Evaluates a flag of number variants. A variant that is no whole number, or a floating-point number outside
-    /// ±(2^53 - 1), is a `TYPE_MISMATCH`: nothing is rounded.
+    /// Evaluates a flag of number variants. A variant that is not an integer, or a floating-point number outside ±(2^53 - 1), is a
+    /// `TYPE_MISMATCH`: values are not rounded.
     public func int(
         _ key: String,
         default defaultValue: Int64,

@@ -3,7 +3,7 @@ import Foundation
 /// Reads a flag file's bytes and tells apart the ways in which that can fail.
 package enum FlagFileReader {
     /// - Parameters:
-    ///   - kind: What the file is called in errors.
+    ///   - kind: The file's name in errors.
     ///   - onOpen: Called with the file's descriptor before anything is read.
     package static func read(
         path: String,
@@ -15,7 +15,7 @@ package enum FlagFileReader {
         guard !path.utf8.contains(0) else {
             throw FlagError(.fileNotFound, "the path holds a NUL byte; no file can have such a name", at: location)
         }
-        // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+        // O_NONBLOCK: opening a pipe without a writer would wait forever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw openError(errno, kind, location) }
         defer { close(descriptor) }

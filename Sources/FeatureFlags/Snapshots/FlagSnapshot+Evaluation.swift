@@ -11,8 +11,8 @@ extension FlagSnapshot: FlagEvaluator {
         return flags.mapValues { $0.resolve(context, clock: { now }) }
     }
 
-    /// Evaluates a flag and tells how it came to the outcome: each operator that was evaluated, with its place in the
-    /// file and what it gave, and how percentages were decided. For people; it is slower than ``resolve(_:context:)``.
+    /// Evaluates a flag and explains the outcome: each evaluated operator with its place in the file and its result, and how
+    /// percentages were decided. For people; slower than ``resolve(_:context:)``.
     public func explain(_ key: String, context: EvaluationContext) -> (resolution: Resolution, steps: [EvaluationStep])
     {
         guard let flag = flags[key] else { return (notFound(key), []) }

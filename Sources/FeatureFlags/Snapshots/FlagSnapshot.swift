@@ -14,14 +14,14 @@ public final class FlagSnapshot: Sendable {
     public let metadata: [String: FlagValue]
     /// The flags that cannot be understood, by key. One of them that is disabled nevertheless resolves as `DISABLED`.
     public let quarantined: [String: FlagError]
-    /// What the file's author would want to know, in the order in which it was found; at most
-    /// ``FlagLimits/warnings``.
+    /// Warnings for the file's author, in the order in which they were found; at most ``FlagLimits/warnings``.
     public let warnings: [FlagWarning]
     /// The SHA-256 digest of the file's bytes in hexadecimal digits, as `sha256sum` prints it; empty for no file.
     public let digest: String
 
     let flags: [String: CompiledFlag]
-    /// What tells the flags from those of another version of the file, see ``FlagFingerprints``; empty where nobody asks.
+    /// Fingerprints that distinguish the flags from those of another version of the file, see ``FlagFingerprints``; empty if not
+    /// requested.
     let fingerprints: [String: SHA256.Digest]
     /// Whether a file was read at all; without one there is nothing to be found.
     let isLoaded: Bool

@@ -4,8 +4,8 @@ import Yams
 struct YAMLConverter {
     private let source: SourceText
     private(set) var values = 0
-    /// A value takes at least two bytes. What is more has been repeated by aliases and merge keys, and their number alone
-    /// says little: each may repeat what the ones before it have repeated.
+    /// A value takes at least two bytes. More values than that come from aliases and merge keys. Counting those alone is not
+    /// enough, because each may repeat what earlier ones have repeated.
     private let maximumValues: Int
     /// Where each place is. An alias leads to the same places again and again.
     private var offsets: [Place: Int] = [:]
@@ -70,7 +70,7 @@ struct YAMLConverter {
             }
         }
         guard !merged.isEmpty else { return members }
-        // What stands in the mapping itself counts, and of what is merged the first.
+        // Members of the mapping itself take precedence, and then the first of the merged ones.
         var known = Set(members.map(\.key))
         for member in merged where known.insert(member.key).inserted { members.append(member) }
         return members
@@ -115,7 +115,7 @@ struct YAMLConverter {
         if [".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"].contains(where: { unsigned.elementsEqual($0.utf8) }) {
             return .double(.nan)
         }
-        // What is left with a letter behind a zero is JavaScript's `0b`, `0X` and so on.
+        // A remaining letter after a zero is JavaScript's `0b`, `0X` and so on.
         if unsigned.first == UInt8(ascii: "0"), let second = unsigned.dropFirst().first,
             second | 0x20 != UInt8(ascii: "e"),
             second > 0x3A

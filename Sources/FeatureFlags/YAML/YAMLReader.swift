@@ -1,10 +1,10 @@
 import Foundation
 import Yams
 
-/// Reads YAML into the same nodes as JSON, so that everything behind it is the same for both.
+/// Reads YAML into the same nodes as JSON, so that all later steps are the same for both.
 ///
-/// Scalars are read by the core schema of YAML 1.2, as flagd does: `yes` and `on` are texts. Merge keys (`<<`) and
-/// aliases are followed, up to the limits of ``FlagLimits``.
+/// Scalars are read by the core schema of YAML 1.2, as in flagd: `yes` and `on` are texts. Merge keys (`<<`) and aliases are
+/// followed, up to the limits of ``FlagLimits``.
 package enum YAMLReader {
     package static func parse(_ source: SourceText) throws(FlagError) -> JSONNode {
         guard source.bytes.count <= FlagLimits.yamlSizeBytes else {

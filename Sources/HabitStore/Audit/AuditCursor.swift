@@ -1,21 +1,21 @@
 import Foundation
 
-/// Goes through an entity's records in the order of their identifiers, as they are in the file.
+/// Walks an entity's stored records in the order of their identifiers.
 ///
-/// An engine's cursor decodes with code of its own: it shares nothing with what the engine's transactions, copies and
-/// mirrors turn rows into records with, so that a mistake there is found, and not made twice. What is no value of its
-/// attribute is no error here; it has a form that no value has.
+/// An engine's cursor has a separate decoder: it shares nothing with the code that turns rows into records for the engine's
+/// transactions, copies and mirrors, so that a mistake there is found rather than repeated. A value that is invalid for its
+/// attribute is not an error here; its form differs from that of all values.
 @_spi(Engines) public protocol AuditCursor: AnyObject {
-    /// Goes to the next record.
+    /// Moves to the next record.
     ///
-    /// - Returns: false behind the last.
+    /// - Returns: false after the last.
     func next() throws -> Bool
 
     /// The record's key; what identifies it in the file.
     var identifier: UUID { get }
 
-    /// The record's ``CanonicalForm``; valid until the next call of ``next()``. It begins with the record's key, or with
-    /// what is no value.
+    /// The record's ``CanonicalForm``, valid until the next call of ``next()``. It begins with the record's key, or with an invalid
+    /// value.
     var canonical: UnsafeRawBufferPointer { get }
 }
 

@@ -24,13 +24,13 @@ import Foundation
         }
     }
 
-    /// Writes a record's values: what a store without an audit of its own is compared by.
+    /// Writes a record's values, for comparing a store whose engine has no audit cursor.
     public func write(_ values: [Value]) {
         begin()
         append(values)
     }
 
-    /// Writes values behind those that are there.
+    /// Appends values.
     public func append(_ values: [Value]) {
         for value in values {
             switch value {

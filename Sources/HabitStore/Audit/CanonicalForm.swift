@@ -1,6 +1,6 @@
 import Foundation
 
-/// A record's values as one run of bytes that no other values have, for comparing records and for digests over them.
+/// A record's values as bytes, different for different values, for comparing records and for digests.
 ///
 /// For each attribute, in the order of the schema, a tag and its value; numbers are little-endian:
 ///
@@ -12,14 +12,13 @@ import Foundation
 /// 4 text      length u32, UTF-8                9 links   count u32, for each 16 bytes
 /// 255 what is no value of the attribute: length u32, the bytes as they were found
 /// ```
-/// Tags and lengths are what keeps nil, "" and "<null>" apart, and ("a", "bc") from ("ab", "c"). Each engine's audit
-/// writes this form with code of its own, and so do the transactions that keep a store's digests: the form is the one
-/// thing that they share.
+/// Tags and lengths keep nil, "" and "<null>" apart, and ("a", "bc") from ("ab", "c"). Each engine's audit has its own code for
+/// writing this form, as do the transactions that maintain a store's digests: the form is the only thing that they share.
 @_spi(Engines) public final class CanonicalForm {
-    /// What stands before a value.
+    /// The byte before a value.
     public enum Tag: UInt8, Sendable {
         case null, bool, int, double, text, date, uuid, data, texts, links
-        /// What an attribute of its kind cannot be.
+        /// A value that its attribute cannot have.
         case invalid = 255
     }
 
@@ -37,7 +36,7 @@ import Foundation
 
     deinit { start.deallocate() }
 
-    /// What was written since ``begin()``; valid until the next write.
+    /// The bytes written since ``begin()``, valid until the next write.
     @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
     /// Begins a record.
@@ -97,7 +96,7 @@ import Foundation
         return UUID(uuid: start.loadUnaligned(fromByteOffset: 1, as: uuid_t.self))
     }
 
-    /// Writes text, data, or what is no value.
+    /// Writes text, data, or an invalid value.
     @inlinable
     public func append(bytes: UnsafeRawBufferPointer, tag: Tag) {
         reserve(5 + bytes.count)

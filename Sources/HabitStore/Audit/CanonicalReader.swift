@@ -19,9 +19,9 @@ import Foundation
     /// Reads a form's bytes, which must stay where they are meanwhile.
     public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// The next attribute; nil behind the last.
+    /// The next attribute; nil after the last.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for bytes that are no canonical form.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for bytes that are not a canonical form.
     public mutating func next() throws -> Part? {
         guard offset < bytes.count else { return nil }
         guard let tag = CanonicalForm.Tag(rawValue: bytes[offset]) else { throw Self.malformed }

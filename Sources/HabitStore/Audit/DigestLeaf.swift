@@ -1,10 +1,10 @@
 import Foundation
 
-/// The digest of an entity's records whose identifiers begin alike.
+/// The digest of an entity's records whose identifiers share a prefix.
 ///
-/// An entity's leaves divide all identifiers among them. A leaf that comes to hold more than ``maximumCount`` records is
-/// replaced by sixteen, one for each next half byte; so the leaves of two stores with the same records need not be the
-/// same, but one always lies within the other, and their sums can be compared.
+/// An entity's leaves partition all identifiers. A leaf that grows beyond ``maximumCount`` records is replaced by sixteen, one for
+/// each next half byte. So two stores with the same records may have different leaves, but one always lies within the other, and
+/// their sums can be compared.
 @_spi(Engines) public struct DigestLeaf: Sendable, Hashable, Codable {
     /// Records a leaf holds before it is divided: what has to be read to find one difference, on each side.
     public static let maximumCount = 1_024
@@ -18,7 +18,7 @@ import Foundation
     /// The digest of the records.
     public var digest: RecordDigest
 
-    /// A leaf from its parts. The half bytes of `first` behind `depth` must be zero.
+    /// A leaf from its parts. The half bytes of `first` after `depth` must be zero.
     public init(first: UUID, depth: Int, digest: RecordDigest = RecordDigest()) {
         (self.first, self.depth, self.digest) = (first, depth, digest)
     }

@@ -4,9 +4,9 @@ import Foundation
 @_spi(Engines) public struct DigestTally {
     /// A kept digest that is not that of the records in its range.
     public struct Deviation: Sendable, Codable {
-        /// What was kept.
+        /// The stored digest.
         public let leaf: DigestLeaf
-        /// What the records come to.
+        /// The digest of the records that were found.
         public let found: RecordDigest
     }
 
@@ -29,11 +29,11 @@ import Foundation
     /// The last identifier of the range that is being added up, as two numbers of the same order.
     private var last: (UInt64, UInt64)
 
-    /// Begins, or goes on.
+    /// Begins or continues a tally.
     ///
     /// - Parameters:
-    ///   - leaves: what was kept, ascending.
-    ///   - state: how far an earlier run had come with them.
+    ///   - leaves: the stored digests, ascending.
+    ///   - state: the state of an earlier run with them.
     public init(_ leaves: [DigestLeaf], _ state: State = State()) {
         self.leaves = leaves
         self.state = state
@@ -66,7 +66,7 @@ import Foundation
         state.found += RecordDigest(canonical)
     }
 
-    /// Closes what is left, behind the last record.
+    /// Closes the remaining leaves, after the last record.
     public mutating func finish() {
         while state.place < leaves.count { close() }
     }

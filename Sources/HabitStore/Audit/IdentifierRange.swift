@@ -21,7 +21,7 @@ import Foundation
 }
 
 extension UUID {
-    /// The next identifier in the order of the bytes; nil behind the last.
+    /// The next identifier in the order of the bytes; nil after the last.
     package var successor: UUID? {
         var next = uuid
         let isLast = withUnsafeMutableBytes(of: &next) { bytes in

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a deletion comes to by the delete rules.
+/// The effects of a deletion under the delete rules.
 struct Deletion {
-    /// The records that go, each behind the one that takes it along.
+    /// The records to delete, each after the one whose deletion causes its own.
     var records: [RecordKey] = []
     var doomed: Set<RecordKey> = []
     /// References into doomed records that become nil or lose a link.

@@ -8,7 +8,7 @@ struct DigestChange: Comparable {
     /// In the order of the identifiers.
     static func < (left: DigestChange, right: DigestChange) -> Bool { left.id.words < right.id.words }
 
-    /// What a batch of new records adds, in the order of their identifiers, which is that in which it is needed.
+    /// Appends the changes for a batch of new records, in the order of their identifiers, in which they are needed.
     static func append(
         _ batch: RecordBatch,
         _ layout: RecordLayout,

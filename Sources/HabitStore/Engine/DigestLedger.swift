@@ -52,7 +52,7 @@ final class DigestLedger<Writer: EngineWriter> {
         return RecordDigest(form.bytes)
     }
 
-    /// Begins to keep digests, of the records that there are.
+    /// Begins to maintain digests, starting with the existing records.
     func begin() throws { try begin(Array(schema.entities.indices)) }
 
     /// Begins to keep digests of some entities.

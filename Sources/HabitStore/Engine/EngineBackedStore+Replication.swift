@@ -34,7 +34,7 @@ import Foundation
         }
     }
 
-    /// Runs `body` in a write transaction, under the terms of whoever keeps the store equal to another one.
+    /// Runs `body` in a write transaction, under the terms of a caller that keeps the store equal to another one.
     @discardableResult
     public func write<R>(
         author: String?,

@@ -34,10 +34,10 @@ import Foundation
         try core.write(author: author, body)
     }
 
-    /// The async form, which runs on a thread of the store's own.
+    /// The async form, which runs on one of the store's own threads.
     ///
-    /// It is declared beside the other form, and not only for all stores: of two forms, Swift takes the one that is
-    /// declared for the more special type before it looks at `await`, and would block a thread of the cooperative pool.
+    /// It is declared along with the other form, and not just for all stores: between two forms, Swift prefers the one of the more
+    /// specific type before it considers `await`, and would block a thread of the cooperative pool.
     public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
         try await dispatcher.read { try self.core.read(body) }
     }

@@ -1,7 +1,6 @@
 /// How an engine goes about a query, and how much of it is left to do above.
 @_spi(Engines) public protocol EnginePlan {
-    /// What is left of the filter: candidates are a superset, of which those that fulfil it are the answer; nil when every
-    /// candidate fulfils the filter.
+    /// The part of the filter that candidates must still be tested with; nil if every candidate meets the whole filter.
     var residual: BoundExpression? { get }
     /// Whether candidates come in the query's total order.
     var orderIsExact: Bool { get }

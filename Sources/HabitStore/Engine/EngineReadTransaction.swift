@@ -8,7 +8,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
     private let scope: SnapshotResolver<Snapshot>
     let thread = TransactionThread()
     private var work = FetchStatistics()
-    /// The cursors that are held by somebody.
+    /// The cursors that callers hold.
     private var cursors: [TransactionCursor<Snapshot>.Place] = []
 
     init(_ snapshot: Snapshot, schema: Schema, evaluatesPredicates: Bool) {
@@ -107,7 +107,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
         guard thread.isCurrent, query.filter.isAlwaysTrue, !query.hasOpaqueCondition,
             let count = snapshot.recordCountAtHand(entity: query.entity)
         else { return nil }
-        // What a damaged file says must not exhaust the memory.
+        // A damaged file must not exhaust the memory.
         return min(query.window.count(of: count), FetchedModels.mostExpected)
     }
 

@@ -11,7 +11,7 @@ class EngineReplicaSnapshot<Snapshot: EngineSnapshot>: ReplicaSnapshot {
         self.schema = schema
     }
 
-    /// What is read from, as long as the transaction goes on, and on its thread.
+    /// The snapshot, during the transaction and on its thread.
     var snapshot: Snapshot {
         get throws {
             try thread.require()
@@ -88,7 +88,7 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
         for (entity, changes) in Dictionary(grouping: changes, by: \.entity) {
             let batch = RecordBatch(schema.layouts[entity])
             for record in changes.compactMap(\.record) { record.withView(schema.layouts[entity]) { batch.append($0) } }
-            // Nothing is looked up for its own sake: what is carried across is kept as it is.
+            // Unique values and references need no lookup: a copy stores records unchanged.
             try snapshot.expect(ExpectedQuestions(entity: entity, records: batch, unique: [], targets: [:]))
         }
     }

@@ -5,12 +5,12 @@ import Foundation
     /// How the engine goes about a query.
     associatedtype Plan: EnginePlan
 
-    /// Whether filters are evaluated as they are written, by ``FilterEvaluator``, and not compiled: so does the reference,
-    /// against which compiled filters are tested.
+    /// Whether filters are evaluated as written, by ``FilterEvaluator``, rather than compiled, as in the reference that compiled
+    /// filters are tested against.
     static var interpretsFilters: Bool { get }
 
-    /// Whether answers are waited for, so that many are better asked for at once: only then ``whenBegun(_:)`` is called, and
-    /// ``EngineWriter/expect(_:)`` before records are stored.
+    /// Whether each answer is a wait, so that it pays to combine questions: only then are ``whenBegun(_:)`` called and, before
+    /// records are stored, ``EngineWriter/expect(_:)``.
     static var waitsForAnswers: Bool { get }
 
     /// A number that no other contents of the store have had since it was opened; nil when the engine knows none, and inside
@@ -35,10 +35,10 @@ import Foundation
     /// How the engine would answer a query.
     func plan(_ query: BoundQuery) throws -> Plan
 
-    /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
+    /// Passes every candidate of a plan to `body` until it returns false. A row is valid during the call.
     ///
-    /// - Returns: how many records of any entity the engine looked at beside those that it handed out: exactly when the
-    ///   query is analyzed (``BoundQuery/isAnalyzed``), else as far as counting them costs nothing.
+    /// - Returns: how many records of any entity the engine visited in addition to the candidates: exact if the query is analyzed
+    ///   (``BoundQuery/isAnalyzed``), otherwise as far as counting costs nothing.
     @discardableResult
     func walk(_ plan: Plan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int
 
@@ -94,7 +94,7 @@ import Foundation
     /// Nothing is known without reading.
     public func recordCountAtHand(entity: Int) -> Int? { nil }
 
-    /// An answer is there as soon as it is asked for.
+    /// False: answers are immediate.
     public static var waitsForAnswers: Bool { false }
 
     /// Filters are compiled.

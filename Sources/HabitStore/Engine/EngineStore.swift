@@ -62,7 +62,7 @@ import Synchronization
         if found.isBehind { try bringUpToDate() }
     }
 
-    /// What an opening finds.
+    /// The state that opening finds.
     private struct Opening {
         var isNew = false
         var migrations = 0
@@ -85,7 +85,7 @@ import Synchronization
                 if try Self.lacksDigests(writer) { try DigestLedger(writer, schema).begin() }
             }
         } catch let error as HabitStoreError where error.code == .corrupt {
-            // Without digests the store is as usable as it was; its check names what cannot be read.
+            // Without digests the store is as usable as before; its check names what cannot be read.
             return
         }
     }
@@ -109,7 +109,7 @@ import Synchronization
     public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
         try locating {
             try engine.read { snapshot in
-                // For an engine that answers at once a closure would be most of what a small read costs.
+                // If the engine answers immediately, a closure would be most of the cost of a small read.
                 if Engine.Snapshot.waitsForAnswers {
                     try snapshot.whenBegun { try self.requireFinished(snapshot) }
                 } else {
@@ -121,9 +121,9 @@ import Synchronization
         }
     }
 
-    /// Runs `body` over one moment of the store at which a condition holds.
+    /// Runs `body` on a snapshot for which a condition holds.
     ///
-    /// - Throws: also ``ReadRefused``, before `body` is told anything of the store.
+    /// - Throws: also ``ReadRefused``, before `body` sees anything of the store.
     public func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
         try locating {
             try engine.read { snapshot in
@@ -142,7 +142,7 @@ import Synchronization
         guard try role(snapshot) != .backfilling else { throw unfinished() }
     }
 
-    /// Asking for the role chooses the moment: a move behind it no longer concerns the read.
+    /// Reading the role fixes the snapshot: a later move no longer concerns the read.
     private func require(_ condition: ReadCondition, _ snapshot: some EngineSnapshot) throws {
         let role = try role(snapshot)
         guard role != .backfilling, condition.holds else { throw ReadRefused() }

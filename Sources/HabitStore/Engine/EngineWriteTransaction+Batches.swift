@@ -12,7 +12,7 @@ extension EngineWriteTransaction {
             if Writer.waitsForAnswers || !hasUniqueValues(entity) {
                 try insertBatches(models, entity, progress)
             } else {
-                // Which value is taken is a question for each record by itself.
+                // Each record must be checked separately for a value that is taken.
                 for (place, model) in models.enumerated() {
                     try insert(model)
                     if (place + 1).isMultiple(of: Self.progressStep) { try progress(place + 1) }
@@ -44,7 +44,7 @@ extension EngineWriteTransaction {
                     batch.append(record)
                 }
             } catch {
-                // What is wrong with a record before this one comes first.
+                // An error in an earlier record comes first.
                 try store(batch, entity)
                 throw error
             }

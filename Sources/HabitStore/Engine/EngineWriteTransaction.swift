@@ -9,7 +9,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     /// What references that were set lead to, to be checked at the end.
     var references = ReferenceTargets()
     let ledger: DigestLedger<Writer>
-    /// Why nothing of the transaction may be kept, although its closure may go on: what was stored last is not whole.
+    /// Why the transaction must not commit anything, although its closure may continue: its last change is incomplete.
     var failure: (any Error)?
     /// The memory in which the last record was encoded, for the next one.
     private var encoder: AttributeWriter?
@@ -21,7 +21,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         super.init(writer, schema: schema, evaluatesPredicates: evaluatesPredicates)
     }
 
-    /// Refuses everything behind a failure that left something half done.
+    /// Throws after any failure that left a change incomplete.
     override func requireOpen() throws {
         try super.requireOpen()
         if let failure { throw failure }
@@ -407,7 +407,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
 }
 
 extension Value {
-    /// What a reference or links lead to.
+    /// The targets of a reference or of links.
     fileprivate var targets: [UUID] {
         switch self {
         case .uuid(let id): return [id]

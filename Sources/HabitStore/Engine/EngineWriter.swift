@@ -2,7 +2,7 @@ import Foundation
 
 /// The write transaction of an engine: a snapshot that sees its own changes.
 @_spi(Engines) public protocol EngineWriter: EngineSnapshot {
-    /// Asks at once what is going to be asked. Nothing depends on it but how long that takes.
+    /// Sends expected questions together. This affects only the speed.
     func expect(_ questions: ExpectedQuestions) throws
 
     /// The identifiers, ascending, of the records that have a record's values in some attributes, of which none is nil.
@@ -37,7 +37,7 @@ import Foundation
     /// Forgets the history up to and including a number.
     func pruneHistory(through token: Int64) throws
 
-    /// Keeps a digest, in place of one with the same first identifier.
+    /// Stores a digest. Replaces one with the same first identifier.
     func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws
 
     /// Forgets all kept digests of an entity.

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What is going to be asked about records of one entity that are about to be stored.
+/// The questions that storing records of one entity will ask.
 @_spi(Engines) public struct ExpectedQuestions {
     /// The entity of the records.
     public let entity: Int
     /// The records: whether there are some under their identifiers, and the digests that they belong to.
     public let records: RecordBatch
-    /// The attributes whose values are to be unique, by themselves or together: which records have those of these records.
+    /// The attributes whose values must be unique, alone or together: which records have those of these records.
     public let unique: [[Int]]
-    /// What the records refer to, by entity: whether it exists.
+    /// The referenced records, by entity: whether they exist.
     public let targets: [Int: [UUID]]
 }
 

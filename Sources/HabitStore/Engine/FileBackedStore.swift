@@ -5,8 +5,8 @@
     /// - Throws: a typed error for everything that can be wrong with the file, which is untouched then.
     init(path: String, schema: Schema, access: StoreAccess) throws
 
-    /// What the store in a file says of itself, whatever its schema. Nothing is written.
+    /// The outline of the store in a file, whatever its schema. Nothing is written.
     ///
-    /// - Throws: as opening does, but for the schema.
+    /// - Throws: the errors of opening, except those about the schema.
     static func outline(ofStoreAt path: String) throws -> StoreOutline
 }

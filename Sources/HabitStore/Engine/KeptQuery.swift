@@ -1,5 +1,4 @@
-/// What an engine keeps with a plan that holds for all queries of a shape: which ones those are, and which of a query's constants
-/// goes where.
+/// Identifies the queries that a cached plan is valid for, and maps each of a query's constants to its place in the plan.
 package struct KeptQuery: Sendable {
     /// Where a value of the plan comes from.
     package enum Place: Sendable {
@@ -19,7 +18,7 @@ package struct KeptQuery: Sendable {
 
     /// Kept, so that no other shape can take its place in memory.
     private let shape: PredicateShape
-    /// With marks in place of the filter's constants.
+    /// The query, with marks instead of the filter's constants.
     private let query: BoundQuery
 
     /// - Parameter query: a query of the shape.

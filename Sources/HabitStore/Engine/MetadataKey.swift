@@ -20,10 +20,10 @@ package enum MetadataKey {
     static let lastToken = "lastToken"
     /// ``nfc`` in stores whose text was always written by a version that normalizes; absent in older ones.
     package static let textForm = "textForm"
-    /// What stands under ``textForm``.
+    /// The value of ``textForm``.
     package static let nfc = "nfc"
     /// The state of an unfinished copy or import into the store, as JSON.
     static let backfill = "backfill"
-    /// What the rollout keeps beside the role, as JSON: the stage of the store's user.
+    /// The rollout's state along with the role, as JSON: the stage of the store's user.
     static let rollout = "rollout"
 }

@@ -1,4 +1,4 @@
-/// Runs of bytes one behind the other in one memory: many records or keys without an allocation for each.
+/// Byte sequences one after the other in one buffer: many records or keys without an allocation for each.
 package final class PackedBytes {
     // Belongs to one transaction, which fills and reads it in turn: what Swift would check at each access takes as long as the
     // access.
@@ -10,9 +10,9 @@ package final class PackedBytes {
     /// The number of runs.
     @exclusivity(unchecked) package private(set) var count = 0
 
-    /// Without any runs.
+    /// Creates an empty buffer.
     ///
-    /// - Parameter capacity: the bytes that there is memory for at first.
+    /// - Parameter capacity: the initial size in bytes.
     package init(capacity: Int = 1 << 12) {
         self.capacity = max(64, capacity)
         start = .allocate(byteCount: self.capacity, alignment: 16)
@@ -119,7 +119,7 @@ private struct PackedOrder {
                 areAllEqual = areAllEqual && items[index].word == items[0].word
                 isAnyLonger = isAnyLonger || run.count > offset
             }
-            // What has no bytes left is sorted as it is, but for runs of zeros, which differ in their lengths.
+            // Items without remaining bytes are equal except for trailing zeros, which differ in length.
             guard isAnyLonger else { return items.sort { isBefore($0, $1, first) } }
             if areAllEqual { offset += 8 }
         } while areAllEqual
@@ -153,7 +153,7 @@ private struct PackedOrder {
         }
     }
 
-    /// One pass of a distribution: by one byte of the words, in the order that there is.
+    /// One pass of a stable distribution sort, by one byte of the words.
     private func distribute(_ items: UnsafeMutableBufferPointer<Item>, by shift: UInt64) {
         withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { next in
             next.initialize(repeating: 0)

@@ -2,8 +2,8 @@ import Foundation
 
 /// Encoded records of one entity that are stored together, in the order in which they were given.
 @_spi(Engines) public final class RecordBatch {
-    /// The bytes and the records from which on a batch is written, so that a load of any size takes bounded memory. Larger
-    /// batches are faster, since each is sorted by itself.
+    /// The bytes and records at which a batch is written, so that a load of any size takes bounded memory. Larger batches are
+    /// faster, because each is sorted separately.
     static let fullAtBytes = 16 << 20
     static let fullAtCount = 1 << 18
 

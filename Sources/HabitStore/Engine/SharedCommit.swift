@@ -9,17 +9,17 @@ import Musl
 import Darwin
 #endif
 
-/// Lets small writes to one store that arrive together share one commit, and so one sync of the disk.
+/// Lets small writes to one store that arrive together share one commit, and so one disk sync.
 ///
-/// One thread leads: it begins the engine's transaction and runs its own write. Then it hands the transaction to those that
-/// wait, one after the other in the order in which they came. Each runs its write on its own thread, inside of a part of the
-/// transaction that can be undone by itself; then the leader commits, and all of them learn what came of it. A write that
-/// nobody waits behind is one transaction as if there were no others. Who came too late leads next.
+/// One thread leads: it begins the engine's transaction and runs its own write. Then it lends the transaction to the waiting
+/// threads, one after the other in the order of their arrival. Each runs its write on its own thread, in a part of the transaction
+/// that can be undone separately. Then the leader commits, and all of them get the outcome. A write without others waiting is a
+/// transaction like any other. A write that arrives too late leads the next commit.
 ///
-/// `@unchecked`: the stored variables are guarded by `lock`; what is shared is used by one thread at a time, the leader
-/// waiting meanwhile.
+/// `@unchecked`: `lock` guards the stored variables; the shared transaction is used by one thread at a time, while the leader
+/// waits.
 package final class SharedCommit<Place>: @unchecked Sendable {
-    /// A thread that waits, and what it is told.
+    /// A waiting thread and its next call.
     private final class Waiter {
         enum Call {
             case none, lead
@@ -36,8 +36,8 @@ package final class SharedCommit<Place>: @unchecked Sendable {
     /// How many writes join a leader at most: what a failing commit takes along.
     package static var maximumMembers: Int { 64 }
 
-    /// The nanoseconds since a transaction began after which nobody joins it any more: what those that are done with their
-    /// part wait for the others. Set before the first write, or not at all.
+    /// The nanoseconds after the beginning of a transaction during which writes may join it: this limits how long finished parts
+    /// wait for others. Set it before the first write, or not at all.
     package var window: UInt64 = 10_000_000
     private let path: String?
     private let mayGoOn: @Sendable (Place) -> Bool
@@ -59,15 +59,15 @@ package final class SharedCommit<Place>: @unchecked Sendable {
     /// How many threads wait for their turn.
     package var waitingCount: Int { lock.withLock { waiting.count } }
 
-    /// Runs a write: in a transaction of its own, which others may join, or inside of another one's.
+    /// Runs a write: in its own transaction, which others may join, or inside another write's.
     ///
     /// - Parameters:
     ///   - deadline: until when to wait for the turn.
-    ///   - lead: begins the engine's transaction, runs the write, calls its argument with the transaction and the moment at
-    ///     which it began (nanoseconds of `DispatchTime`), and commits. What it throws, all members get.
-    ///   - join: runs the write inside of the leader's transaction; a throw undoes that part.
-    /// - Throws: what `lead` or `join` throw, or the leader's commit; ``HabitStoreError/Code/busy`` when the deadline passed;
-    ///   ``HabitStoreError/Code/unsupported`` inside of another write of the same thread.
+    ///   - lead: begins the engine's transaction, runs the write, calls its argument with the transaction and the time at which it
+    ///     began (nanoseconds of `DispatchTime`), and commits. All members throw what it throws.
+    ///   - join: runs the write inside the leader's transaction; a throw undoes that part.
+    /// - Throws: the errors of `lead` and `join`, or of the leader's commit; ``HabitStoreError/Code/busy`` if the deadline passed;
+    ///   ``HabitStoreError/Code/unsupported`` inside another write of the same thread.
     package func write<R>(
         until deadline: DispatchTime,
         leading lead: (_ gather: (Place, UInt64) -> Void) throws -> R,
@@ -95,7 +95,7 @@ package final class SharedCommit<Place>: @unchecked Sendable {
         lock.withLock { thread = me }
         let result = Result { try join(place) }
         waiter.done.signal()
-        // No deadline: the write is part of a transaction, whose end it must be told.
+        // No deadline: the write is part of a transaction, and must learn its outcome.
         waiter.called.wait()
         if case .failed(let error) = waiter.call { throw error }
         return try result.get()
@@ -119,7 +119,7 @@ package final class SharedCommit<Place>: @unchecked Sendable {
     private func lead<R>(_ body: (_ gather: (Place, UInt64) -> Void) throws -> R) throws -> R {
         var members: [Waiter] = []
         let result = Result { try body { members = gather($0, since: $1) } }
-        // Before the members are told: they may be back with their next write at once.
+        // Before the members are woken: they may return with their next write immediately.
         lock.withLock {
             thread = nil
             isLed = !waiting.isEmpty

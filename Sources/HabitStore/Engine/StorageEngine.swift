@@ -11,7 +11,7 @@
     /// The file, or nil for an engine without one.
     var path: String? { get }
 
-    /// Runs `body` over one snapshot, which no later write changes. Reads may run beside each other and beside a write.
+    /// Runs `body` on one snapshot, which no later write changes. Reads may run concurrently with each other and with a write.
     func read<R>(_ body: (Snapshot) throws -> R) throws -> R
 
     /// Runs `body` in the write transaction and makes it durable before it returns; a throw undoes all of it.
@@ -20,28 +20,28 @@
     ///   be read again to know.
     func write<R>(_ body: (Writer) throws -> R) throws -> R
 
-    /// Runs `body` as ``write(_:)`` does, and may let it share its commit with others that arrive at the same time: each is
-    /// whole or not at all by itself, sees those before it, and returns when the commit is durable that has all of them.
+    /// Runs `body` like ``write(_:)``, but may share its commit with other writes that arrive at the same time: each is atomic by
+    /// itself, sees those before it, and returns when their common commit is durable.
     ///
-    /// - Throws: as ``write(_:)`` does; what the commit fails with, all that share it throw.
+    /// - Throws: the errors of ``write(_:)``; all writes that share a commit throw its error.
     func writeTogether<R>(_ body: (Writer) throws -> R) throws -> R
 
-    /// Runs `body` in one write transaction over a file whose records have the shape of this engine's schema before it, and
-    /// that of another one behind it.
+    /// Runs `body` in one write transaction on a file whose records have the form of this engine's schema before it, and that of
+    /// another schema after it.
     ///
     /// - Parameters:
-    ///   - schema: the other one.
-    ///   - body: is given the writer of this engine's schema, and what gives the writer of the other one. From that call on,
-    ///     the entities whose names it was given are empty and have the other schema's shape, with their indexes, those that
-    ///     the other schema does not have are gone, and the first writer must not be used.
-    /// - Throws: as ``write(_:)`` does; ``HabitStoreError/Code/unsupported`` for an engine whose stores are not kept.
+    ///   - schema: the other schema.
+    ///   - body: gets the writer of this engine's schema, and a function that returns the writer of the other one. After that call,
+    ///     the entities with the given names are empty and have the other schema's form, as do their indexes; entities that the
+    ///     other schema lacks are gone; and the first writer must not be used.
+    /// - Throws: the errors of ``write(_:)``; ``HabitStoreError/Code/unsupported`` for an engine without persistent stores.
     func reshape<R>(
         to schema: Schema,
         _ body: (_ writer: Writer, _ reshaped: (Set<String>) throws -> Writer) throws -> R
     ) throws -> R
 
-    /// Refuses where the path leads to another file than the open one, or to none: asked now and then for whoever only reads and
-    /// could not tell. It must cost no more than a look at the file system.
+    /// Throws if the path leads to another file than the open one, or to none. Called now and then for callers that only read and
+    /// would not notice. It must cost no more than a file system lookup.
     ///
     /// - Throws: ``HabitStoreError/Code/fileMoved``.
     func requireInPlace() throws
@@ -57,7 +57,7 @@
 }
 
 @_spi(Engines) extension StorageEngine {
-    /// Each write has a commit of its own.
+    /// Gives each write a separate commit.
     public func writeTogether<R>(_ body: (Writer) throws -> R) throws -> R { try write(body) }
 
     /// Nothing can be put in the store's place.

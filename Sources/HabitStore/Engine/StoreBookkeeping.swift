@@ -29,9 +29,10 @@ enum StoreBookkeeping {
         try writer.setMetadata(MetadataKey.role, standing.text)
     }
 
-    /// Refuses another schema than the store's.
+    /// Throws for another schema than the store's.
     ///
-    /// - Returns: whether the store has written it down as it is; otherwise only what is no part of a record's shape differs.
+    /// - Returns: whether the store has exactly this schema on record; otherwise the difference does not affect the form of
+    ///   records.
     /// - Throws: ``HabitStoreError/Code/newerVersion``, ``HabitStoreError/Code/migrationRequired``,
     ///   ``HabitStoreError/Code/schemaMismatch``.
     @discardableResult
@@ -220,11 +221,12 @@ enum StoreBookkeeping {
 }
 
 @_spi(Engines) extension StoreOutline {
-    /// What a store says of itself, for engines: ``EngineProvider/outline(at:)`` opens a file for reading only, with a schema
-    /// that has no entities, and hands over a snapshot.
+    /// A store's outline, for engines: ``EngineProvider/outline(at:)`` opens a file read-only with an empty schema, and passes a
+    /// snapshot.
     ///
-    /// - Parameter path: the file, as errors name it.
-    /// - Throws: ``HabitStoreError/Code/notAStore`` when there is none yet; ``HabitStoreError/Code/corrupt`` for what no store says.
+    /// - Parameter path: the file's path in errors.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` if there is no store yet; ``HabitStoreError/Code/corrupt`` for malformed
+    ///   bookkeeping.
     public init(_ snapshot: some EngineSnapshot, path: String?) throws {
         guard try snapshot.metadata(MetadataKey.storeID) != nil else {
             throw HabitStoreError(.notAStore, "the file holds no store yet", at: .init(path: path))

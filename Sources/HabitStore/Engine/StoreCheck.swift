@@ -36,9 +36,9 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
         if isDescribed { try checkHistory() }
     }
 
-    /// What the store says of itself, which every opening, copy and comparison goes by.
+    /// Checks the store's bookkeeping, which every opening, copy and comparison relies on.
     ///
-    /// - Returns: whether the history can be held against it.
+    /// - Returns: whether the history can be compared with it.
     private mutating func checkBookkeeping() throws -> Bool {
         do {
             let information = try StoreBookkeeping.information(snapshot)
@@ -229,7 +229,7 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
             expected = transaction.token.next
             return true
         }
-        // What was pruned is gone; what lies at or before the floor all the same was hidden by a floor that was raised.
+        // Pruned transactions are gone. Those that remain at or before the floor were hidden by raising it.
         try snapshot.history(after: 0) { transaction in
             guard transaction.token <= floor else { return false }
             found.append(

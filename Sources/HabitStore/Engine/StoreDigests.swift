@@ -44,9 +44,9 @@ import Foundation
         )
     }
 
-    /// Makes the digests that the store keeps anew from its records, once it is known that these are right.
+    /// Rebuilds the store's digests from its records, once these are known to be intact.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt``, and the digests stay as they are, when the records cannot be read.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if the records cannot be read; the digests are unchanged then.
     public func rebuildDigests() throws {
         try core.engine.write { writer in
             try core.requireUnmigrated(writer)

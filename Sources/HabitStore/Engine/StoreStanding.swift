@@ -1,7 +1,7 @@
-/// What a store may be used for, and how often its file was migrated: a program that opened it before a migration knows
-/// by the number that its records have another shape now.
+/// A store's role, and the number of migrations of its file: a program that opened it before a migration learns from the number
+/// that its records now have another form.
 ///
-/// Written as `authoritative`, or `authoritative 2` behind two migrations.
+/// Written as `authoritative`, or `authoritative 2` after two migrations.
 struct StoreStanding: Equatable {
     /// More than any store has gone through.
     private static let mostMigrations = 1_000_000_000

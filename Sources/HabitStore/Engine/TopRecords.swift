@@ -12,7 +12,7 @@ struct TopRecords {
     private let order: [BoundQuery.SortKey]
     private let wanted: Int?
     private var kept: [Kept] = []
-    /// The keys of the last record that still belongs to those wanted; what stands behind it is not kept.
+    /// The sort keys of the last record within the limit; records after it are dropped.
     private var bound: [Value]?
 
     /// - Parameter wanted: how many, from the first; nil for all.

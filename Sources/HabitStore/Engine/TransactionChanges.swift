@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a write transaction did to each record, net: what its history transaction will say.
+/// The net changes of a write transaction to each record, for its history transaction.
 struct TransactionChanges {
-    /// What was done to one record.
+    /// The change of one record.
     enum Touch {
         case inserted
         case updated(original: EncodedRecord, attributes: [Int])
@@ -18,7 +18,7 @@ struct TransactionChanges {
     private var touches: [RecordKey: Touch] = [:]
     private var areInsertionsOnly = true
 
-    /// What was done to a record of ``order``.
+    /// The change of a record of ``order``.
     subscript(key: RecordKey) -> Touch? { areInsertionsOnly ? .inserted : touches[key] }
 
     mutating func noteInsertion(_ key: RecordKey, _ record: RecordView, _ layout: RecordLayout) {

@@ -2,8 +2,8 @@ import Foundation
 
 /// An engine's cursor as a transaction hands it out: it ends with the transaction, and stays on its thread.
 final class TransactionCursor<Snapshot: EngineSnapshot>: AuditCursor {
-    /// Where the engine's cursor is. The transaction has it too: whoever still holds the transaction's cursor when that has
-    /// ended, or lets go of it on another thread, does not touch the engine.
+    /// The position of the engine's cursor, shared with the transaction: a cursor that outlives the transaction, or is released on
+    /// another thread, does not touch the engine.
     final class Place {
         /// The engine's cursor; nil once the transaction has ended.
         var base: (any AuditCursor)?

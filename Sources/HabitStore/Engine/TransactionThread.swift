@@ -10,9 +10,9 @@ import Darwin
 
 /// The thread that a transaction belongs to, from its beginning to its end.
 ///
-/// What a transaction hands out can be carried away: out of its closure, into a task, to another thread. Each of these
-/// objects asks here first, so that none of them ever touches a connection that another caller may have by then. One atomic
-/// number says all of it: only the transaction's own thread can find its own name there.
+/// Objects from a transaction can escape: from its closure, into a task, to another thread. Each of them checks this first, so that
+/// none uses a connection that another caller may have by then. One atomic number is enough: only the transaction's own thread can
+/// find its own id there.
 package struct TransactionThread: ~Copyable, Sendable {
     /// The thread; 0 once the transaction has ended.
     @usableFromInline let owner: Atomic<UInt>

@@ -6,7 +6,7 @@ import Foundation
     private let guardian = NSLock()
     private var owner: Thread?
 
-    /// Makes a lock that nobody holds.
+    /// Creates an unlocked lock.
     public init() {}
 
     /// Runs `body` while holding the lock.

@@ -123,7 +123,7 @@ public struct Engines: Sendable {
         try byName[address.engine]?.identity(at: address.path)
     }
 
-    /// Whether an open store is still the one at its address, as far as it would not notice by itself.
+    /// Whether an open store is still the one at its address, as far as its own operations would not notice.
     @_spi(Engines) public func holds(_ identity: StoreIdentity, at address: StoreAddress) -> Bool {
         byName[address.engine]?.holds(identity, at: address.path) ?? false
     }

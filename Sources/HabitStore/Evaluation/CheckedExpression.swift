@@ -10,7 +10,7 @@ package protocol CheckedExpression<Output> {
     /// The nodes below.
     var operands: [any PredicateExpression] { get }
 
-    /// What the node itself may do, its operands aside.
+    /// The hazard of the node alone, without its operands.
     var hazard: EvaluationHazard { get }
 
     /// The value.
@@ -34,7 +34,7 @@ package enum EvaluationHazard: Int, Comparable, Sendable {
 
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
-    /// The worst that any node of an expression may do. What is not known here may throw.
+    /// The worst hazard of any node of an expression. An unknown node may throw.
     package static func of(_ expression: any PredicateExpression) -> EvaluationHazard {
         guard let node = expression as? any CheckedExpression else { return .throwing }
         var worst = node.hazard

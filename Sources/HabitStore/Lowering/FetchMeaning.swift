@@ -1,5 +1,5 @@
-/// What two descriptors of the same fetch have alike. Of predicates that Foundation has to evaluate nobody can tell which are the
-/// same; they are taken to be.
+/// The parts in which two descriptors of the same fetch are equal. Predicates that Foundation must evaluate cannot be compared, and
+/// are assumed to be equal.
 struct FetchMeaning: Hashable {
     private let filter: FilterExpression
     private let isWhole: Bool

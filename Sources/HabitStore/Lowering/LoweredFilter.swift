@@ -30,7 +30,7 @@ struct LoweredFilter {
             self = .whole(.always)
             for part in parts {
                 append(lower(part))
-                // What stands behind a part that may fail must not keep its failure from being seen.
+                // A later part must not hide the failure of one that may fail.
                 if !isWhole, part.mayFail { return }
             }
         case .any(let parts):
@@ -61,8 +61,8 @@ struct LoweredFilter {
         LoweredFilter(expression: expression, isWhole: true)
     }
 
-    /// Adds a term that stands behind what is here. Behind a term that is not in the expression, and that may be false,
-    /// nothing is added that can fail: Swift does not come to it.
+    /// Adds a later term. After a term that is left out of the expression and may be false, nothing that can fail is added, because
+    /// Swift may not reach it.
     private mutating func append(_ other: LoweredFilter) {
         if isWhole || !other.expression.calculates { expression = .all([expression, other.expression]) }
         isWhole = isWhole && other.isWhole

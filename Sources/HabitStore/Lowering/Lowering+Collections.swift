@@ -63,8 +63,8 @@ extension PredicateExpressions.SequenceMaximum: LowerableExpression {
     }
 }
 
-/// The least or greatest element of a list attribute. The Characters of a text have an order of their own, and captured
-/// lists are Swift's to look through.
+/// The least or greatest element of a list attribute. The Characters of a text have a different order, and captured lists are left
+/// to Swift.
 private func lowerExtreme(
     _ elements: any PredicateExpression,
     _ context: LoweringContext,
@@ -79,7 +79,7 @@ extension PredicateExpression {
     fileprivate var givesList: Bool { Output.self == [String].self || Output.self == Set<UUID>.self }
 }
 
-/// The condition on each element of a captured list, with the element in its place; nil when it is no captured list.
+/// The condition for each element of a captured list, with the element substituted; nil if it is not a captured list.
 private func lowerElements<Elements: PredicateExpression, Test: PredicateExpression>(
     _ sequence: Elements,
     _ variable: PredicateExpressions.VariableID,

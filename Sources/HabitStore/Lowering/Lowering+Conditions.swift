@@ -75,7 +75,7 @@ private func value(_ lowered: Lowered) throws -> FilterExpression {
 
 extension PredicateExpressions.Comparison: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
-        // A type of the app's own may have an order of its own, which its raw values do not have.
+        // A type of the app may define an order that differs from that of its raw values.
         guard LHS.Output.self is any NativelyOrdered.Type else { throw NotLowerable() }
         if LHS.Output.self == String.self { context.texts.formMatters = true }
         let comparison: FilterExpression.Comparison
@@ -200,7 +200,7 @@ extension PredicateExpressions.UnaryMinus: LowerableExpression {
 }
 
 extension RecordPath {
-    /// Whether the path goes on from where another one ends, so that it leads nowhere when the other does.
+    /// Whether the path continues the other one, so that it leads to no record if the other does not.
     fileprivate func leads(through other: RecordPath) -> Bool {
         variable == other.variable && hops.starts(with: other.hops)
     }

@@ -42,8 +42,7 @@ enum CapturedValue {
         throw NotLowerable()
     }
 
-    /// The value of a constant of the types that most predicates hold, which are told apart without casting; nil for any
-    /// other.
+    /// The value of a constant of the most common types, which are recognized without casting; nil for any other.
     static func usual<Constant>(_ captured: Constant) throws -> Value? {
         if Constant.self == UUID.self { return (captured as? UUID).map { .uuid($0) } }
         if Constant.self == UUID?.self { return (captured as? UUID).map { .uuid($0) } ?? .null }

@@ -26,7 +26,7 @@ enum PredicateLowering {
     }
 }
 
-/// What an expression node is lowered to.
+/// The result of lowering an expression node.
 package enum Lowered {
     /// A value or a condition.
     case value(FilterExpression)
@@ -42,11 +42,11 @@ package enum Lowered {
     case null
 }
 
-/// What was seen of texts on the way down.
+/// The use of texts in the expression so far.
 ///
-/// All stored text is in NFC, where Swift's order is the order of the bytes. A captured constant may be in another form:
-/// Swift orders it in a way of its own, which is not even transitive, and Foundation searches it scalar by scalar. Then
-/// Swift's answer must be Swift's.
+/// All stored text is in NFC, where Swift's order is the order of the bytes. A captured constant may be in another form: Swift then
+/// has a different order, which is not even transitive, and Foundation searches scalar by scalar. In that case Swift must evaluate
+/// the condition.
 package final class LoweredTexts {
     /// Whether texts are ordered or searched, so that their form makes a difference.
     var formMatters = false
@@ -56,7 +56,7 @@ package final class LoweredTexts {
     var mustBeEvaluated: Bool { formMatters && hasOtherForms }
 }
 
-/// What is known on the way down.
+/// The context of lowering a node.
 package struct LoweringContext {
     let schema: Schema
     let texts = LoweredTexts()

@@ -91,7 +91,7 @@ extension FetchDescriptor {
 }
 
 extension PageCursor {
-    /// The condition that a record stands behind this place in an order.
+    /// The condition that a record comes after this place in an order.
     func condition(_ order: [BoundQuery.SortKey], entity: EntityDescription) throws -> FilterExpression {
         let asked = Self.orderText(entity, order)
         let isOfKinds =

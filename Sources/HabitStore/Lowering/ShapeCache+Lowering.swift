@@ -1,7 +1,7 @@
 import Foundation
 
 extension ShapeCache {
-    /// The first number by which constants are told apart; one that nobody writes.
+    /// The first of the numbers that mark constants; one that no query contains.
     private static let firstMark = 0x5_EED0_2F6B_7153
 
     /// The shape of a predicate and its constants; nil when it has none, and has to be lowered.

@@ -1,19 +1,19 @@
 import DurableFiles
 import Foundation
 
-/// Brings a store to the last version of a plan, stage by stage, each in one transaction.
+/// Migrates a store to the last version of a plan, stage by stage, each in one transaction.
 ///
-/// A run that was stopped, or killed, leaves a store of one of the plan's versions; a later run goes on from there. Before
-/// a stage with hooks, or one that drops an attribute or an entity, a copy of the store is put beside it, unless there is one of the
-/// same version and token. Other programs that have the store open are refused with their next transaction and have to open it
-/// anew.
+/// A run that was stopped or killed leaves a store of one of the plan's versions, and a later run continues from there. Before a
+/// stage with hooks, or one that drops an attribute or an entity, the store is copied to a place next to it, unless there is a copy
+/// of the same version and token. The next transaction of any other program that has the store open throws; it must reopen the
+/// store.
 public struct StoreMigrator {
     let path: String
     let plan: any SchemaMigrationPlan.Type
     let now: @Sendable () -> Date
     private let outline: (String) throws -> Schema.Version
     let open: (String, Schema, StoreAccess) throws -> any UserStoreBackend
-    /// The engines of a store that is no file.
+    /// The engines for a store that is not a file.
     private let engines: (all: Engines, name: EngineName)?
 
     /// Prepares a migration of the store at an address.
@@ -102,7 +102,7 @@ public struct StoreMigrator {
         }
     }
 
-    /// What a store says that is opened with another version's schema than its own.
+    /// The errors of opening a store with another version's schema than its own.
     private static let otherVersion: Set<HabitStoreError.Code> = [.migrationRequired, .newerVersion, .schemaMismatch]
 
     /// The stages that the store has to go through; none when it is of the plan's last version.
@@ -112,7 +112,7 @@ public struct StoreMigrator {
     public func pending() throws -> [MigrationStage] {
         try plan.current().validate()
         let stages = try plan.stages(from: try version(), path: path)
-        // Found here, and not behind a copy.
+        // Found here rather than after a copy.
         if let first = stages.first { try open(path, first.from.earlierSchema, .readOnly).close() }
         return stages
     }
@@ -151,14 +151,15 @@ public struct StoreMigrator {
         return outcome
     }
 
-    /// A copy beside the store, whose name says of which version and token it is; whole as soon as it has this name.
+    /// Copies the store to a place next to it. The name of the copy contains its version and token; a copy with this name is
+    /// complete.
     private func backup(_ store: any UserStoreBackend) throws -> String {
         let token = try store.replicaRead { try $0.information().token }
         let version = "\(store.schema.version)-at-\(token)"
         if let (all, engine) = engines {
             let folder = DurableFile.folder(of: path)
             let copy = all.address(ofCopy: version, of: StoreAddress(engine, path: path), inFolder: folder)
-            // It is whole as soon as it is there.
+            // A copy that exists is complete.
             if try all.identity(of: copy) == nil { try store.backup(to: copy.path) }
             return copy.path
         }

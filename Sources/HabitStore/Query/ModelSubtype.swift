@@ -1,7 +1,7 @@
 import Foundation
 
-/// A kind of a model: what a subclass of a model is in SwiftData. Structs have no subclasses, so a kind is a type of its own
-/// over the same record.
+/// A kind of a model, like a subclass of a model in SwiftData. Structs have no subclasses, so a kind is a separate type for the
+/// same record.
 ///
 /// ```swift
 /// struct BusinessTrip: ModelSubtype {
@@ -21,9 +21,9 @@ import Foundation
 /// if let trip = all[0].as(BusinessTrip.self) { print(trip.name, trip.perdiem) }
 /// ```
 ///
-/// The base has the attributes of all kinds, those of one kind optional, and an attribute that tells kinds apart, as the one
-/// table of an inheritance has in Core Data. So whoever changes and saves a record as its base loses nothing of its kind.
-/// What is true of the base (uniqueness, relationships, indexes, history under the base's name) is true of each kind.
+/// The base has the attributes of all kinds, with those of a single kind optional, and an attribute that distinguishes the kinds,
+/// like the single table of an inheritance in Core Data. So changing and saving a record as its base loses nothing of its kind.
+/// Everything about the base (uniqueness, relationships, indexes, history under the base's name) also applies to each kind.
 @dynamicMemberLookup
 public protocol ModelSubtype: Sendable, Equatable, Identifiable where ID == UUID {
     /// The model.

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The columns of a row in which an engine keeps a record, by their positions. The engine overrides what it has, and checks
-/// the values; what it leaves as it is throws.
+/// The columns of a row in which an engine stores a record, by their positions. The engine overrides the methods for its columns,
+/// and checks the values; the others throw.
 ///
-/// A class rather than a protocol, so that an ``AttributeReader`` can borrow it: counting its references for each
-/// attribute would cost more than most attributes do.
+/// A class rather than a protocol, so that an ``AttributeReader`` can borrow it: reference counting for each attribute would cost
+/// more than most attributes do.
 open class AttributeColumns {
     /// Columns that hold nothing.
     public init() {}
@@ -32,7 +32,7 @@ open class AttributeColumns {
     /// The whole record, encoded.
     @_spi(Engines) open func encoded() throws -> EncodedRecord { throw missing(0) }
 
-    // MARK: Both at once
+    // MARK: Value or null
 
     /// A finite double, or nil for null. To override where one look tells both.
     open func optionalDouble(_ position: Int) throws -> Double? { try isNull(position) ? nil : double(position) }
@@ -50,7 +50,7 @@ open class AttributeColumns {
 }
 
 extension Unmanaged<AttributeColumns> {
-    /// Lends the columns without counting the reference; whoever lent them to the reader holds one.
+    /// Lends the columns without reference counting; the owner that lent them to the reader holds a reference.
     @inlinable
     @inline(__always)
     func lent<R>(_ body: (AttributeColumns) throws -> R) rethrows -> R { try _withUnsafeGuaranteedRef(body) }

@@ -7,7 +7,7 @@ import Foundation
 /// as the row is that it was made from, and cannot be copied: what lends it keeps it.
 public struct AttributeReader: ~Copyable {
     @usableFromInline let bytes: UnsafeRawBufferPointer
-    /// Borrowed: whoever made the reader keeps them.
+    /// Borrowed: the creator of the reader owns them.
     @usableFromInline let columns: Unmanaged<AttributeColumns>?
     @usableFromInline unowned(unsafe) let layout: RecordLayout
     @usableFromInline var field = 0
@@ -111,7 +111,7 @@ public struct AttributeReader: ~Copyable {
     @inlinable
     @inline(never)
     mutating func skipNullColumn(_ kind: AttributeKind) throws -> Bool {
-        // Links are never null, and have no column of their own.
+        // Links are never null, and have no column.
         guard let columns, kind != .links, field < layout.attributeCount,
             try columns.lent({ try $0.isNull(field) })
         else { return false }
@@ -214,7 +214,7 @@ public struct AttributeReader: ~Copyable {
         return try RecordView.links(takeVariable())
     }
 
-    /// Reads the next column. A function of its own, so that reading encoded records is short enough to stand in place.
+    /// Reads the next column. A separate function, so that the code for encoded records is short enough to inline.
     @inlinable
     @inline(never)
     mutating func column<T>(_ read: (AttributeColumns, Int) throws -> T) throws -> T {
@@ -223,7 +223,7 @@ public struct AttributeReader: ~Copyable {
         return try columns.lent { try read($0, field) }
     }
 
-    // MARK: What the bytes say
+    // MARK: Decoding
 
     @inlinable
     static func text(_ utf8: UnsafeRawBufferPointer) throws -> String {

@@ -12,7 +12,7 @@ public struct AttributeWriter: ~Copyable {
     private var mismatch: (position: Int, kind: AttributeKind)?
     /// The first value that is too large, or makes the record so.
     private var excess: (position: Int, count: Int, recordBytes: Int)?
-    /// The bytes up to which nobody asks for limits.
+    /// A record up to this size is within all limits, without looking at its values.
     private let unquestioned: Int
     private let refusesLargeValues: Bool
 

@@ -23,7 +23,7 @@ public final class RecordLayout: Sendable {
     @_spi(Engines) public let offsets: [Int]
     /// Bytes up to the first variable part.
     @_spi(Engines) public let fixedSize: Int
-    /// The offset of the first slot, behind the null bitmap.
+    /// The offset of the first slot, after the null bitmap.
     public let firstSlot: Int
     /// The number of attributes.
     public let attributeCount: Int

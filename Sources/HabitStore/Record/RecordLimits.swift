@@ -1,10 +1,10 @@
 import Foundation
 
-/// How many bytes the values of an entity's records may have: one limit for all engines.
+/// The maximum sizes of an entity's values in bytes: the same for all engines.
 ///
-/// It leaves room below the smallest of the engines' own: SQLite's rows have 1,000,000,000 bytes at most, PostgreSQL's values and
-/// messages a little more, and the offsets in an encoded record 32 bits. What is kept as JSON somewhere, where a byte can become
-/// six, may have a sixth.
+/// They are below the engines' own limits: SQLite's rows have at most 1,000,000,000 bytes, PostgreSQL's values and messages
+/// slightly more, and the offsets in an encoded record have 32 bits. Values that are stored as JSON anywhere, where a byte can
+/// become six, are limited to a sixth.
 package struct RecordLimits: Sendable {
     /// The most bytes of a record, and so of a value.
     package static let largestRecord = 500_000_000

@@ -1,5 +1,5 @@
-/// The shape of one kind of record, without its Swift type: what a store writes down of its schema, so that it can be
-/// read, compared and migrated by a program that has no such type (any more).
+/// The form of one kind of record, without its Swift type: what a store saves of its schema, so that a program without this type
+/// can still read, compare and migrate it.
 ///
 /// ```json
 /// {"name": "Tag",
@@ -9,7 +9,7 @@
 ///                     "deleteRule": "nullify"}],
 ///  "indexes": [{"attributes": ["name"]}]}
 /// ```
-/// What is false, nil or empty may be left out.
+/// Values that are false, nil or empty may be left out.
 @_spi(Engines) public struct EntityShape: Sendable, Hashable, Codable {
     /// The entity's name.
     public var name: String

@@ -21,16 +21,15 @@ public struct IndexDescription: Sendable, Hashable {
         return index
     }
 
-    /// The same index, holding a copy of each whole record beside its key:
-    /// `indexes: [.index(\Entry.habitID, \Entry.date).clustering()]`.
+    /// The same index with a copy of each record next to its key: `indexes: [.index(\Entry.habitID, \Entry.date).clustering()]`.
     ///
-    /// What it leads to is read from it, record after record as they lie in the file, and not looked up one by one by
-    /// identifier. Declare it for the order in which an app reads most: ranges become several times faster, on both engines.
-    /// Reads by identifier cost what they did; writes keep the copy, and the file grows by about the size of the records.
+    /// Records are read from the index, in the order in which they are stored, rather than looked up one by one by their
+    /// identifiers. Declare it for the order in which an app reads most: ranges become several times faster, on both engines. Reads
+    /// by identifier cost the same; writes maintain the copy, and the file grows by about the size of the records.
     ///
-    /// An entity has one such index at most, and it cannot be over links. LMDB keeps no copy of a record that is longer
-    /// than 1,024 bytes: it is looked up. Stores made before an index was declared so, or while it was, are changed when
-    /// they are next opened for writing; until then they are read as they are.
+    /// An entity has at most one such index, and it cannot be over links. LMDB does not copy records longer than 1,024 bytes, which
+    /// are looked up. Stores from before or after such a declaration are converted when they are next opened for writing; until
+    /// then they are read unchanged.
     public func clustering() -> IndexDescription {
         var index = self
         index.isClustering = true

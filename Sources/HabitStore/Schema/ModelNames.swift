@@ -1,9 +1,9 @@
-/// The names that entities, attributes and relationships can have: one list for all engines, the language of filters, and
-/// whatever makes models.
+/// The allowed names of entities, attributes and relationships: one list for all engines, the filter language, and everything that
+/// makes models.
 ///
-/// What an engine keeps for itself, cannot write or would take for another name is refused on every engine, when the schema is
-/// made: a store that one engine takes must be one that its user can be moved from. Words of the language of filters (`count`,
-/// `in`, `true`) are allowed, since a filter can write them in backquotes.
+/// A name that any engine reserves, cannot write or would confuse with another is rejected on every engine when the schema is made:
+/// a user must be movable from a store on one engine to every other. Words of the filter language (`count`, `in`, `true`) are
+/// allowed, because filters can write them in backquotes.
 package enum ModelNames {
     /// The most UTF-8 bytes of a name: with the suffix that LMDB adds to an entity's name, its longest key of 511.
     package static let longest = 494

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Proves that a model's code follows its declaration: reads records of known values through the model, and compares what its key
-/// paths give and what it writes with those values, attribute by attribute.
+/// Proves that a model's code matches its declaration: reads records with known values through the model, and compares the values
+/// of its key paths and those that it writes with them, attribute by attribute.
 ///
-/// Two attributes that the code exchanges in both directions are told apart by the round in which their values differ; that
-/// there is one for every two of them is proven first.
+/// If the code exchanges two attributes in both directions, a round in which their values differ reveals it; it is first proven
+/// that there is such a round for every two of them.
 enum SchemaProof {
     static func run(_ entities: [EntityDescription]) throws(HabitStoreError) {
         for entity in entities {

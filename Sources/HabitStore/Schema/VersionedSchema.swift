@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One version of an app's schema, with the models as they were then.
+/// One version of an app's schema, with its models in that version.
 ///
 /// ```swift
 /// enum NotesV1: VersionedSchema {
@@ -9,7 +9,7 @@ import Synchronization
 ///     // Beside it, or in an extension: `struct Note: PersistentModel`, as it was in this version.
 /// }
 /// ```
-/// The models of different versions may have the same name; a store knows them by their entity's name.
+/// The models of different versions may have the same name; a store identifies them by their entity's name.
 public protocol VersionedSchema: SendableMetatype {
     /// The version; a store writes it down.
     static var versionIdentifier: Schema.Version { get }

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// The shapes of the predicates that a schema's stores were asked, by the types of their expressions.
+/// The shapes of the predicates that a schema's stores were queried with, by the types of their expressions.
 ///
-/// An app asks the same few questions all day, with other constants. What a predicate is lowered and bound to depends on
-/// its type, its key paths and its operators, and on constants only in ways that ``ShapeLayout`` rules out; each shape is
-/// checked against the long way when it is made, with constants that mark their places, with zeros and empty texts, and
-/// with those that it was asked with.
+/// An app repeats the same few queries with different constants. The result of lowering and binding a predicate depends on its
+/// type, its key paths and its operators, and on constants only in ways that ``ShapeLayout`` rules out. Each new shape is checked
+/// against a full lowering with constants that mark their places, with zeros and empty texts, and with the constants of its first
+/// query.
 final class ShapeCache: Sendable {
     /// More types than this are not kept, so that predicates put together at run time cannot fill the memory.
     private static let mostTypes = 512

@@ -58,7 +58,7 @@ extension ShapeLayout {
 
             private static func value(_ text: String) -> Value? { text.isInNFC ? .string(text) : nil }
 
-            /// Puts another constant in the place of one.
+            /// Replaces a constant.
             func store(_ number: Int, at pointer: UnsafeMutableRawPointer) {
                 switch self {
                 case .uuid: pointer.storeBytes(of: Self.identifier(number), as: UUID.self)

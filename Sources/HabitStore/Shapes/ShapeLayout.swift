@@ -18,7 +18,7 @@ struct ShapeLayout: Sendable {
 
     /// Notes an operand.
     ///
-    /// - Parameter offset: where it lies in the node at `place`; nil where that cannot be told.
+    /// - Parameter offset: its offset in the node at `place`; nil if unknown.
     mutating func note<Operand>(_ type: Operand.Type, _ offset: Int?, of place: Int) -> Bool {
         guard let offset, let shaped = type as? any ShapedExpression.Type else { return false }
         return shaped.note(in: &self, at: place + offset)

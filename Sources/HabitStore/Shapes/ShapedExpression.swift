@@ -80,7 +80,7 @@ extension PredicateExpressions.Variable: ShapedExpression {
 extension PredicateExpressions.Value: ShapedExpression {
     static func note(in layout: inout ShapeLayout, at place: Int) -> Bool {
         guard let offset = MemoryLayout<Self>.offset(of: \.value) else { return false }
-        // What is done with a truth value depends on which it is: it belongs to the shape.
+        // Lowering depends on the value of a Boolean constant, so it is part of the shape.
         if Output.self == Bool.self || Output.self == Bool?.self {
             layout.bytes.append(place + offset)
             return true

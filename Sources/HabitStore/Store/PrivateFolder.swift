@@ -33,11 +33,11 @@ package enum PrivateFolder {
     /// Anyone who can write to a folder can replace a file in it by a link, and have records written elsewhere.
     ///
     /// - Parameters:
-    ///   - path: the folder, as errors name it.
+    ///   - path: the folder's path in errors.
     ///   - parent: the folder that contains `name`; without it, `path` is used.
     /// - Returns: its descriptor, which the caller closes.
-    /// - Throws: ``HabitStoreError/Code/permissionDenied`` if it is a link or not a folder, belongs to another user, or is writable by others;
-    ///   ``HabitStoreError/Code/inputOutput`` if it cannot be opened.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` if it is a link or not a folder, belongs to another user, or is writable
+    ///   by others; ``HabitStoreError/Code/inputOutput`` if it cannot be opened.
     package static func open(_ path: String, in parent: (descriptor: Int32, name: String)? = nil) throws -> Int32 {
         let descriptor: Int32
         do {

@@ -17,7 +17,7 @@ package struct Deadline: Sendable {
     /// The same instant for Dispatch.
     package var dispatchTime: DispatchTime { DispatchTime(uptimeNanoseconds: uptimeNanoseconds) }
 
-    /// What is left, in whole milliseconds, rounded up; 0 when it has passed.
+    /// The remaining time in whole milliseconds, rounded up; 0 after the deadline.
     package var remainingMilliseconds: Int32 {
         let now = DispatchTime.now().uptimeNanoseconds
         guard uptimeNanoseconds > now else { return 0 }

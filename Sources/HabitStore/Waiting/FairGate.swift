@@ -1,10 +1,10 @@
 import Dispatch
 import Foundation
 
-/// Lets a stated number of threads pass at one time, in the order in which they came.
+/// Lets a limited number of threads pass at the same time, in the order of their arrival.
 ///
-/// A thread that leaves hands its place over to the one that has waited longest, so that nobody starves behind a thread
-/// that comes back at once. `@unchecked`: every stored variable is guarded by `lock`.
+/// A leaving thread passes its place to the one that has waited longest, so that no thread starves when another returns
+/// immediately. `@unchecked`: `lock` guards every stored variable.
 package final class FairGate: @unchecked Sendable {
     private final class Waiter {
         let semaphore = DispatchSemaphore(value: 0)

@@ -3,7 +3,7 @@ import Foundation
 @_spi(Engines) import OrderedKeys
 
 @_spi(Engines) extension LMDBSnapshot {
-    /// The records of an entity in a range of identifiers, decoded by code that nothing else uses.
+    /// The records of an entity in a range of identifiers, decoded by a reader that no other part shares.
     public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
         let cursor = try transaction.cursor(catalog.records(catalog.tables[entity]))
         var isBegun = range == .all

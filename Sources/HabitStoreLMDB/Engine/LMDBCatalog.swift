@@ -2,27 +2,27 @@ import HabitStore
 @_spi(Engines) import OrderedKeys
 import Synchronization
 
-/// A store's databases: what belongs where.
+/// The databases of a store, and what each of them contains.
 final class LMDBCatalog: Sendable {
     let schema: Schema
     let path: String
-    /// The schema as ordered keys.
+    /// The schema in the form of ordered keys.
     let keys: KeyTables
     let metadata: LMDBDatabase
     let history: LMDBDatabase?
-    /// Nil only in a store opened read-only whose versions so far kept no digests.
+    /// Nil only in a store opened read-only that was never written by a version with digests.
     let digests: LMDBDatabase?
-    /// The databases of the entities; nil only in a store opened read-only that has no such entity.
+    /// The databases of the entities; nil only for an entity that a store opened read-only lacks.
     private let recordDatabases: [LMDBDatabase?]
-    /// The databases of the indexes, by their numbers; nil only in a store opened read-only that has no such index.
+    /// The databases of the indexes by their numbers; nil only for an index that a store opened read-only lacks.
     private let indexDatabases: [LMDBDatabase?]
-    /// What the keys of the entities' digests begin with.
+    /// The key prefixes of the entities' digests.
     let digestPrefixes: [[UInt8]]
-    /// The last moment at which all indexes were found to be complete, see ``LMDBSnapshot/moment``.
+    /// The last moment at which all indexes were complete, see ``LMDBSnapshot/moment``.
     let completeMoment = Atomic<UInt64>(.max)
     let plans = KeyPlanCache()
 
-    /// A file whose databases are where the tables have them.
+    /// The catalog of a file whose databases match the tables.
     init(schema: Schema, path: String, tables: LMDBTables) {
         self.schema = schema
         self.path = path
@@ -38,9 +38,9 @@ final class LMDBCatalog: Sendable {
     /// The entities.
     var tables: [KeyTable] { keys.tables }
 
-    /// The databases that a schema needs, apart from the bookkeeping's.
+    /// The databases that a schema needs, except the bookkeeping's.
     ///
-    /// - Throws: `.schemaMismatch` when two would have the same name.
+    /// - Throws: `.schemaMismatch` if two would have the same name.
     static func databaseNames(_ schema: Schema) throws -> [String] {
         var names = [LMDBFormat.history, LMDBFormat.digests]
         for entity in schema.entities {
@@ -57,7 +57,7 @@ final class LMDBCatalog: Sendable {
         return names
     }
 
-    /// An entity's database of records.
+    /// The database of an entity's records.
     @inline(__always)
     func records(_ table: KeyTable) throws -> LMDBDatabase {
         guard let records = recordDatabases[table.number] else {
@@ -70,13 +70,13 @@ final class LMDBCatalog: Sendable {
         return records
     }
 
-    /// Whether there is a database of an entity's records.
+    /// Whether the database of an entity's records exists.
     func hasRecords(_ table: KeyTable) -> Bool { recordDatabases[table.number] != nil }
 
-    /// Whether there is a database of an index.
+    /// Whether the database of an index exists.
     func hasDatabase(_ index: KeyIndex) -> Bool { indexDatabases[index.number] != nil }
 
-    /// The database of an index that a plan or a writer uses.
+    /// The database of an index, for a plan or a writer.
     @inline(__always)
     func database(_ index: KeyIndex) throws -> LMDBDatabase {
         guard let database = indexDatabases[index.number] else {

@@ -5,11 +5,11 @@ import Foundation
 @_spi(Engines) extension LMDBEngine {
     /// Checks the file's structure, every record, every index against the records in both directions, and the history.
     ///
-    /// Writers go on meanwhile: what is checked is one snapshot.
+    /// The check reads one snapshot; writers may continue meanwhile.
     public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
         let structure = try structureFindings()
         let findings = structure.map(StoreFinding.init)
-        // liblmdb must not be led into a damaged structure.
+        // liblmdb must not read a damaged structure.
         if structure.contains(where: { $0.severity == .damage }) { return findings }
         return try read { snapshot in
             var check = try LMDBCheck(snapshot)
@@ -19,11 +19,11 @@ import Foundation
     }
 
     private func structureFindings() throws -> [LMDBFinding] {
-        // Through the registry a closed store would be found, too.
+        // The registry would also find a closed store.
         try environment.withRead { _ in }
         var found = try LMDBFileInspector.walk(path: environment.path)
-        // The open reader keeps the pages of the snapshot from being used again, so damage is damage; but a meta page
-        // that is being written may be read in halves. Without writers, or seen twice, it is believed.
+        // The open reader keeps the snapshot's pages from being reused, so damage in them is real. But a meta page may be read
+        // while it is being written, so a finding counts only without writers, or if it is found twice.
         if found.contains(where: { $0.severity == .damage }) {
             found =
                 environment.isReadOnly
@@ -35,7 +35,7 @@ import Foundation
 }
 
 extension StoreFinding {
-    /// What a finding in a file's structure means for its store.
+    /// Translates a finding about the file's structure to one about the store.
     init(_ finding: LMDBFinding) {
         switch finding.severity {
         case .damage: self.init(.damage, "fileStructure", finding.description)
@@ -46,7 +46,7 @@ extension StoreFinding {
     }
 }
 
-/// The checks of one snapshot's contents.
+/// Checks the contents of one snapshot.
 struct LMDBCheck {
     private static let progressInterval = 1_000
 
@@ -76,7 +76,7 @@ struct LMDBCheck {
                     found.reportMissing(index, table)
                     continue
                 }
-                // Every expected key that is there was counted: as many as there are in all means that none is extra.
+                // If the index has as many keys as were expected and found, none of them is extra.
                 guard try transaction.count(try snapshot.catalog.database(index)) != expected[index.place] else {
                     continue
                 }
@@ -98,7 +98,7 @@ struct LMDBCheck {
 
     // MARK: Records
 
-    /// - Returns: for each index, how many of the keys that the records call for are there.
+    /// - Returns: for each index, the number of expected keys that exist.
     private mutating func checkRecords(
         _ table: KeyTable,
         _ progress: (Int) throws -> Void
@@ -142,7 +142,7 @@ struct LMDBCheck {
         return present
     }
 
-    /// What an entry holds beside its key: in a clustering index a copy of the record, and otherwise nothing.
+    /// Checks the value of an index entry: in a clustering index a copy of the record, otherwise nothing.
     private mutating func checkCopy(
         _ index: KeyIndex,
         _ table: KeyTable,
@@ -164,7 +164,7 @@ struct LMDBCheck {
         }
     }
 
-    /// The keys that a record calls for.
+    /// The index keys that a record should have.
     private func keys(
         _ index: KeyIndex,
         _ row: RecordView,
@@ -187,7 +187,7 @@ struct LMDBCheck {
                 report("indexEntryExtra", "\(index.title) has an entry for a record that does not exist", table, id)
                 return true
             }
-            // A damaged record was reported already, and nothing can be said about its entries.
+            // A damaged record was already reported, and its entries cannot be checked.
             guard let row = try? snapshot.view(table, id, value), let keys = try? keys(index, row, id) else {
                 return true
             }

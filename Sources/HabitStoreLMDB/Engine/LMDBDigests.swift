@@ -2,10 +2,10 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// The kept digests: the key is the entity's name, 0x00 and the leaf's first identifier; the value the depth (one byte),
-/// the number of records (8 bytes) and the sum (16 bytes), little-endian.
+/// The stored digests. The key is the entity's name, 0x00 and the leaf's first identifier. The value is the depth (one byte), the
+/// number of records (8 bytes) and the sum (16 bytes), little-endian.
 @_spi(Engines) extension LMDBSnapshot {
-    /// The kept digest in whose range an identifier is.
+    /// The stored digest whose range contains an identifier.
     public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
         guard let database = catalog.digests else { return nil }
         let prefix = catalog.digestPrefixes[entity]
@@ -19,7 +19,7 @@ import Foundation
         return try DigestLeaf(record, prefix: prefix, path: catalog.path)
     }
 
-    /// All kept digests of an entity.
+    /// All stored digests of an entity; nil if the store has no database for them.
     public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
         guard let database = catalog.digests else { return nil }
         let prefix = catalog.digestPrefixes[entity]
@@ -43,9 +43,9 @@ import Foundation
 }
 
 extension DigestLeaf {
-    /// The kept digest in a record of the digests' database; nil when it is one of another entity.
+    /// The digest in a record of the digests' database; nil if it belongs to another entity.
     ///
-    /// - Parameter prefix: what the keys of the entity begin with.
+    /// - Parameter prefix: the key prefix of the entity.
     init?(_ record: LMDBRecord, prefix: [UInt8], path: String) throws {
         guard record.key.starts(with: prefix) else { return nil }
         guard record.key.count == prefix.count + KeyFormat.identifierLength else { throw DigestCoder.damaged(path) }
@@ -55,7 +55,7 @@ extension DigestLeaf {
 }
 
 @_spi(Engines) extension LMDBWriter {
-    /// Keeps a digest, in place of one with the same first identifier.
+    /// Stores a digest. Replaces one with the same first identifier.
     public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
         guard let database = catalog.digests else {
             throw LMDBError.error(.schemaMismatch, "the store has no digests", path: catalog.path)
@@ -64,7 +64,7 @@ extension DigestLeaf {
         try transaction.put(database, key, DigestCoder.value(leaf))
     }
 
-    /// Forgets all kept digests of an entity.
+    /// Removes all stored digests of an entity.
     public func removeDigestLeaves(entity: Int) throws {
         guard let database = catalog.digests else { return }
         for leaf in try digestLeaves(entity: entity) ?? [] {

@@ -2,9 +2,9 @@ import Dispatch
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// The engine of ``LMDBHabitStore``: one LMDB environment in one file.
+/// The engine of ``LMDBHabitStore``: an LMDB environment in one file.
 @_spi(Engines) public final class LMDBEngine: StorageEngine {
-    /// The file, as it was named when the store was opened.
+    /// The file's path, as given at opening.
     public let path: String?
     let environment: LMDBEnvironment
     let catalog: LMDBCatalog
@@ -14,7 +14,7 @@ import Dispatch
     private let mutant: KeyPlannerMutant?
     #endif
 
-    /// How a file is opened.
+    /// How to open a file.
     struct Options {
         var environment = LMDBOptions(isReadOnly: true)
         #if PLANNER_MUTANTS
@@ -30,7 +30,7 @@ import Dispatch
         #endif
         let parts = try schema.derived(LMDBSchemaParts.self) { try LMDBSchemaParts(schema) }
         var environmentOptions = options.environment
-        // Twice over, for the indexes of older schemas that the file still has.
+        // Doubled, for the indexes of older schemas that the file still has.
         environmentOptions.maxDatabases = max(64, parts.order.count * 2)
         let environment = try LMDBEnvironment.open(path: path, options: environmentOptions)
         self.environment = environment
@@ -49,7 +49,7 @@ import Dispatch
         }
     }
 
-    /// Runs `body` over one snapshot. Inside a write of the same thread it sees the state before that write.
+    /// Runs `body` on a snapshot. Inside a write of the same thread, it sees the state before that write.
     public func read<R>(_ body: (LMDBSnapshot) throws -> R) throws -> R {
         try environment.withRead { transaction in
             let snapshot = try LMDBSnapshot(transaction, catalog)
@@ -60,15 +60,15 @@ import Dispatch
         }
     }
 
-    /// Refuses where the path leads to another file than the open one.
+    /// Throws if the path now leads to another file than the open one.
     public func requireInPlace() throws { try environment.requireInPlace() }
 
-    /// Runs `body` as the only writer, of all processes.
+    /// Runs `body` as the only writer among all processes.
     public func write<R>(_ body: (LMDBWriter) throws -> R) throws -> R {
         try environment.withWrite { try run(body, $0) }
     }
 
-    /// Runs `body` in a write transaction that others may share; each of them in a nested one but for the first.
+    /// Runs `body` in a write transaction that other writers may share; all but the first run in a nested transaction.
     public func writeTogether<R>(_ body: (LMDBWriter) throws -> R) throws -> R {
         let deadline = environment.writeDeadline
         return try commits.write(
@@ -100,9 +100,9 @@ import Dispatch
         return try body(writer)
     }
 
-    /// Writes a consistent copy to a path at which there is nothing yet.
+    /// Writes a consistent copy to an unused path.
     public func backup(to path: String) throws { try environment.copy(to: path, compact: false) }
 
-    /// Closes the file. Transactions that run are finished first.
+    /// Closes the file, after the transactions in progress.
     public func close() { environment.close() }
 }

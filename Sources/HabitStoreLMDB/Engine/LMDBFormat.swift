@@ -23,13 +23,13 @@
 /// ```
 /// Numbers are little-endian unless said otherwise.
 enum LMDBFormat {
-    /// The version that is written, and the highest that is read.
+    /// The version that is written, and the highest that can be read.
     static let version = 1
     /// The database of the bookkeeping.
     static let metadata = "metadata"
     /// The database of the history.
     static let history = "history"
-    /// The database of the kept digests.
+    /// The database of the digests.
     static let digests = "digests"
     /// The metadata key of the format's name and version.
     static let formatKey = "format"
@@ -38,13 +38,13 @@ enum LMDBFormat {
     /// The value of ``formatKey``.
     static var current: String { "\(name)\(version)" }
 
-    /// What the keys of an entity's digests begin with.
+    /// The key prefix of an entity's digests.
     static func digestPrefix(_ entity: String) -> [UInt8] { Array(entity.utf8) + [0] }
 
-    /// Refuses what this version cannot read.
+    /// Throws for a format that this version cannot read.
     ///
     /// - Parameter text: the value of ``formatKey``.
-    /// - Throws: `.newerVersion` with both numbers; `.notAStore` for anything that is no version.
+    /// - Throws: `.newerVersion` with both numbers; `.notAStore` for anything that is not a version.
     static func require(_ text: String?, path: String) throws {
         guard let text, text.hasPrefix(name), let found = Int(text.dropFirst(name.count)), found >= 1 else {
             throw LMDBError.error(.notAStore, "the file is an LMDB environment of another program", path: path)

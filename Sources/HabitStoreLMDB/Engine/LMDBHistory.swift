@@ -2,16 +2,16 @@ import Foundation
 import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// The history's database: one header and the changes of each transaction. ``LMDBFormat`` has the bytes.
+/// The history's database: a header and the changes of each transaction. ``LMDBFormat`` documents the bytes.
 struct LMDBHistory {
     private let transaction: LMDBTransaction
     private let database: LMDBDatabase
     private let path: String
 
-    /// Up to so many changes are written without a cursor.
+    /// Up to this many changes are written without a cursor.
     private static let fewChanges = 8
 
-    /// The keys that are deleted between two looks at the tree.
+    /// The number of keys that are deleted before the tree is searched again.
     private static let pruningBatch = 1_000
 
     init(_ transaction: LMDBTransaction, _ catalog: LMDBCatalog) throws {
@@ -25,13 +25,13 @@ struct LMDBHistory {
 
     // MARK: Reading
 
-    /// The number of the last transaction; 0 when there has been none.
+    /// The number of the last transaction; 0 if there is none.
     func lastToken() throws -> Int64 {
         guard let last = try transaction.cursor(database).last() else { return 0 }
         return try HistoryKey(last.key, path: path).token
     }
 
-    /// Hands the transactions after a number to `body`, oldest first, until it returns false.
+    /// Passes the transactions after a number to `body`, oldest first, until it returns false.
     func forEach(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
         let cursor = try transaction.cursor(database)
         guard token < Int64.max else { return }
@@ -41,7 +41,7 @@ struct LMDBHistory {
             guard key.sequence == 0 else { throw damaged("has changes without their transaction") }
             let (timestamp, author, count) = try HistoryCoder.header(header.value, path: path)
             var changes: [HistoryChange] = []
-            // What the header says is believed as far as there are records.
+            // A damaged header may claim more changes than there are records.
             changes.reserveCapacity(min(count, try transaction.count(database)))
             for sequence in 1..<(UInt64(count) + 1) {
                 guard let change = try cursor.next(),
@@ -71,7 +71,7 @@ struct LMDBHistory {
         guard token > 0, appended.changes.count < Int(UInt32.max) else {
             throw LMDBError.error(.limitExceeded, "a history transaction has an impossible number or size", path: path)
         }
-        // A cursor shortens the way to the end, and costs more than it saves for a few.
+        // A cursor shortens the way to the end, but does not pay for a few changes.
         let cursor = appended.changes.count > Self.fewChanges ? try transaction.cursor(database) : nil
         func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
             if let cursor {
@@ -87,7 +87,7 @@ struct LMDBHistory {
         var inserted: String?
         for (place, change) in appended.changes.enumerated() {
             if case .insert = change.kind, inserted == change.entity {
-                // As most are in a load: like the one before but for the identifier, which stands at the end.
+                // Most changes in a load: equal to the one before except for the identifier at the end.
                 HistoryCoder.replaceIdentifier(change.id, in: &value)
             } else {
                 try HistoryCoder.encode(change, into: &value)
@@ -104,7 +104,7 @@ struct LMDBHistory {
         try transaction.removeAll(database)
     }
 
-    /// In batches: a cursor must not be asked where it is behind a deletion.
+    /// Deletes in batches: a cursor must not be used after a deletion.
     private func pruneBeginning(through token: Int64) throws {
         while true {
             var keys: [HistoryKey] = []
@@ -121,10 +121,10 @@ struct LMDBHistory {
 }
 
 @_spi(Engines) extension LMDBSnapshot {
-    /// The number of the last history transaction; 0 when there has been none.
+    /// The number of the last history transaction; 0 if there is none.
     public func lastToken() throws -> Int64 { try LMDBHistory(transaction, catalog).lastToken() }
 
-    /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
+    /// Passes the history transactions after a number to `body`, oldest first, until it returns false.
     public func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
         try LMDBHistory(transaction, catalog).forEach(after: token, body)
     }

@@ -2,31 +2,31 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// Finds out what an opened environment is, makes a store of it when it is new, and completes its indexes.
+/// Identifies an opened environment, turns a new one into a store, and completes its indexes.
 struct LMDBOpening {
     let environment: LMDBEnvironment
     let schema: Schema
     let parts: LMDBSchemaParts
     let isReadOnly: Bool
 
-    /// How often damage has to be seen to be believed.
+    /// How often damage must be found to count.
     private static let looks = 3
 
     private var path: String { environment.path }
 
-    /// - Throws: `.corrupt` for a damaged file; `.notAStore` for an environment of another program, which is left as it
-    ///   is; `.newerVersion` for a later format; `.schemaMismatch` when the store holds another schema.
+    /// - Throws: `.corrupt` for a damaged file; `.notAStore` for an environment of another program, which remains unchanged;
+    ///   `.newerVersion` for a later format; `.schemaMismatch` if the store has another schema.
     func open() throws -> LMDBCatalog {
         try requireSoundStructure()
         if let catalog = try completeCatalog() { return catalog }
         let metadata = try openMetadata()
-        // Who asks for no entity wants to know what the store says of itself, whatever its schema.
+        // A caller without entities wants the store's outline, whatever its schema.
         if schema.entities.isEmpty { return catalog(metadata, try openDatabases()) }
         if let databases = try existingDatabases() {
             let catalog = catalog(metadata, databases)
             if try isReadOnly || listedIndexes(catalog) == catalog.keys.indexList { return catalog }
         }
-        // Before anything is made or built for a schema that the store does not have.
+        // Before creating or building anything for a schema that the store does not have.
         let bookkeeping = catalog(metadata, [:])
         try environment.withRead { try LMDBSnapshot($0, bookkeeping).requireSchema(schema, path: path) }
         try requireWhole(bookkeeping)
@@ -35,8 +35,8 @@ struct LMDBOpening {
         return catalog
     }
 
-    /// Refuses a store without the records or the history that it says it has: made anew they would be empty, and what they held
-    /// would be gone in silence. An index that is gone is no longer listed, so that it is built and not believed empty.
+    /// Throws for a store without records or a history that it claims to have: recreating them empty would silently lose their
+    /// contents. A missing index is not listed as complete, so it is rebuilt rather than considered empty.
     private func requireWhole(_ bookkeeping: LMDBCatalog) throws {
         guard try environment.withRead({ try LMDBSnapshot($0, bookkeeping).isInitialized }) else { return }
         for name in schema.entities.map(\.name) + [LMDBFormat.history] where try openExisting(name) == nil {
@@ -65,10 +65,10 @@ struct LMDBOpening {
         return LMDBCatalog(schema: schema, path: path, tables: tables)
     }
 
-    /// The catalog of a file that has everything: this format, all databases, and the indexes of this schema, complete.
-    /// Nearly all openings find that, and what is made of the schema is made once for all of them.
+    /// The catalog of a file with this format, all databases, and complete indexes of this schema. This is the case for nearly all
+    /// openings, which share what was derived from the schema.
     ///
-    /// - Returns: nil for any other file, of which nothing is said here.
+    /// - Returns: nil for any other file.
     private func completeCatalog() throws -> LMDBCatalog? {
         guard !schema.entities.isEmpty, try environment.openDatabases(inOrder: parts.order) else { return nil }
         let tables = parts.tables
@@ -84,8 +84,8 @@ struct LMDBOpening {
         return isComplete ? LMDBCatalog(schema: schema, path: path, tables: tables) : nil
     }
 
-    /// liblmdb believes what it reads and dies of what is wrong, so every page is looked at before it may; unless that was
-    /// done before, and nothing but commits has changed the file since.
+    /// liblmdb trusts the file and crashes on bad contents, so every page is checked first, unless that was done before and only
+    /// commits have changed the file since.
     private func requireSoundStructure() throws {
         guard try !environment.isMarkedSound() else { return }
         let beginning = try environment.soundnessBeforeWalk()
@@ -97,7 +97,7 @@ struct LMDBOpening {
         if let beginning { try environment.markSound(since: beginning) }
     }
 
-    /// Another process may be writing a meta page while it is read here: damage counts when it is there every time.
+    /// Another process may be writing a meta page while this one reads it: damage counts only if it is found every time.
     private func lookingAgain<R>(_ look: () throws -> R) throws -> R {
         for _ in 1..<Self.looks {
             do { return try look() } catch let error as HabitStoreError where error.code == .corrupt { continue }
@@ -120,14 +120,14 @@ struct LMDBOpening {
         let (format, isBare) = try environment.withRead { transaction in
             (try text(transaction, found), entries <= 1 ? try transaction.count(found) == 0 : false)
         }
-        // What a process leaves that died while it made the store: the bookkeeping's database, empty and alone.
+        // Left by a process that died while it created the store: only the bookkeeping's database, empty.
         if format == nil, isBare, !isReadOnly { return try writeFormat(found) }
         try LMDBFormat.require(format, path: path)
         return found
     }
 
     private static func meansForeign(_ error: HabitStoreError) -> Bool {
-        // A database of this name that has sorted duplicates is another program's, too.
+        // A database with this name and sorted duplicates also belongs to another program.
         [.notFound, .unsupported, .internalInconsistency].contains(error.code)
             || error.underlying as? LMDBFailure == .otherOrder
     }
@@ -154,7 +154,7 @@ struct LMDBOpening {
 
     // MARK: Databases
 
-    /// All databases of the schema; nil when one of them is missing.
+    /// All databases of the schema; nil if one is missing.
     private func existingDatabases() throws -> [String: LMDBDatabase]? {
         do {
             return byName(try environment.openDatabases(names: parts.names, create: false))
@@ -187,15 +187,15 @@ struct LMDBOpening {
 
     // MARK: Indexes
 
-    /// The names of the indexes that are complete, as the file has them.
+    /// The names of the complete indexes, as stored in the file.
     private func listedIndexes(_ catalog: LMDBCatalog) throws -> [UInt8]? {
         try environment.withRead { transaction in
             try KeyFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0).map(Array.init) }
         }
     }
 
-    /// Builds the indexes that an older schema did not declare, or declared to hold something else, and empties those that
-    /// this one no longer does: kept indexes are exactly the complete ones.
+    /// Builds the indexes that an older schema did not declare or declared differently, and empties those that this schema no
+    /// longer declares: the listed indexes are exactly the complete ones.
     private func completeIndexes(_ catalog: LMDBCatalog) throws {
         let listed = try listedIndexes(catalog)
         guard listed != catalog.keys.indexList else { return }
@@ -214,12 +214,13 @@ struct LMDBOpening {
                 try transaction.put(catalog.metadata, Array(KeyFormat.indexesKey.utf8), catalog.keys.indexList)
             }
         } catch let error as HabitStoreError where names == catalog.keys.indexNames && Self.leavesIndexes(error) {
-            // All indexes are there, with copies or without, and are kept so: nobody is shut out for want of speed.
+            // All indexes exist, with or without copies, and are used unchanged: a slow store is better than one that does not
+            // open.
             return
         }
     }
 
-    /// Whether an index that is there can be used and kept as it is, after it could not be made anew.
+    /// Whether an existing index can still be used after rebuilding it failed.
     private static func leavesIndexes(_ error: HabitStoreError) -> Bool {
         [.corrupt, .full, .limitExceeded, .inputOutput, .busy, .outcomeUnknown].contains(error.code)
     }

@@ -1,12 +1,12 @@
 @_spi(Engines) import OrderedKeys
 
-/// Walks ranges of keys with one cursor.
+/// Walks key ranges with one cursor.
 struct LMDBRangeWalk {
     private let cursor: LMDBCursor
 
     init(_ cursor: LMDBCursor) { self.cursor = cursor }
 
-    /// Hands the records of the ranges to `body` in key order, or backwards, until it returns false.
+    /// Passes the records of the ranges to `body` in key order, or backwards, until it returns false.
     ///
     /// - Parameter ranges: disjoint and ascending.
     @inline(__always)
@@ -18,7 +18,7 @@ struct LMDBRangeWalk {
         }
     }
 
-    /// - Returns: whether to go on.
+    /// - Returns: whether to continue.
     @inline(__always)
     private func forwards(_ range: KeyRange, _ body: (LMDBRecord) throws -> Bool) throws -> Bool {
         var record = range.lower.isEmpty ? try cursor.first() : try cursor.seek(range.lower)
@@ -38,7 +38,7 @@ struct LMDBRangeWalk {
         }
     }
 
-    /// - Returns: whether to go on.
+    /// - Returns: whether to continue.
     @inline(__always)
     private func backwards(_ range: KeyRange, _ body: (LMDBRecord) throws -> Bool) throws -> Bool {
         var record: LMDBRecord?

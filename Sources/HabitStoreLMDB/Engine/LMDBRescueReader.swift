@@ -2,16 +2,16 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// Reads a store's bookkeeping, records, history and digests out of the pages of one snapshot, without liblmdb.
+/// Reads a store's bookkeeping, records, history and digests from the pages of one snapshot, without liblmdb.
 ///
-/// Every page and every place in it is checked before it is believed, as the walk of ``LMDBFileWalker`` does it; every record
-/// by its checksum and its key, as ``LMDBSnapshot`` does.
+/// Every page and every position in it is checked before use, as in ``LMDBFileWalker``, and every record by its checksum and its
+/// key, as in ``LMDBSnapshot``.
 struct LMDBRescueReader {
     private let path: String
     private let walker: LMDBFileWalker
     private let databases: [[UInt8]: LMDBTreeWalker.NamedTree]
 
-    /// - Throws: `.corrupt` when the list of databases is damaged.
+    /// - Throws: `.corrupt` if the list of databases is damaged.
     init(_ source: LMDBPageSource, _ header: LMDBFileHeader) throws {
         path = source.path
         walker = try LMDBFileWalker(source: source, header: header)
@@ -22,14 +22,14 @@ struct LMDBRescueReader {
     /// Reads a store.
     ///
     /// - Parameters:
-    ///   - schema: what its records have to be.
-    ///   - isOutline: whether of the history the last transaction is enough, without its changes.
-    /// - Throws: `.notAStore` for an environment of another program; `.newerVersion`, `.migrationRequired` and
-    ///   `.schemaMismatch` as opening does; `.corrupt` for what is damaged.
+    ///   - schema: the expected schema of its records.
+    ///   - isOutline: whether to read only the last transaction of the history, without its changes.
+    /// - Throws: `.notAStore` for an environment of another program; `.newerVersion`, `.migrationRequired` and `.schemaMismatch`
+    ///   like opening; `.corrupt` for damage.
     func contents(_ schema: Schema, isOutline: Bool = false) throws -> InMemoryContents {
         var contents = InMemoryContents(schema: schema)
         contents.metadata = try metadata()
-        // Before the records are held against a schema that may not be theirs.
+        // Before reading the records with a schema that may not be theirs.
         if !schema.entities.isEmpty {
             let bookkeeping = InMemoryEngine(schema: schema, contents: contents)
             try bookkeeping.read { try $0.requireSchema(schema, path: path) }
@@ -42,9 +42,9 @@ struct LMDBRescueReader {
         return contents
     }
 
-    /// Hands the records of a database to `body`.
+    /// Passes the records of a database to `body`.
     ///
-    /// - Returns: false when the file has none of that name.
+    /// - Returns: false if the file has no database with this name.
     @discardableResult
     private func walk(_ name: String, _ body: (LMDBRecord) throws -> Void) throws -> Bool {
         guard let named = databases[Array(name.utf8)] else { return false }

@@ -2,10 +2,10 @@ import HabitStore
 @_spi(Engines) import OrderedKeys
 
 @_spi(Engines) extension LMDBEngine {
-    /// Runs `body` in one write transaction over this schema's databases and then over those of another one.
+    /// Runs `body` in one write transaction, first on this schema's databases, then on those of another.
     ///
-    /// The databases that the other schema needs are made before: LMDB makes handles of them only behind a commit. Empty ones
-    /// that are left behind a failure are no part of the store.
+    /// The databases of the other schema are created beforehand, because LMDB makes their handles available only after a commit.
+    /// Empty ones that remain after a failure are not part of the store.
     public func reshape<R>(
         to schema: Schema,
         _ body: (_ writer: LMDBWriter, _ reshaped: (Set<String>) throws -> LMDBWriter) throws -> R
@@ -23,7 +23,7 @@ import HabitStore
             try body(writer) { rewritten in
                 let transaction = writer.transaction
                 let kept = Set(newCatalog.tables.map(\.name)).subtracting(rewritten)
-                // What the other schema calls by a name that nothing had must be empty too: a file may hold anything.
+                // Databases under the other schema's new names must be empty too: a file can contain anything.
                 for catalog in [catalog, newCatalog] {
                     for table in catalog.tables where !kept.contains(table.name) {
                         try transaction.removeAll(try catalog.records(table))

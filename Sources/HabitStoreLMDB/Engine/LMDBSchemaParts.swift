@@ -1,18 +1,18 @@
 import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// What the engine makes of a schema, whatever the store; see `Schema.derived`.
+/// What the engine derives from a schema, the same for every store; see `Schema.derived`.
 struct LMDBSchemaParts: Sendable {
-    /// The schema as ordered keys.
+    /// The schema in the form of ordered keys.
     let keys: KeyTables
-    /// The databases apart from the bookkeeping's.
+    /// The databases except the bookkeeping's.
     let names: [String]
-    /// All databases, the bookkeeping's first: in this order they are opened together.
+    /// All databases in the order in which they are opened together, the bookkeeping's first.
     let order: [String]
-    /// What belongs where in a file whose databases were opened in that order, as nearly all are.
+    /// The tables of a file whose databases were opened in that order, which is nearly always the case.
     let tables: LMDBTables
 
-    /// - Throws: `.schemaMismatch` and `.unsupported` for a schema that cannot be kept.
+    /// - Throws: `.schemaMismatch` and `.unsupported` for a schema that cannot be stored.
     init(_ schema: Schema) throws {
         keys = try KeyTables(schema)
         names = try LMDBCatalog.databaseNames(schema)

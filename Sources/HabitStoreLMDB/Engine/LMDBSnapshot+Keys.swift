@@ -2,12 +2,12 @@ import Foundation
 import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// What keys tell without their records.
+/// Information that keys provide without their records.
 @_spi(Engines) extension LMDBSnapshot {
-    /// How many keys are counted one by one.
+    /// The maximum number of keys that are counted one by one.
     private static let mostCounted = 10_000
 
-    /// The database of an access; nil for none.
+    /// The database of an access path; nil if it has none.
     func database(_ access: KeyPlan.Access, _ entity: Int) throws -> LMDBDatabase? {
         let table = catalog.tables[entity]
         switch access {
@@ -17,7 +17,7 @@ import HabitStore
         }
     }
 
-    /// How many keys there are in ranges; not more than `most` are counted one by one.
+    /// The number of keys in ranges, of which at most `most` are counted one by one.
     package func countKeys(_ access: KeyPlan.Access, _ ranges: [KeyRange], _ entity: Int, upTo most: Int) throws -> Int
     {
         keyCounts += 1
@@ -32,8 +32,8 @@ import HabitStore
         return count
     }
 
-    /// About how many keys a plan leads to: up to ten thousand are counted, and what lies behind them is estimated from how
-    /// far they reach.
+    /// The approximate number of keys that a plan reaches: up to ten thousand are counted, and the rest is estimated from the part
+    /// of the range that they cover.
     public func estimatedRows(_ plan: KeyPlan) throws -> Int? {
         guard let database = try database(plan.access, plan.entity) else { return 0 }
         let total = try transaction.count(database)
@@ -64,14 +64,14 @@ import HabitStore
                 return false
             }
             let inRange = Double(count - before) * max(1, Self.share(first, reached, last))
-            // The ranges that are left are taken to be like those before.
+            // The remaining ranges are assumed to be like those before.
             let all = (Double(before) + inRange) / Double(place + 1) * Double(ranges.count)
             return Int(min(all, Double(Int32.max)))
         }
         return count
     }
 
-    /// How many times as far it is from the first of three keys to the last as from the first to the second.
+    /// The distance from the first of three keys to the last, as a multiple of the distance from the first to the second.
     private static func share(_ first: [UInt8], _ second: [UInt8], _ last: [UInt8]) -> Double {
         let shared = zip(first, last).prefix { $0 == $1 }.count
         func number(_ key: [UInt8]) -> Double {
@@ -86,7 +86,7 @@ import HabitStore
 
     // MARK: Identifiers
 
-    /// The identifier that ends a key.
+    /// The identifier at the end of a key.
     @inline(__always)
     func identifier(endOf key: UnsafeRawBufferPointer) throws -> UUID {
         let start = key.count - KeyFormat.identifierLength
@@ -96,7 +96,7 @@ import HabitStore
         return UUID(uuid: key.loadUnaligned(fromByteOffset: start, as: uuid_t.self))
     }
 
-    /// The identifiers that end the keys in ranges, in the order of the keys; no record is looked at.
+    /// The identifiers at the end of the keys in ranges, in key order, without reading a record.
     package func identifiers(
         _ access: KeyPlan.Access,
         _ ranges: [KeyRange],
@@ -112,8 +112,8 @@ import HabitStore
         return ids
     }
 
-    /// The references or links with which the keys of an index begin, ascending, each once; nil when there are too many. The
-    /// keys between are passed over.
+    /// The distinct references or links at the start of an index's keys, ascending; nil if there are too many. Skips the keys
+    /// between.
     package func firstIdentifiers(in index: KeyIndex, of entity: Int, atMost most: Int) throws -> [UUID]? {
         let cursor = try transaction.cursor(catalog.database(index))
         let length = 1 + KeyFormat.identifierLength

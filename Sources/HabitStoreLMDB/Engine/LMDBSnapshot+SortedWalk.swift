@@ -3,8 +3,8 @@ import Foundation
 @_spi(Engines) import OrderedKeys
 
 extension LMDBSnapshot {
-    /// The walk whose candidates are wanted by identifier, which is not the order of the index: its keys are gone through
-    /// first, and the records are read in the order in which they lie.
+    /// A walk whose candidates must come by identifier, which is not the index's order: it reads all keys first, and then the
+    /// records in the order in which they are stored.
     func walkSorted(
         _ plan: KeyPlan,
         _ table: KeyTable,
@@ -24,7 +24,7 @@ extension LMDBSnapshot {
         }
         if ascends(plan) { keys.sort(by: <) } else { keys.sort(by: >) }
         guard !plan.lendsIdentifiersOnly else { return try lend(keys, table, &window, body) }
-        // One cursor for all: where identifiers are many, the next is often on the page of the one before.
+        // One cursor for all: with many identifiers, the next is often on the same page.
         let cursor = try transaction.cursor(catalog.records(table))
         for key in keys {
             if window.passesOver() { continue }
@@ -37,8 +37,8 @@ extension LMDBSnapshot {
         }
     }
 
-    /// The same where the index holds copies: they are handed out where they lie, without a search for each record. (This
-    /// walk is for snapshots alone, in which nothing moves.)
+    /// The same for an index with copies, which are passed on in place, without searching for each record. Only for read snapshots,
+    /// in which nothing moves.
     private func walkSortedCopies(
         _ plan: KeyPlan,
         _ table: KeyTable,
@@ -77,7 +77,7 @@ extension LMDBSnapshot {
         }
     }
 
-    /// The error for an index entry whose record is not there.
+    /// The error for an index entry without a record.
     func missingRecord(
         _ id: UnsafeRawBufferPointer,
         _ table: KeyTable,

@@ -3,7 +3,7 @@ import Foundation
 @_spi(Engines) import OrderedKeys
 
 @_spi(Engines) extension LMDBSnapshot {
-    /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
+    /// Passes every candidate of a plan to `body` until it returns false. A row is valid during the call.
     @discardableResult
     public func walk(_ plan: KeyPlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         let table = catalog.tables[plan.entity]
@@ -49,7 +49,7 @@ import Foundation
         return plan.examined + window.passedOver
     }
 
-    /// The walk over all records in their order: one loop, with nothing in it that depends on the plan.
+    /// A walk over all records in order: one loop, in which nothing depends on the plan.
     private func scan(_ table: KeyTable, _ body: (inout AttributeReader) throws -> Bool) throws {
         let cursor = try transaction.cursor(catalog.records(table))
         while let record = try cursor.next() {
@@ -58,7 +58,7 @@ import Foundation
         }
     }
 
-    /// The walk where only identifiers are asked for: the keys have them.
+    /// A walk for which the identifiers in the keys are enough.
     private func lendIdentifiers(
         _ plan: KeyPlan,
         _ table: KeyTable,
@@ -74,7 +74,7 @@ import Foundation
         }
     }
 
-    /// The walk where only attributes are asked for that the keys have.
+    /// A walk for which the attributes in the keys are enough.
     private func lendKeys(
         _ plan: KeyPlan,
         _ table: KeyTable,
@@ -101,7 +101,7 @@ import Foundation
 
     private static var noCopy: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 
-    /// Hands the record of an index entry to `body`: the copy that the index holds, or where it has none the record itself.
+    /// Passes the record of an index entry to `body`: the index's copy or, if it has none, the record itself.
     @inline(__always)
     func emit(
         _ id: UnsafeRawBufferPointer,
@@ -120,8 +120,8 @@ import Foundation
         return try body(&row)
     }
 
-    /// The walk where keys come in the query's order but for runs of keys that are equal, or equally cut: a run is
-    /// gathered, put in order, and handed on.
+    /// A walk whose keys are in the query's order except for runs of equal, or equally truncated, keys: each run is collected,
+    /// sorted and passed on.
     private func walkRepaired(
         _ plan: KeyPlan,
         _ repair: KeyPlan.OrderRepair,
@@ -134,7 +134,7 @@ import Foundation
         var run = KeyRun(plan, repair)
         var goesOn = true
         let lent = IdentifierRow()
-        // What a write transaction reads lies where it does only until it writes.
+        // In a write transaction, what was read stays in place only until the next write.
         let copies = !plan.lendsIdentifiersOnly && !transaction.isWritable && holdsCopies(index)
         func hand(_ member: KeyRun.Member) throws -> Bool {
             guard plan.lendsIdentifiersOnly else {

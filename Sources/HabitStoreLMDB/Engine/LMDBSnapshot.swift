@@ -2,13 +2,13 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// A consistent view of one moment of an LMDB file.
+/// A consistent view of an LMDB file at one moment.
 ///
-/// Records are read where they lie in the map; each is checked against its checksum and its key when it is read.
+/// Records are read in place from the map. Each is verified by its checksum and its key when it is read.
 @_spi(Engines) public class LMDBSnapshot: EngineSnapshot {
     let transaction: LMDBTransaction
     let catalog: LMDBCatalog
-    /// LMDB's number of what is read, which each commit raises; nil inside of a write.
+    /// LMDB's number of the snapshot, which each commit increases; nil inside a write.
     public let moment: UInt64?
     package let buffer = IndexKeyBuffer()
     /// How often keys were counted to choose between plans.
@@ -31,20 +31,20 @@ import Foundation
         if let moment, completeIndexes.isAll { catalog.completeMoment.store(moment, ordering: .relaxed) }
     }
 
-    /// Whether every index of the schema is complete, and the file has no others that would have to be kept.
+    /// Whether every index of the schema is complete, and the file has no other indexes to maintain.
     var hasAllIndexes: Bool { completeIndexes.hasAll(of: catalog.keys) }
 
     package func isComplete(_ index: KeyIndex) -> Bool {
         catalog.hasDatabase(index) && completeIndexes.contains(index)
     }
 
-    /// Whether an index holds copies of records.
+    /// Whether an index contains copies of records.
     @inline(__always)
     func holdsCopies(_ index: KeyIndex) -> Bool { completeIndexes.holdCopies(index) }
 
     // MARK: Bookkeeping
 
-    /// Whether the store says that all of its text is in NFC. Those of the first versions do not.
+    /// Whether the store declares all of its text to be in NFC. Stores of the first versions do not.
     func textIsCanonical() throws -> Bool { try metadata(MetadataKey.textForm) == MetadataKey.nfc }
 
     /// A value of the store's own bookkeeping, or nil.
@@ -58,20 +58,20 @@ import Foundation
 
     // MARK: Records
 
-    /// Lends the record of an identifier to `body`; nil when there is none.
+    /// Lends the record with an identifier to `body`; nil if there is none.
     public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
         let found = try withUnsafeBytes(of: id.uuid) { try self.row(catalog.tables[entity], $0) }
         guard var reader = found?.reader else { return nil }
         return try body(&reader)
     }
 
-    /// The record of a key; nil when there is none.
+    /// The record of a key; nil if there is none.
     func row(_ table: KeyTable, _ key: UnsafeRawBufferPointer) throws -> RecordView? {
         guard let value = try transaction.get(catalog.records(table), key) else { return nil }
         return try view(table, key, value)
     }
 
-    /// A record, once its checksum and its identifier were found to be right.
+    /// A record, after verifying its checksum and its identifier.
     @inline(__always)
     func view(
         _ table: KeyTable,
@@ -81,7 +81,7 @@ import Foundation
         try Self.view(LMDBRecord(key: key, value: value), entity: table.name, table.layout, path: catalog.path)
     }
 
-    /// A record of an entity, once its checksum and its identifier were found to be right.
+    /// A record of an entity, after verifying its checksum and its identifier.
     @inline(__always)
     static func view(
         _ record: LMDBRecord,
@@ -96,7 +96,7 @@ import Foundation
         } catch let error as HabitStoreError {
             throw at(error, error.message, entity(), key, path())
         }
-        // The identifier is the first attribute, so its slot lies within what was just checked.
+        // The identifier is the first attribute, so its slot is inside the verified bytes.
         let offset = layout.firstSlot
         guard key.count == KeyFormat.identifierLength,
             key.loadUnaligned(as: UInt64.self) == value.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
@@ -111,7 +111,7 @@ import Foundation
         return view
     }
 
-    /// A copy of a record in an index, once its checksum and its identifier were found to be right.
+    /// A copy of a record in an index, after verifying its checksum and its identifier.
     @inline(__always)
     func view(
         _ table: KeyTable,
@@ -126,7 +126,7 @@ import Foundation
         }
     }
 
-    /// The error of a record, at its place.
+    /// The error of a record, with its location.
     private static func at(
         _ error: HabitStoreError,
         _ message: String,
@@ -144,15 +144,15 @@ import Foundation
 
     // MARK: Queries
 
-    /// How the engine would answer a query.
+    /// How the engine would execute a query.
     public func plan(_ query: BoundQuery) throws -> KeyPlan { try planned(query) }
 
-    /// How many records an entity has, as its tree says.
+    /// The number of an entity's records, as stored in its tree.
     public func recordCountAtHand(entity: Int) -> Int? {
         try? transaction.count(catalog.records(catalog.tables[entity]))
     }
 
-    /// The number of records of a plan whose filter is exact, without decoding any; its window is not applied.
+    /// The number of records of a plan whose filter is exact, without decoding them. Ignores the plan's window.
     public func count(_ plan: KeyPlan) throws -> Int {
         guard let database = try database(plan.access, plan.entity) else { return 0 }
         if plan.ranges.count == 1, plan.ranges[0].isAll { return try transaction.count(database) }
@@ -182,12 +182,12 @@ extension String {
     }
 }
 
-/// What its queries are planned with.
+/// The planner's view of the snapshot.
 extension LMDBSnapshot: KeySnapshot {
     package var schema: Schema { catalog.schema }
     package var keyTables: KeyTables { catalog.keys }
     package var plans: KeyPlanCache { catalog.plans }
     package var isWritable: Bool { transaction.isWritable }
-    /// While somebody writes, records may go before they are come to.
+    /// In a write transaction, records may be deleted before the walk reaches them.
     package var readsRecordsLater: Bool { !transaction.isWritable }
 }

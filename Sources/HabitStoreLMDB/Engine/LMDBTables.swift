@@ -1,7 +1,7 @@
 import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// What belongs where in the files of a schema whose databases were opened in the same order: nothing in it is of one file.
+/// The databases of a schema, the same for all files whose databases were opened in the same order.
 struct LMDBTables: Sendable {
     let keys: KeyTables
     let metadata: LMDBDatabase
@@ -11,12 +11,12 @@ struct LMDBTables: Sendable {
     let records: [LMDBDatabase?]
     /// The databases of the indexes, by their numbers.
     let indexes: [LMDBDatabase?]
-    /// What the keys of the entities' digests begin with.
+    /// The key prefixes of the entities' digests.
     let digestPrefixes: [[UInt8]]
 
     /// - Parameters:
-    ///   - keys: the schema as ordered keys.
-    ///   - databases: the databases by their names; those of a store that lacks some are missing.
+    ///   - keys: the schema in the form of ordered keys.
+    ///   - databases: the databases by their names, without those that the store lacks.
     init(_ keys: KeyTables, metadata: LMDBDatabase, databases: [String: LMDBDatabase]) {
         self.keys = keys
         self.metadata = metadata

@@ -1,11 +1,11 @@
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// Many new records at a time: each database is written in the order of its keys.
+/// Inserting many records at a time. Each database is written in key order.
 @_spi(Engines) extension LMDBWriter {
-    /// Stores the records of a batch, under identifiers that have none yet.
+    /// Stores the records of a batch under identifiers that are not in use.
     ///
-    /// - Returns: nil; or the place of the first record whose identifier is taken.
+    /// - Returns: the place of the first record whose identifier is taken; nil if all were stored.
     public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
         let table = catalog.tables[entity]
         let taken = try LMDBAscendingPuts.run(transaction, catalog.records(table)) { puts in
@@ -24,7 +24,7 @@
     private func addKeys(_ index: KeyIndex, _ batch: RecordBatch) throws {
         let keys = try indexKeys.keys(index, batch)
         let mayRepeat = index.layout.linksPosition != nil
-        // In an index over links a record has as many keys as links, and copies are in the others only.
+        // An index over links has as many keys for a record as it has links, and never contains copies.
         let copies = holdsCopies(index) && !mayRepeat
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         try LMDBAscendingPuts.run(transaction, catalog.database(index)) { puts in
@@ -32,7 +32,7 @@
             for place in keys.sortedPlaces() {
                 let key = keys[place]
                 if mayRepeat {
-                    // A record that has a link twice has one key for it.
+                    // A record with a repeated link has one key for it.
                     if let last, last.elementsEqual(key) { continue }
                     last = key
                 }

@@ -2,16 +2,16 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// The write transaction of an LMDB file: records, and the index keys that follow from them.
+/// The write transaction of an LMDB file: writes records and their index keys.
 @_spi(Engines) public final class LMDBWriter: LMDBSnapshot, EngineWriter {
     private(set) lazy var indexKeys = IndexKeys(buffer)
     private let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
 
     // MARK: Records
 
-    /// Stores a record under an identifier that has none yet.
+    /// Stores a record under an identifier that is not in use.
     ///
-    /// - Returns: false, and nothing is changed, when there is one.
+    /// - Returns: false if there is a record already; nothing is changed then.
     public func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
         let table = catalog.tables[entity]
         try requireIdentifier(record, id, table)
@@ -24,18 +24,18 @@ import Foundation
         }
     }
 
-    /// Replaces a record; `old` is what is stored.
+    /// Replaces a record; `old` is the stored one.
     public func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws {
         let table = catalog.tables[entity]
         try requireIdentifier(record, id, table)
         try withUnsafeBytes(of: id.uuid) { id in
-            // The index keys first: `old` may lie in the page that the new record is written to.
+            // Index keys first: `old` may be in the page that the new record is written to.
             for index in table.indexes { try replaceKeys(index, record, old, id) }
             _ = try transaction.put(catalog.records(table), id, record.bytes)
         }
     }
 
-    /// Removes a record; `old` is what is stored.
+    /// Removes a record; `old` is the stored one.
     public func delete(entity: Int, id: UUID, record old: RecordView) throws {
         let table = catalog.tables[entity]
         try withUnsafeBytes(of: id.uuid) { id in
@@ -56,7 +56,7 @@ import Foundation
 
     // MARK: Index keys
 
-    /// - Parameter copies: whether the index holds copies of records.
+    /// - Parameter copies: whether the index contains copies of records.
     func addKeys(
         _ index: KeyIndex,
         _ record: RecordView,
@@ -64,7 +64,7 @@ import Foundation
         copies: Bool
     ) throws {
         let database = try catalog.database(index)
-        // In an index over links a record has as many keys as links, and copies are in the others only.
+        // An index over links has as many keys for a record as it has links, and never contains copies.
         let copy = copies && index.layout.linksPosition == nil ? KeyFormat.copy(of: record) : nothing
         try indexKeys.forEach(index, record, id) { _ = try transaction.put(database, $0, copy) }
     }
@@ -92,7 +92,7 @@ import Foundation
 
     // MARK: Bookkeeping
 
-    /// Sets a value of the store's own bookkeeping, or removes it.
+    /// Sets or removes a value of the store's own bookkeeping.
     public func setMetadata(_ key: String, _ value: String?) throws {
         guard var value else {
             _ = try key.withKeyBytes { try transaction.delete(catalog.metadata, $0) }
@@ -103,12 +103,12 @@ import Foundation
         }
     }
 
-    /// Appends to the history. Tokens arrive ascending.
+    /// Appends to the history. Tokens must be ascending.
     public func append(_ transaction: HistoryTransaction) throws {
         try LMDBHistory(self.transaction, catalog).append(transaction)
     }
 
-    /// Forgets the history up to and including a number.
+    /// Removes the history up to and including a token.
     public func pruneHistory(through token: Int64) throws {
         try LMDBHistory(transaction, catalog).prune(through: token)
     }

@@ -2,10 +2,10 @@
 
 /// The engine of ``RescuedLMDBStore``: one snapshot of a file, read into memory without liblmdb.
 @_spi(Engines) public final class RescuedLMDBEngine: StorageEngine {
-    /// How often a copy is begun anew because of commits.
+    /// How often a copy is restarted because of commits.
     private static let maximumCopyAttempts = 10
 
-    /// The file.
+    /// The path of the file.
     public let path: String?
     private let file: String
     private let memory: InMemoryEngine
@@ -19,13 +19,13 @@
         memory = InMemoryEngine(schema: schema, contents: contents)
     }
 
-    /// Runs `body` over what was read.
+    /// Runs `body` on the snapshot in memory.
     public func read<R>(_ body: (InMemoryTransaction) throws -> R) throws -> R { try memory.read(body) }
 
-    /// Not possible: without liblmdb the file is only read.
+    /// Always throws: without liblmdb the file is read-only.
     public func write<R>(_ body: (InMemoryTransaction) throws -> R) throws -> R { throw unwritable() }
 
-    /// Not possible: without liblmdb the file is only read.
+    /// Always throws: without liblmdb the file is read-only.
     public func reshape<R>(
         to schema: Schema,
         _ body: (_ writer: InMemoryTransaction, _ reshaped: (Set<String>) throws -> InMemoryTransaction) throws -> R
@@ -39,18 +39,18 @@
         )
     }
 
-    /// Checks the structure of the whole file, as it is now. Every record and the history were checked when they were read.
+    /// Checks the structure of the whole file in its current state. Records and history were checked when they were read.
     ///
-    /// Indexes are checked as trees, and not against the records: nothing is read by them here.
+    /// Indexes are checked as trees, but not against the records: this engine does not read through them.
     public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
-        // Through memory a closed store is found, too.
+        // The memory engine also detects a closed store.
         try memory.read { _ in }
         return try LMDBUnlockedReading.run(path: file) { source, header in
             try LMDBFileWalker(source: source, header: header).walkFile().map(StoreFinding.init)
         }
     }
 
-    /// Writes the file's newest snapshot to a path at which there is nothing yet.
+    /// Writes the file's newest snapshot to an unused path.
     public func backup(to path: String) throws {
         try memory.read { _ in }
         try LMDBDraft.write(path, during: "making the copy") { descriptor in
@@ -64,6 +64,6 @@
         }
     }
 
-    /// Forgets what was read.
+    /// Releases the snapshot.
     public func close() { memory.close() }
 }

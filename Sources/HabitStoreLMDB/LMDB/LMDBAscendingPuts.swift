@@ -1,32 +1,32 @@
 import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// Writes records whose keys come ascending and differ, and of which none is the beginning of another one: a cursor goes along the
-/// tree, and behind the greatest key that there was pages are filled one after the other.
+/// Writes records with ascending, distinct keys, none of which is a prefix of another: a cursor moves along the tree, and pages
+/// after the greatest existing key are filled one after the other.
 ///
-/// An eighth of those pages stays free. LMDB fills a page that is appended to to the brim, and whatever comes between its
-/// records later would divide it, for a larger file and a longer sync. It has no option for it, so a record that is as large as
-/// the room takes part of each page while it is filled, and is removed once the page lies behind.
+/// An eighth of those pages stays free. LMDB fills appended pages completely, and later insertions between their records would
+/// split them, for a larger file and a longer sync. LMDB has no option for this, so a placeholder record as large as the free part
+/// occupies it while the page is being filled, and is removed when later pages are being filled.
 struct LMDBAscendingPuts {
     private let transaction: LMDBTransaction
     private let database: LMDBDatabase
     private let cursor: LMDBCursor
     private let pageSizeBytes: Int
-    /// As many bytes as stay free of a page.
+    /// As many bytes as a page leaves free.
     private let filling: [UInt8]
-    /// The greatest key that there was; nil when there was none, and once keys are beyond it.
+    /// The greatest existing key; nil if there was none, and once the new keys are beyond it.
     private var greatest: [UInt8]?
-    /// The bytes that were appended since the last placeholder.
+    /// The number of bytes appended since the last placeholder.
     private var appendedBytes = 0
-    /// The keys of the placeholders that are there, in order.
+    /// The keys of the current placeholders, in order.
     private var placeholders: [[UInt8]] = []
 
     /// The part of a page that stays free.
     private static let freePart = 8
-    /// A placeholder is removed behind so many others: no record comes to its page any more.
+    /// A placeholder is removed after this many others, when its page gets no more records.
     private static let lasting = 2
 
-    /// Runs `body`, which may write nothing else to the database. When it throws, the transaction cannot be committed.
+    /// Runs `body`, which must not write to the database in any other way. If it throws, the transaction cannot be committed.
     static func run<Result>(
         _ transaction: LMDBTransaction,
         _ database: LMDBDatabase,
@@ -56,7 +56,7 @@ struct LMDBAscendingPuts {
 
     /// Writes a value.
     ///
-    /// - Returns: false when `mode` is `.noOverwrite` and the key was there.
+    /// - Returns: false if `mode` is `.noOverwrite` and the key exists.
     @discardableResult
     mutating func put(
         _ key: UnsafeRawBufferPointer,
@@ -77,7 +77,7 @@ struct LMDBAscendingPuts {
 
     private mutating func keepRoom(behind key: UnsafeRawBufferPointer) throws {
         guard key.count < LMDBTransaction.maximumKeyLength else { return }
-        // The least key behind this one; before the next one, which does not begin with this one.
+        // The least key after this one. It sorts before the next key, which does not begin with this one.
         var placeholder: [UInt8] = []
         placeholder.reserveCapacity(key.count + 1)
         placeholder.append(contentsOf: key)

@@ -6,12 +6,12 @@ import Musl
 import Darwin
 #endif
 
-/// Which start of the system this is.
+/// Identifies a boot of the system.
 struct LMDBBoot: Equatable, Sendable {
     let high: UInt64
     let low: UInt64
 
-    /// Nil where the system does not tell.
+    /// Nil if the system does not provide it.
     static let current: LMDBBoot? = text().flatMap { LMDBBoot($0) }
 
     init(high: UInt64, low: UInt64) {
@@ -19,7 +19,7 @@ struct LMDBBoot: Equatable, Sendable {
         self.low = low
     }
 
-    /// Reads the 32 hexadecimal digits of a UUID; whatever stands between them is passed over.
+    /// Parses the 32 hexadecimal digits of a UUID, ignoring anything between them.
     init?(_ text: [UInt8]) {
         let digits = text.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == 32 else { return nil }

@@ -1,4 +1,4 @@
-/// Bytes of a file that nobody vouches for: reading outside of them gives zero and never traps.
+/// Untrusted bytes of a file: reading outside them gives zero and never traps.
 struct LMDBBytes {
     let buffer: UnsafeRawBufferPointer
 
@@ -19,7 +19,7 @@ struct LMDBBytes {
     @inline(__always)
     func u64(_ offset: Int) -> UInt64 { load(offset, as: UInt64.self) }
 
-    /// The bytes of a range; empty when it is not inside.
+    /// The bytes of a range; empty if it is not inside.
     @inline(__always)
     func slice(_ offset: Int, _ length: Int) -> UnsafeRawBufferPointer {
         guard offset >= 0, length >= 0, offset <= buffer.count, length <= buffer.count - offset else {

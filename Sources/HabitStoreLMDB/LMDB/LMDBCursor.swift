@@ -9,14 +9,14 @@ import Musl
 import Darwin
 #endif
 
-/// A place in a database, moved record by record in key order.
+/// A position in a database, moved record by record in key order.
 ///
-/// What it returns points into the map: see ``LMDBRecord``. It ends with its transaction; a use after that is an error.
+/// Its results point into the map: see ``LMDBRecord``. It ends with its transaction; using it afterwards is an error.
 final class LMDBCursor {
     private let transaction: LMDBTransaction
     /// liblmdb's cursor, in a write transaction.
     private let handle: OpaquePointer?
-    /// The place, in a read transaction.
+    /// The position, in a read transaction.
     @exclusivity(unchecked) private var place: LMDBTreePlace
 
     init(transaction: LMDBTransaction, handle: OpaquePointer) {
@@ -50,8 +50,8 @@ final class LMDBCursor {
         return try place.last(snapshot.pages)
     }
 
-    /// Moves on; the first record, on a cursor that was not moved yet. The thread is not looked at again: whoever walks has
-    /// come by a check, and no step of a walk leaves its closure.
+    /// Moves to the next record; on a new cursor, to the first. The thread is not checked again: the transaction was checked when
+    /// the walk began, and no step of a walk leaves its closure.
     @inline(__always)
     func next() throws -> LMDBRecord? {
         guard let snapshot = transaction.snapshot else { return try step(MDB_NEXT) }
@@ -59,7 +59,7 @@ final class LMDBCursor {
         return try place.next(snapshot.pages)
     }
 
-    /// Moves back; the last record, on a cursor that was not moved yet. The thread is not looked at again, as in ``next()``.
+    /// Moves to the previous record; on a new cursor, to the last. The thread is not checked again, as in ``next()``.
     @inline(__always)
     func previous() throws -> LMDBRecord? {
         guard let snapshot = transaction.snapshot else { return try step(MDB_PREV) }
@@ -67,14 +67,14 @@ final class LMDBCursor {
         return try place.previous(snapshot.pages)
     }
 
-    /// The record it stands on; nil when it stands on none.
+    /// The current record; nil if there is none.
     func current() throws -> LMDBRecord? {
         try transaction.requireActive()
         if let snapshot = transaction.snapshot { return try place.current(snapshot.pages) }
         var key = MDB_val()
         var value = MDB_val()
         let returnCode = mdb_cursor_get(handle, &key, &value, MDB_GET_CURRENT)
-        // LMDB says EINVAL for a cursor that was not moved yet.
+        // LMDB returns EINVAL for a cursor that was never moved.
         if returnCode == EINVAL || returnCode == MDB_NOTFOUND { return nil }
         guard returnCode == 0 else { throw transaction.error(returnCode, during: "reading a record") }
         return record(key, value)
@@ -94,9 +94,9 @@ final class LMDBCursor {
     /// Moves to the record with exactly this key.
     func seekExact(_ key: [UInt8]) throws -> LMDBRecord? { try key.withUnsafeBytes { try seekExact($0) } }
 
-    /// Writes a value, and stands on it then: the way to a key near to the one it stood on is short.
+    /// Writes a value and moves to it. The way to a key near the current one is short.
     ///
-    /// - Returns: false when `mode` is `.noOverwrite` and the key is there; nothing was changed then.
+    /// - Returns: false if `mode` is `.noOverwrite` and the key exists; nothing is changed then.
     func put(
         _ key: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer,
@@ -122,7 +122,7 @@ final class LMDBCursor {
 
     @inline(__always)
     private func step(_ operation: MDB_cursor_op, key: MDB_val = MDB_val()) throws -> LMDBRecord? {
-        // The transaction closed this cursor when it ended: LMDB's handle must not be touched after that.
+        // The transaction closed this cursor when it ended, so LMDB's handle must not be used any more.
         try requireUnended()
         var key = key
         var value = MDB_val()

@@ -1,10 +1,10 @@
 /// A named database of an environment.
 ///
-/// It is a place in the environment's table and not LMDB's own handle: the table is filled anew when the environment had
-/// to be reopened, so a value of this type stays good as long as the environment is open.
+/// This is a place in the environment's table rather than LMDB's own handle. Reopening the environment refills the table, so the
+/// value remains valid as long as the environment is open.
 struct LMDBDatabase: Hashable, Sendable {
     /// The place in the environment's table.
     let index: Int
-    /// The name, as it stands in the file.
+    /// The name in the file.
     let name: String
 }

@@ -9,18 +9,18 @@ import Musl
 import Darwin
 #endif
 
-/// Files that are made under another name and then given their own: whoever finds the path finds a whole file, however the
-/// process ended, and nothing that is there is ever overwritten.
+/// Creates files under a temporary name and then renames them: a file at the path is always complete, however the process ended,
+/// and an existing file is never overwritten.
 enum LMDBDraft {
-    /// A name beside the file's own, for this thread.
+    /// A name next to the file's own, for this thread.
     static func path(for path: String) -> String { "\(path).new-\(getpid())-\(LMDBPlatform.currentThread)" }
 
-    /// Makes a new file durably of what `body` writes to a descriptor.
+    /// Durably creates a new file from what `body` writes to a descriptor.
     ///
-    /// - Throws: what `body` throws; `.inputOutput` when something has the name already. The file is not there then.
+    /// - Throws: the errors of `body`; `.inputOutput` if the name is taken. The file does not exist then.
     static func write(_ path: String, during action: String, _ body: (Int32) throws -> Void) throws {
         var status = stat()
-        // Looked at first, so that nobody waits for a copy that cannot be put in its place.
+        // Checked first, so that no caller waits for a copy that cannot be put in its place.
         guard lstat(path, &status) != 0 else { throw LMDBError.error(EEXIST, during: action, path: path) }
         let draft = Self.path(for: path)
         defer { unlink(draft) }
@@ -40,9 +40,9 @@ enum LMDBDraft {
         }
     }
 
-    /// Gives a draft its name.
+    /// Gives a draft its final name.
     ///
-    /// - Returns: false when something has the name already.
+    /// - Returns: false if the name is taken.
     static func give(_ draft: String, itsName path: String, during action: String) throws -> Bool {
         do {
             return try DurableFile.publish(draft, as: path)

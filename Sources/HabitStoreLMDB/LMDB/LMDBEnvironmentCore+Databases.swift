@@ -11,13 +11,13 @@ extension LMDBEnvironmentCore {
         }
     }
 
-    /// Without a write transaction, so that opening a store does not wait for a writer.
+    /// Uses no write transaction, so that opening a store does not wait for a writer.
     private func openExistingDatabases(names: [String], for owner: LMDBEnvironment) throws -> [LMDBDatabase] {
         try keepingOpen(owner) {
             let newNames = try namesToOpen(names)
             if !newNames.isEmpty {
                 var failure: (any Error)?
-                // LMDB wants that no other transaction of the process runs that opens databases too.
+                // LMDB requires that no other transaction of the process that opens databases runs at the same time.
                 let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) {
                     do {
                         if needsReopen || environment == nil { try openEnvironment() }
@@ -34,7 +34,7 @@ extension LMDBEnvironmentCore {
         }
     }
 
-    /// Opens the list, if no database was opened before.
+    /// Opens the list if no database was opened before.
     ///
     /// - Returns: whether the environment's table is this list.
     func openDatabases(inOrder names: [String], for owner: LMDBEnvironment) throws -> Bool {
@@ -47,7 +47,7 @@ extension LMDBEnvironmentCore {
                 do {
                     try openDatabaseHandles(names: names)
                 } catch is HabitStoreError {
-                    // Who opens them one by one then is told what it is.
+                    // Opening them one by one then reports the error.
                     return
                 }
                 databaseNames = names
@@ -70,7 +70,7 @@ extension LMDBEnvironmentCore {
         return try openExistingDatabases(names: names, for: owner)
     }
 
-    /// The names that have no handle yet, each once; the gate is locked.
+    /// The distinct names that have no handle yet; the gate is locked.
     private func namesToOpen(_ names: [String]) throws -> [String] {
         var new: [String] = []
         for name in names where !databaseNames.contains(name) && !new.contains(name) { new.append(name) }
@@ -86,7 +86,7 @@ extension LMDBEnvironmentCore {
         }
     }
 
-    /// Fills the table of handles, in one read transaction; nobody is inside.
+    /// Fills the table of handles in one read transaction; no thread is inside.
     func openDatabaseHandles(names: [String]) throws {
         guard !names.isEmpty else { return }
         let handles = try readingAlone("opening databases") { transaction in
@@ -108,7 +108,7 @@ extension LMDBEnvironmentCore {
             mdb_txn_abort(begun)
             throw error
         }
-        // Committing is what keeps the handles; it writes nothing.
+        // Committing keeps the handles; it writes nothing.
         let committed = mdb_txn_commit(begun)
         guard committed == 0 else { throw LMDBError.error(committed, during: action, path: path) }
         return result

@@ -3,11 +3,11 @@ import Foundation
 import HabitStore
 
 extension LMDBEnvironmentCore {
-    /// How long growing is put off after readers did not end in time, as a multiple of that wait.
+    /// How long growth is postponed after readers did not end in time, as a multiple of that wait.
     private static let growthPause = 10.0
 
-    /// Doubles the map when more than half of it is used, or when a transaction did not fit. The gate is locked and this
-    /// thread has the writer's turn.
+    /// Doubles the map if more than half of it is used, or if a transaction did not fit. The gate is locked, and this thread is the
+    /// writer.
     func growIfNeeded() throws {
         let figures = try statistics()
         mapSizeBytes = figures.mapSizeBytes
@@ -19,7 +19,7 @@ extension LMDBEnvironmentCore {
             return
         }
         let room = mapSizeBytes - figures.usedBytes
-        // With little room it is worth the wait every time; else a long reader would slow every write down.
+        // With little room, waiting always pays; otherwise a long reader would slow down every write.
         let isUrgent = isGrowthWanted || room < mapSizeBytes / 8
         let patience = isUrgent || Date() >= growthDeferredUntil ? options.resizeWaitSeconds : 0
         var returnCode: Int32 = 0
@@ -31,28 +31,28 @@ extension LMDBEnvironmentCore {
         }
         isGrowthWanted = false
         guard returnCode != 0 else { return }
-        // No address space: go on with the old size, and do not try again with every write.
+        // No address space: continue with the old size, and do not retry with every write.
         growthDeferredUntil = Date(timeIntervalSinceNow: options.resizeWaitSeconds * Self.growthPause)
         guard room >= mapSizeBytes / 16 else {
             throw LMDBError.error(returnCode, during: "enlarging the reserve", path: path)
         }
     }
 
-    /// Follows another process that enlarged the file; the gate is locked.
+    /// Maps the file again after another process enlarged it; the gate is locked.
     func mapAnew() throws {
         var returnCode: Int32 = 0
-        // 0 means: as large as the file says.
+        // 0 means the size in the file.
         let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) { returnCode = setMapSize(0) }
         guard hasRun else { throw busy("another process enlarged the file") }
         guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "mapping the file anew", path: path) }
     }
 
-    /// Nobody is inside.
+    /// No thread is inside.
     private func setMapSize(_ bytes: Int) -> Int32 {
         guard let environment else { return 0 }
         let returnCode = mdb_env_set_mapsize(environment, bytes)
         if returnCode != 0 {
-            // The old map is gone when the new one could not be made: only reopening helps.
+            // If the new map could not be created, the old one is gone too, and only reopening helps.
             needsReopen = true
         } else if bytes > 0 {
             mapSizeBytes = bytes

@@ -11,13 +11,13 @@ import Darwin
 #endif
 
 extension LMDBEnvironmentCore {
-    /// Refuses to write where the path no longer leads to the open file: a commit would go into a file without a name, and
-    /// be lost with the process that was told it is durable.
+    /// Throws if the path no longer leads to the open file: a commit would go into a file without a name, and be lost when the
+    /// process that it was acknowledged to ends.
     ///
-    /// The inode of an open file is not given to another one, so the device and the inode tell. A file that another program has
-    /// cut off is refused as well.
+    /// The inode of an open file is not reused, so the device and the inode identify it. Also throws if another program has
+    /// truncated the file.
     ///
-    /// - Parameter consequence: what the error says to whoever writes.
+    /// - Parameter consequence: what the error adds for writers.
     func requireUnmoved(_ consequence: String = "nothing was written; ") throws {
         let seen = lengthSeen.load(ordering: .acquiring)
         var status = stat()
@@ -35,12 +35,12 @@ extension LMDBEnvironmentCore {
         )
     }
 
-    /// Of so many reads one looks at the file's length: that is a call of the system, which takes as long as a short read.
+    /// One in this many reads checks the file's length: that is a system call, which takes as long as a short read.
     private static let readsPerLengthCheck = 64
 
-    /// Refuses a read of a file that another program has cut off, if it is this read's turn to look; the gate is locked.
+    /// Throws if another program has truncated the file. Only some of the reads check. The gate is locked.
     ///
-    /// The pages behind the file's end are gone from the map, and whoever touches one is ended by SIGBUS.
+    /// The pages after the end of the file are gone from the map, and touching one ends the process by SIGBUS.
     @inline(__always)
     func requireWholeNowAndThen() throws {
         readsSinceLengthCheck &+= 1
@@ -54,14 +54,14 @@ extension LMDBEnvironmentCore {
         guard let environment, mdb_env_get_fd(environment, &descriptor) == 0,
             let state = LMDBFileState(descriptor: descriptor)
         else { return }
-        // One that is refused is looked at again by the next read.
+        // After a failed check, the next read checks again.
         try requireWhole(state.length, seen)
         readsSinceLengthCheck = 0
     }
 
     /// - Parameters:
-    ///   - length: the file's length now.
-    ///   - seen: the length that had been seen before it was asked for: another thread's write may make it longer at any time.
+    ///   - length: the current length of the file.
+    ///   - seen: the greatest length known before `length` was queried: another thread's write may extend the file at any time.
     private func requireWhole(_ length: UInt64, _ seen: UInt64) throws {
         lengthSeen.max(length, ordering: .releasing)
         guard length < seen else { return }

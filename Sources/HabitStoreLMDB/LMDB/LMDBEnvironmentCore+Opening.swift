@@ -11,10 +11,10 @@ import Darwin
 #endif
 
 extension LMDBEnvironmentCore {
-    /// How often an opening is tried again that another process's opening or closing disturbed.
+    /// How often opening is retried after another process's opening or closing disturbed it.
     private static let maximumOpenAttempts = 5
 
-    /// Opens the environment; nobody is inside. Used for the first opening and after a failed commit.
+    /// Opens the environment for the first time or after a failed commit; no thread is inside.
     func openEnvironment() throws {
         closeEnvironment()
         try requireLockFile()
@@ -41,11 +41,11 @@ extension LMDBEnvironmentCore {
         }
     }
 
-    /// liblmdb follows a link in the place of the lock file, and writes over what that leads to.
+    /// If the lock file is a link, liblmdb follows it and overwrites its target.
     private func requireLockFile() throws {
         let lock = path + "-lock"
         var status = stat()
-        // What else the system refuses here, it refuses liblmdb as well.
+        // Any other error here is also an error for liblmdb.
         guard lstat(lock, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
         throw LMDBError.error(
             .permissionDenied,
@@ -60,7 +60,7 @@ extension LMDBEnvironmentCore {
         var created: OpaquePointer?
         var returnCode = mdb_env_create(&created)
         guard returnCode == 0, let created else { return returnCode }
-        // Without MDB_NOTLS each environment takes a thread key, and the 1,024th opening fails.
+        // Without MDB_NOTLS, each environment takes a thread key, and the 1,024th opening fails.
         var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
         if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
         returnCode = mdb_env_set_mapsize(created, mapSizeBytes)
@@ -90,12 +90,12 @@ extension LMDBEnvironmentCore {
         mapSizeBytes = try statistics().mapSizeBytes
         needsReopen = false
         checkReaders()
-        // Whatever the mark says: it knows nothing of the medium beneath the file.
+        // Whatever the mark says: it does not cover the medium beneath the file.
         try readingAlone("opening the file") { _ in try LMDBFileInspector.inspectOwnTrees(pageSource()) }
         try openDatabaseHandles(names: databaseNames)
     }
 
-    /// The descriptor that LMDB opened has to be the file that was registered and inspected.
+    /// Checks that LMDB opened the file that was registered and inspected.
     private func checkOpenedFile(_ environment: OpaquePointer) throws -> LMDBFileState {
         var descriptor: mdb_filehandle_t = -1
         guard mdb_env_get_fd(environment, &descriptor) == 0, let state = LMDBFileState(descriptor: descriptor) else {
@@ -106,12 +106,12 @@ extension LMDBEnvironmentCore {
             throw LMDBError.error(.busy, "the file was replaced while it was being opened; try again", path: path)
         }
         fileMap = try LMDBFileMap(descriptor: descriptor, fileLength: state.length, path: path)
-        // LMDB opens the data file without this flag; a child that lives on would keep the file open.
+        // LMDB opens the data file without this flag; a surviving child process would keep the file open.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         return state
     }
 
-    /// Closes the environment; nobody is inside.
+    /// Closes the environment; no thread is inside.
     func closeEnvironment() {
         guard let environment else { return }
         for reader in pooledReaders { mdb_txn_abort(reader) }
@@ -124,22 +124,22 @@ extension LMDBEnvironmentCore {
         self.environment = nil
     }
 
-    /// Frees the reader slots of processes that died.
+    /// Frees the reader slots of dead processes.
     func checkReaders() {
         guard let environment else { return }
         var dead: Int32 = 0
-        // An error here costs space and nothing else, and the next check comes.
+        // An error here only costs space until the next check.
         _ = mdb_reader_check(environment, &dead)
         writesSinceReaderCheck = 0
     }
 
-    /// Opens the environment anew after a failed commit; the gate is locked.
+    /// Reopens the environment after a failed commit; the gate is locked.
     func reopenIfNeeded() throws {
         guard needsReopen || environment == nil else { return }
         try requireUnmoved()
         var failure: (any Error)?
         let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) {
-            // Another thread may have done it meanwhile.
+            // Another thread may have reopened it meanwhile.
             guard needsReopen || environment == nil else { return }
             do { try openEnvironment() } catch { failure = error }
         }
@@ -147,7 +147,7 @@ extension LMDBEnvironmentCore {
         guard hasRun else { throw busy("an earlier commit failed and the file has to be reopened") }
     }
 
-    /// Turns an environment that was opened only to read into one that also writes.
+    /// Makes an environment that was opened read-only writable.
     func makeWritable() throws {
         gate.lock()
         defer { gate.unlock() }
@@ -159,7 +159,7 @@ extension LMDBEnvironmentCore {
             do {
                 try openEnvironment()
             } catch {
-                // Reading goes on: the environment is opened again, read-only, by the next transaction.
+                // Reads continue: the next transaction reopens the environment read-only.
                 options.isReadOnly = true
                 failure = error
             }
@@ -168,7 +168,7 @@ extension LMDBEnvironmentCore {
         guard hasRun else { throw busy("this process has the file open read-only and it has to be reopened") }
     }
 
-    /// How many records the main database has; the caller is inside.
+    /// The number of records in the main database; the caller is inside.
     func mainEntries() throws -> Int {
         var tree = MDB_stat()
         guard let environment, mdb_env_stat(environment, &tree) == 0 else {
@@ -177,7 +177,7 @@ extension LMDBEnvironmentCore {
         return tree.ms_entries
     }
 
-    /// Figures of the environment; the caller is inside, or has it for itself.
+    /// The figures of the environment; the caller is inside or has exclusive access.
     func statistics() throws -> LMDBStatistics {
         guard let environment else { throw LMDBError.error(.closed, "the store was closed", path: path) }
         var information = MDB_envinfo()

@@ -4,7 +4,7 @@ import HabitStore
 import Synchronization
 
 extension LMDBEnvironmentCore {
-    /// How often a copy is begun anew because of commits; a commit takes far longer than reading two pages.
+    /// How often a copy is restarted because of commits; a commit takes far longer than reading two pages.
     private static let maximumCopyAttempts = 100
 
     func beginRead(for owner: LMDBEnvironment) throws -> LMDBTransaction {
@@ -35,7 +35,7 @@ extension LMDBEnvironmentCore {
 
     func endRead(_ transaction: LMDBTransaction, for owner: LMDBEnvironment) {
         let handle = transaction.takeHandle()
-        // The snapshot is let go here, before the gate: a slow gate must not keep pages from being used again.
+        // The snapshot is released here, before the gate: a slow gate must not keep pages from being reused.
         if let handle { mdb_txn_reset(handle) }
         let thread = LMDBPlatform.currentThread
         gate.lock()
@@ -54,7 +54,7 @@ extension LMDBEnvironmentCore {
         leave(owner)
     }
 
-    /// Renews a kept transaction, which costs no reader slot, or begins one.
+    /// Renews a pooled transaction, which costs no reader slot, or begins one.
     @inline(__always)
     private func startReader(_ handle: inout OpaquePointer?) -> Int32 {
         if let pooled = pooledReaders.popLast() {
@@ -64,8 +64,8 @@ extension LMDBEnvironmentCore {
             } else if returnCode != MDB_BAD_RSLOT {
                 mdb_txn_abort(pooled)
             }
-            // With MDB_BAD_RSLOT the slot may be another reader's by now: aborting would free it under that reader, so
-            // the transaction's few bytes are given up.
+            // With MDB_BAD_RSLOT, the slot may belong to another reader by now. Aborting would free it under that reader, so the
+            // transaction's few bytes are leaked.
             return returnCode
         }
         guard let environment else { return MDB_PANIC }
@@ -77,9 +77,9 @@ extension LMDBEnvironmentCore {
         return returnCode
     }
 
-    /// The pages of a read transaction's snapshot, shared by all transactions that read it. The gate is locked.
+    /// The pages of a read transaction's snapshot, shared by all transactions on it. The gate is locked.
     ///
-    /// - Returns: nil, and the transaction has ended, when the snapshot cannot be found any more because of commits.
+    /// - Returns: nil if commits have made the snapshot unavailable; the transaction has ended then.
     @inline(__always)
     private func snapshot(of handle: OpaquePointer) throws -> LMDBSnapshotPages? {
         let moment = UInt64(mdb_txn_id(handle))
@@ -110,7 +110,7 @@ extension LMDBEnvironmentCore {
         guard let environment, mdb_env_get_fd(environment, &descriptor) == 0 else {
             throw LMDBError.error(.closed, "the store was closed", path: path)
         }
-        // A descriptor that leads to another file by now says nothing about this one, nor does a path.
+        // A descriptor that now leads to another file says nothing about this one, nor does such a path.
         var state = LMDBFileState(descriptor: descriptor)
         if state?.identity != identity { state = try LMDBFileState(path: path) }
         if state?.identity != identity { state = nil }
@@ -122,7 +122,7 @@ extension LMDBEnvironmentCore {
         return (map, length)
     }
 
-    /// Repairs what can be repaired so that a begin can be tried again, or throws; the gate is locked.
+    /// Repairs what it can so that the transaction can be retried, or throws; the gate is locked.
     func recover(from returnCode: Int32, during action: String) throws {
         switch returnCode {
         case MDB_MAP_RESIZED:
@@ -134,7 +134,7 @@ extension LMDBEnvironmentCore {
         }
     }
 
-    /// Copies the file. Not inside of a write of the same thread, whose records the copy would lack.
+    /// Copies the file. Not allowed inside a write of the same thread, whose records the copy would lack.
     func copy(to descriptor: Int32, compact: Bool, for owner: LMDBEnvironment) throws {
         gate.lock()
         let isWriting = writerThread == LMDBPlatform.currentThread
@@ -148,9 +148,9 @@ extension LMDBEnvironmentCore {
         throw busy("the file changed again and again")
     }
 
-    /// - Returns: false when the file has changed meanwhile in a way that makes another attempt worthwhile.
+    /// - Returns: false if the file has changed in a way that makes another attempt worthwhile.
     private func copyOnce(to descriptor: Int32, compact: Bool, for owner: LMDBEnvironment) throws -> Bool {
-        // An open read transaction keeps the environment from being closed or moved, and its pages from being used again.
+        // An open read transaction keeps the environment from being closed or moved, and its pages from being reused.
         let transaction = try beginRead(for: owner)
         defer { endRead(transaction, for: owner) }
         guard let environment else { throw LMDBError.error(.closed, "the store was closed", path: path) }
@@ -158,7 +158,7 @@ extension LMDBEnvironmentCore {
             let snapshot = try transaction.identifier()
             return try LMDBSnapshotCopy.write(try pageSource(), transaction: snapshot, to: descriptor)
         }
-        // It reads in a transaction of its own, and takes no lock but the readers'.
+        // Reads in its own transaction, and takes only a reader's lock.
         switch mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT)) {
         case 0: return true
         case MDB_MAP_RESIZED: return false

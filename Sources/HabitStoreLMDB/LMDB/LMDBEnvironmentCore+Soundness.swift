@@ -2,7 +2,7 @@ import CLMDB
 import HabitStore
 
 extension LMDBEnvironmentCore {
-    /// Where the file stands; the caller is inside.
+    /// The current state of the file; the caller is inside.
     fileprivate func position() throws -> LMDBSoundKeeper.Position {
         var descriptor: mdb_filehandle_t = -1
         var information = MDB_envinfo()
@@ -12,14 +12,14 @@ extension LMDBEnvironmentCore {
         return LMDBSoundKeeper.Position(descriptor: descriptor, transaction: UInt64(information.me_last_txnid))
     }
 
-    /// A write transaction has begun; this thread has the turn.
+    /// Notes the beginning of a write transaction; this thread is the writer.
     func noteWriteBeginning(transaction: UInt64) {
         var descriptor: mdb_filehandle_t = -1
         guard let environment, mdb_env_get_fd(environment, &descriptor) == 0 else { return }
         soundness.beginWrite(transaction: transaction, descriptor: descriptor)
     }
 
-    /// A write transaction was committed or taken back; this thread has the turn.
+    /// Notes the commit or rollback of a write transaction; this thread is the writer.
     func noteWriteEnd() {
         guard let position = try? position() else { return soundness.forget() }
         soundness.endWrite(position)
@@ -27,8 +27,7 @@ extension LMDBEnvironmentCore {
 }
 
 extension LMDBEnvironment {
-    /// Whether every page was looked at since the system started, and only commits of these processes have changed the
-    /// file since.
+    /// Whether every page was checked since the system started, and only commits of these processes have changed the file since.
     func isMarkedSound() throws -> Bool {
         try withRead { _ in
             let position = try core.position()
@@ -36,13 +35,13 @@ extension LMDBEnvironment {
         }
     }
 
-    /// What ``markSound(since:)`` needs; nil where nothing is to be marked. To be called before every page is looked at.
+    /// The input of ``markSound(since:)``, to be taken before all pages are checked; nil if there is nothing to mark.
     func soundnessBeforeWalk() throws -> LMDBSoundMark? {
         guard !isReadOnly else { return nil }
         return try withRead { _ in core.soundness.beginWalk(try core.position()) }
     }
 
-    /// Every page was looked at and is sound: writes that down, unless the file has changed meanwhile.
+    /// Records that every page was checked and is intact, unless the file has changed meanwhile.
     func markSound(since beginning: LMDBSoundMark) throws {
         try withRead { _ in core.soundness.endWalk(beginning, try core.position()) }
     }

@@ -23,7 +23,7 @@ extension LMDBEnvironmentCore {
         }
     }
 
-    /// Runs `body` on this thread inside of the write transaction of another one, which waits meanwhile.
+    /// Runs `body` on this thread inside the write transaction of another thread, which waits meanwhile.
     func lendingTurn<T>(_ body: () throws -> T) rethrows -> T {
         let owner = exchangeWriterThread(LMDBPlatform.currentThread)
         defer { _ = exchangeWriterThread(owner) }
@@ -47,13 +47,13 @@ extension LMDBEnvironmentCore {
     }
 
     func commitWrite(_ transaction: LMDBTransaction, for owner: LMDBEnvironment) throws {
-        // A body that swallowed an error must not commit the half that LMDB did.
+        // A body that swallowed an error must not commit what LMDB did only in part.
         if let failure = transaction.failure {
             abortWrite(transaction, for: owner)
             throw failure
         }
         do {
-            // Last of all: a file that was replaced while the closure ran must not take the commit either.
+            // Checked last: a file that was replaced while the closure ran must not receive the commit either.
             try requireUnmoved()
         } catch {
             abortWrite(transaction, for: owner)
@@ -65,7 +65,7 @@ extension LMDBEnvironmentCore {
         }
         // LMDB frees the transaction and its lock, whatever it returns.
         let returnCode = mdb_txn_commit(handle)
-        // After an error of the disk the file is opened anew, and nothing is known about it.
+        // After a disk error the file is reopened, and nothing is known about it.
         if returnCode > 0 { soundness.forget() } else { noteWriteEnd() }
         let failure = returnCode == 0 ? nil : commitError(returnCode)
         endWrite(for: owner, returnCode: returnCode)
@@ -86,8 +86,8 @@ extension LMDBEnvironmentCore {
         writerThread = thread
     }
 
-    /// Begins LMDB's transaction; this thread has the turn and the gate is locked. A store that was closed while this waited
-    /// for the turn, or for the file, is not written to any more.
+    /// Begins LMDB's transaction; this thread is the writer and the gate is locked. Does not write to a store that was closed while
+    /// this thread waited for its turn or for the file.
     private func startWriter(
         _ thread: UInt,
         for owner: LMDBEnvironment,
@@ -99,11 +99,11 @@ extension LMDBEnvironmentCore {
             try reopenIfNeeded()
             try growIfNeeded()
             try checkOpen(owner)
-            // Growing may have had to let the gate go: look again before going inside.
+            // Growing may have unlocked the gate, so check again before going inside.
             guard exclusiveThread == nil || isInside(thread), !needsReopen, let environment else { continue }
             isWriterInside = true
             var handle: OpaquePointer?
-            // The gate is open meanwhile: this waits for the writers of other processes, readers must not.
+            // The gate is unlocked during this wait for writers of other processes, because readers must not wait.
             gate.unlock()
             let result = Result { try beginAlone(environment, &handle, until: deadline) }
             gate.lock()
@@ -115,9 +115,9 @@ extension LMDBEnvironmentCore {
         throw busy("the file changed its size again and again")
     }
 
-    /// Begins a transaction behind the ``LMDBWriterLock``, which is kept when that succeeds, until ``endWrite(for:returnCode:)``.
+    /// Acquires the ``LMDBWriterLock`` and begins a transaction. On success, the lock is held until ``endWrite(for:returnCode:)``.
     ///
-    /// - Returns: what LMDB returned.
+    /// - Returns: LMDB's return code.
     private func beginAlone(
         _ environment: OpaquePointer,
         _ handle: inout OpaquePointer?,
@@ -129,7 +129,7 @@ extension LMDBEnvironmentCore {
         try LMDBWriterLock.take(descriptor, until: deadline, path: path)
         var returnCode: Int32 = 0
         do {
-            // After the wait: the closure must not run for a file that is gone.
+            // Checked after the wait: the closure must not run for a file that is gone.
             try requireUnmoved()
             returnCode = mdb_txn_begin(environment, nil, 0, &handle)
         } catch {
@@ -144,18 +144,19 @@ extension LMDBEnvironmentCore {
         return 0
     }
 
-    /// Gives the ``LMDBWriterLock`` back; the writer is still inside, so the descriptor is open.
+    /// Releases the ``LMDBWriterLock``; the writer is still inside, so the descriptor is open.
     private func releaseWriterLock() {
         var descriptor: mdb_filehandle_t = -1
         guard let environment, mdb_env_get_fd(environment, &descriptor) == 0 else { return }
         LMDBWriterLock.release(descriptor)
     }
 
-    /// A database of more pages is not walked before it is written to: it is believed as long as its mark is valid.
+    /// The number of pages up to which a database is walked before its first write. A larger one is trusted as long as its mark is
+    /// valid.
     private static let mostPagesWalked: UInt64 = 2_048
 
-    /// Walks a database before the first write to it since the file was opened, whatever the mark says: liblmdb follows what the
-    /// pages say, also out of the file. The caller has the write transaction, so no other commit changes these pages.
+    /// Walks a database before the first write to it since the file was opened, whatever the mark says: liblmdb follows page
+    /// references even out of the file. The caller has the write transaction, so no other commit changes these pages.
     func checkDatabase(_ database: LMDBDatabase) throws {
         let source = try pageSource()
         let walker = try LMDBFileWalker(source: source, header: try LMDBFileInspector.soundHeader(source))
@@ -167,7 +168,7 @@ extension LMDBEnvironmentCore {
     }
 
     private func endWrite(for owner: LMDBEnvironment, returnCode: Int32 = 0) {
-        // After the file was marked: the next writer of another process finds the mark that it carries on.
+        // Released after the file was marked: the next writer of another process finds the mark that it continues.
         releaseWriterLock()
         gate.lock()
         if returnCode == MDB_MAP_FULL {
@@ -183,8 +184,8 @@ extension LMDBEnvironmentCore {
         leave(owner)
     }
 
-    /// LMDB's own codes come from before the first write to the file, so nothing has changed. An `errno` came from
-    /// writing or syncing: whether the commit is in the file has to be read.
+    /// LMDB's own codes come from before the first write to the file, so nothing has changed. An `errno` comes from writing or
+    /// syncing: only reading the file again tells if it has the commit.
     private func commitError(_ returnCode: Int32) -> HabitStoreError {
         let cause = LMDBError.error(returnCode, during: "committing", path: path)
         guard returnCode > 0 else { return cause }

@@ -3,25 +3,25 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// The one environment that a process has on a file; shared by every ``LMDBEnvironment`` on it.
+/// A process's only environment for a file, shared by every ``LMDBEnvironment`` for it.
 ///
-/// `gate` guards every stored variable, so that Swift need not watch their accesses. Three kinds of thread meet at it:
+/// `gate` guards every stored variable, so that Swift need not check their accesses. Three kinds of threads use it:
 /// - readers, counted while their transaction is open;
-/// - the writer: `writerThread` has the turn, and `isWriterInside` says that LMDB is in use by it;
-/// - a thread that needs the environment for itself, to map it anew or to reopen it. It sets `exclusiveThread`, which
-///   keeps new transactions out, waits until nobody is inside, and works with the gate locked.
+/// - the writer: `writerThread` is the current one, and `isWriterInside` says that it is using LMDB;
+/// - a thread that needs exclusive access to the environment, to map or open it again. It sets `exclusiveThread`, which keeps new
+///   transactions out, waits until no thread is inside, and works with the gate locked.
 ///
-/// What is unsafe, and why it holds: `environment` is changed only by the exclusive thread, when nobody is inside; who is
-/// inside may therefore use it without the gate.
+/// What is unsafe, and why it is correct: only the exclusive thread changes `environment`, while no thread is inside; a thread that
+/// is inside may therefore use it without the gate.
 final class LMDBEnvironmentCore: @unchecked Sendable {
     let path: String
     let identity: LMDBFileIdentity
     let place: LMDBFilePlace
     let gate = NSCondition()
-    /// LMDB's handles of the named databases. Written with the gate locked; read by transactions up to the count that
-    /// they were given, which is stable while they are inside.
+    /// LMDB's handles of the named databases. Written with the gate locked. Transactions read them up to the count that they were
+    /// given, which is stable while they are inside.
     let databaseHandles: UnsafeMutablePointer<MDB_dbi>
-    /// The databases that writes may use: see ``checkDatabase(_:)``. The writer's alone, or the exclusive thread's.
+    /// The databases that may be written: see ``checkDatabase(_:)``. Used only by the writer or the exclusive thread.
     let checkedDatabases: UnsafeMutablePointer<Bool>
 
     /// What is known about the file's structure, beyond this process.
@@ -30,9 +30,9 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
     var options: LMDBOptions
     @exclusivity(unchecked) var environment: OpaquePointer?
     @exclusivity(unchecked) var databaseNames: [String] = [] { didSet { knownSnapshot = nil } }
-    /// The snapshot of the last read transaction; nil when none has begun since a database was opened.
+    /// The snapshot of the last read transaction; nil if none has begun since a database was opened.
     @exclusivity(unchecked) var knownSnapshot: LMDBSnapshotPages?
-    /// The file, mapped for reading; a longer one replaces it when the file has outgrown it.
+    /// The file, mapped for reading; replaced by a longer map when the file has outgrown it.
     @exclusivity(unchecked) var fileMap: LMDBFileMap?
     @exclusivity(unchecked) var activeReaders: [UInt] = []
     @exclusivity(unchecked) var pooledReaders: [OpaquePointer] = []
@@ -40,17 +40,17 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
     @exclusivity(unchecked) var isWriterInside = false
     @exclusivity(unchecked) var exclusiveThread: UInt?
     @exclusivity(unchecked) var waitingThreads = 0
-    /// A commit failed: nothing may begin before the environment was closed and opened again.
+    /// Whether a commit failed: the environment must be closed and reopened before anything else begins.
     @exclusivity(unchecked) var needsReopen = false
     var isGrowthWanted = false
     var growthDeferredUntil = Date.distantPast
     var mapSizeBytes: Int
     var writesSinceReaderCheck = 0
     @exclusivity(unchecked) var readsSinceLengthCheck = 0
-    /// The greatest length that the file was seen with; LMDB never makes one shorter.
+    /// The greatest known length of the file; LMDB never shortens one.
     let lengthSeen = Atomic<UInt64>(0)
 
-    /// How often a begin is tried again after the environment was mapped anew or reopened for it.
+    /// How often a transaction is retried after the environment was mapped or opened again for it.
     static let maximumBeginAttempts = 5
 
     init(path: String, identity: LMDBFileIdentity, place: LMDBFilePlace, options: LMDBOptions) {
@@ -75,14 +75,14 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
 
     // MARK: Waiting at the gate
 
-    /// Waits with the gate locked; false when the deadline has passed.
+    /// Waits with the gate locked; false if the deadline has passed.
     func wait(until deadline: Date) -> Bool {
         waitingThreads += 1
         defer { waitingThreads -= 1 }
         return gate.wait(until: deadline)
     }
 
-    /// Wakes who waits; the gate is locked.
+    /// Wakes the waiting threads; the gate is locked.
     @inline(__always)
     func wake() { if waitingThreads > 0 { gate.broadcast() } }
 
@@ -92,19 +92,19 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         activeReaders.contains(thread) || (isWriterInside && writerThread == thread)
     }
 
-    /// Keeps a new transaction out while another thread has, or waits for, the environment for itself.
+    /// Keeps a new transaction out while another thread has, or waits for, exclusive access.
     func waitForExclusiveThread(_ thread: UInt) throws {
         guard exclusiveThread != nil, !isInside(thread) else { return }
-        // Who holds it waits at most `resizeWaitSeconds` and then works briefly: twice that is more than it takes.
+        // The exclusive thread waits at most `resizeWaitSeconds` and then works briefly, so twice that is enough.
         let deadline = Date(timeIntervalSinceNow: max(1, options.resizeWaitSeconds * 2))
         while exclusiveThread != nil {
             guard wait(until: deadline) || exclusiveThread == nil else { throw busy("the file is being mapped anew") }
         }
     }
 
-    /// Runs `body` with nobody inside, the gate locked before, during and after.
+    /// Runs `body` while no thread is inside, with the gate locked before, during and after.
     ///
-    /// - Returns: false when the wait was in vain; `body` was not run then.
+    /// - Returns: false if the wait timed out; `body` was not run then.
     func exclusively(waitingSeconds: Double, _ body: () throws -> Void) rethrows -> Bool {
         let thread = LMDBPlatform.currentThread
         guard !isInside(thread) else { return false }
@@ -130,7 +130,7 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
 
     // MARK: Handles
 
-    /// Refuses a handle that was closed; the gate is locked.
+    /// Throws for a closed handle; the gate is locked.
     @inline(__always)
     func checkOpen(_ owner: LMDBEnvironment) throws {
         guard !owner.isClosed else { throw LMDBError.error(.closed, "the store was closed", path: path) }
@@ -144,8 +144,8 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         if isLetGo { LMDBRegistry.shared.release(self) }
     }
 
-    /// Runs `begin` with the gate locked, as a transaction of the handle: the file stays open from here on, also where `begin`
-    /// has to let the gate go to wait. When it throws, the transaction has ended.
+    /// Runs `begin` with the gate locked, as a transaction of the handle. The file stays open from here on, even if `begin` unlocks
+    /// the gate to wait. If it throws, the transaction has ended.
     @inline(__always)
     func entering<Result>(_ owner: LMDBEnvironment, _ begin: () throws -> Result) throws -> Result {
         try enter(owner)
@@ -159,14 +159,14 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         }
     }
 
-    /// Runs `body` with the gate locked, and the file kept open also where `body` has to let the gate go to wait.
+    /// Runs `body` with the gate locked. The file stays open even if `body` unlocks the gate to wait.
     func keepingOpen<Result>(_ owner: LMDBEnvironment, _ body: () throws -> Result) throws -> Result {
         try enter(owner)
         defer { leave(owner) }
         return try body()
     }
 
-    /// Locks the gate and counts a transaction of the handle; when it throws, neither.
+    /// Locks the gate and counts a transaction of the handle. Does neither if it throws.
     @inline(__always)
     private func enter(_ owner: LMDBEnvironment) throws {
         gate.lock()
@@ -179,7 +179,8 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         owner.activeTransactions += 1
     }
 
-    /// One transaction of the handle has ended: unlocks the gate, and releases the file where a closed handle has waited for that.
+    /// Ends a transaction of the handle: unlocks the gate, and releases the file if the handle was closed and this was its last
+    /// transaction.
     func leave(_ owner: LMDBEnvironment) {
         owner.activeTransactions -= 1
         let isLetGo = owner.isClosed && owner.activeTransactions == 0
@@ -187,14 +188,14 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         if isLetGo { LMDBRegistry.shared.release(self) }
     }
 
-    /// Whether the reserve has to grow before the next write.
+    /// Whether the reserve must grow before the next write.
     var wantsGrowth: Bool {
         gate.lock()
         defer { gate.unlock() }
         return isGrowthWanted
     }
 
-    /// Remembers that the reserve has to grow before the next write.
+    /// Makes the reserve grow before the next write.
     func requestGrowth() {
         gate.lock()
         isGrowthWanted = true

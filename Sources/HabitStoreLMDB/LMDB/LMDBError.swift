@@ -9,15 +9,15 @@ import Musl
 import Darwin
 #endif
 
-/// A return code of liblmdb, kept as the cause of a ``HabitStoreError``.
+/// A return code of liblmdb, kept as the underlying error of a ``HabitStoreError``.
 struct LMDBFailure: Error, Equatable, CustomStringConvertible {
-    /// Negative: one of LMDB's own; positive: an `errno`.
+    /// Negative for LMDB's own codes, positive for an `errno`.
     let returnCode: Int32
 
-    /// A database is not of the kind that it is opened as.
+    /// A database is of another kind than it was opened as.
     static let otherOrder = LMDBFailure(returnCode: MDB_INCOMPATIBLE)
 
-    /// The system's words for its codes, and LMDB's own for its own.
+    /// The system's message for an `errno`, LMDB's for its own codes.
     var description: String {
         guard returnCode < 0 else { return String(cString: strerror(returnCode)) }
         guard let text = mdb_strerror(returnCode) else { return "code \(returnCode)" }
@@ -25,9 +25,9 @@ struct LMDBFailure: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// The one place where return codes become errors.
+/// Translates return codes to errors. Nothing else does.
 enum LMDBError {
-    /// The error for a return code that is not success.
+    /// The error for a return code other than success.
     static func error(_ returnCode: Int32, during action: String, path: String) -> HabitStoreError {
         let (code, advice) = meaning(of: returnCode)
         let failure = LMDBFailure(returnCode: returnCode)
@@ -40,7 +40,7 @@ enum LMDBError {
         )
     }
 
-    /// An error that has no return code behind it.
+    /// An error without a return code.
     static func error(
         _ code: HabitStoreError.Code,
         _ message: String,

@@ -9,16 +9,16 @@ import Musl
 import Darwin
 #endif
 
-/// Makes new, empty files.
+/// Creates new, empty files.
 ///
-/// A file is made under another name and then given its own (see ``LMDBDraft``). That is why an empty file at a path is always
-/// refused: it is what is left of a store, never one that is about to be made.
+/// A file is created under a temporary name and then renamed (see ``LMDBDraft``). So an empty file at a path is always rejected: it
+/// is what is left of a store, never one that is being created.
 enum LMDBFileCreator {
-    /// Makes the file. It is no error when another process or thread was first.
+    /// Creates the file. It is not an error if another process or thread was first.
     static func create(path: String, mapSizeBytes: Int) throws {
         try LMDBLibrary.requireFiles(path: path)
         let draft = LMDBDraft.path(for: path)
-        // What a process of the same number left when it died.
+        // Left by a dead process with the same number.
         unlink(draft)
         defer { unlink(draft) }
         try writeEmptyFile(draft, for: path, mapSizeBytes: mapSizeBytes)
@@ -33,7 +33,7 @@ enum LMDBFileCreator {
             throw LMDBError.error(returnCode, during: "making the file", path: path)
         }
         defer { mdb_env_close(created) }
-        // Nobody else knows the name yet, so there is nothing to lock.
+        // No other process knows the name yet, so there is nothing to lock.
         let flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS | MDB_NOLOCK)
         returnCode = mdb_env_set_mapsize(created, mapSizeBytes)
         if returnCode == 0 { returnCode = LMDBLibrary.open(created, path: draft, flags: flags) }

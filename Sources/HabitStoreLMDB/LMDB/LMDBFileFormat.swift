@@ -13,7 +13,7 @@
 enum LMDBFileFormat {
     static let magic: UInt32 = 0xBEEF_C0DE
     static let version: UInt32 = 1
-    /// Where LMDB 1.0 has the magic number, in front of its version: the headers of its pages are longer.
+    /// The offset of the magic number in LMDB 1.0, before its version: its page headers are longer.
     static let laterMagicOffset = 24
     static let pageHeaderLength = 16
     static let nodeHeaderLength = 8
@@ -21,11 +21,11 @@ enum LMDBFileFormat {
     static let metaLength = 152
     static let metaPageCount: UInt64 = 2
     static let pageSizes = 512...32_768
-    /// The most levels that liblmdb's cursor can stand on.
+    /// The maximum depth that liblmdb's cursor supports.
     static let maximumDepth: UInt16 = 32
-    /// The root of a tree that is empty.
+    /// The root of an empty tree.
     static let noPage = UInt64.max
-    /// No system maps more than 47 bits of address.
+    /// No system maps more than 47 bits of addresses.
     static let maximumFileBytes: UInt64 = 1 << 47
 
     enum PageFlag {
@@ -43,12 +43,12 @@ enum LMDBFileFormat {
 
     enum TreeFlag {
         static let integerKeys: UInt16 = 0x08
-        /// Of the environment, kept in the free tree's flags: fixed map and no subdirectory.
+        /// Flags of the environment, stored with the free tree's: fixed map and no subdirectory.
         static let environment: UInt16 = 0x4001
     }
 
-    /// What a record takes of a leaf, its place in the page's list of offsets included. A value that would let fewer than two
-    /// records fit into a page has pages of its own.
+    /// The bytes that a record takes in a leaf, including its entry in the page's list of offsets. A value so large that fewer than
+    /// two records would fit into a page has its own pages.
     static func leafBytes(keyLength: Int, valueLength: Int, pageSizeBytes: Int) -> Int {
         let longestNode = ((pageSizeBytes - pageHeaderLength) / 2 & ~1) - 2
         let node = nodeHeaderLength + keyLength + valueLength
@@ -56,7 +56,7 @@ enum LMDBFileFormat {
         return ((kept + 1) & ~1) + 2
     }
 
-    /// Whether files of this system have the layout above.
+    /// Whether files on this system have the layout above.
     static var isNative: Bool {
         MemoryLayout<UInt>.size == 8 && UInt16(littleEndian: 1) == 1
     }

@@ -1,18 +1,18 @@
 import HabitStore
 
-/// The start of a file, read and found possible: both meta pages, and the one that counts.
+/// The start of a file, read and validated: both meta pages, and which one is current.
 struct LMDBFileHeader: Equatable, Sendable {
     let metas: [LMDBMeta]
-    /// The newer one: liblmdb's choice.
+    /// The newer one, which liblmdb chooses.
     let current: LMDBMeta
     let fileLength: UInt64
 
     var pageSize: Int { current.pageSize }
 
-    /// How many pages the file holds in full.
+    /// The number of complete pages in the file.
     var wholePages: UInt64 { fileLength / UInt64(pageSize) }
 
-    /// Reads both meta pages, before the length: a writer makes the file longer first.
+    /// Reads both meta pages before the length: a writer extends the file first.
     init(_ source: LMDBPageSource) throws {
         guard LMDBFileFormat.isNative else {
             throw LMDBError.error(
@@ -46,7 +46,7 @@ struct LMDBFileHeader: Equatable, Sendable {
 
     private func checkAgreement(_ source: LMDBPageSource) throws {
         let older = current == metas[0] ? metas[1] : metas[0]
-        // Each commit writes one of the two, in turn.
+        // Commits write the two alternately.
         let isNew = current.transaction == 0 && older.transaction == 0
         guard isNew || older.transaction + 1 == current.transaction else {
             throw LMDBError.error(.corrupt, "the meta pages are not of consecutive transactions", path: source.path)
@@ -55,7 +55,7 @@ struct LMDBFileHeader: Equatable, Sendable {
             throw LMDBError.error(.corrupt, "the newer meta page has fewer pages than the older", path: source.path)
         }
         guard current.mainTree.flags == 0 else {
-            // A flag that only one of the two has was flipped.
+            // A flag that only one of the two has is a bit error.
             let code: HabitStoreError.Code = current.mainTree.flags == older.mainTree.flags ? .unsupported : .corrupt
             throw LMDBError.error(
                 code,
@@ -77,7 +77,8 @@ struct LMDBFileHeader: Equatable, Sendable {
         throw LMDBError.error(.newerVersion, message, path: source.path)
     }
 
-    /// No LMDB file, or one whose first page is gone: the second page tells, at whatever page size.
+    /// The error for a file without a magic number in its first page: the second page, at any page size, tells if it is a damaged
+    /// LMDB file.
     private static func withoutFirstMagic(_ source: LMDBPageSource) throws -> HabitStoreError {
         let fileLength = try source.length()
         guard fileLength > 0 else { return LMDBError.error(.notAStore, "the file is empty", path: source.path) }

@@ -6,21 +6,21 @@ import Musl
 import Darwin
 #endif
 
-/// What makes two paths the same file: the device and the inode.
+/// The device and inode of a file, which are the same for all paths to it.
 struct LMDBFileIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
 
-    /// What stands at a path.
+    /// What is at a path.
     enum Lookup: Equatable {
         case missing
-        /// - Parameter isLink: whether the path's last name is a symbolic link to it.
+        /// - Parameter isLink: whether the path's last component is a symbolic link.
         case file(LMDBFileIdentity, isLink: Bool)
-        /// A folder, a device, a socket.
+        /// A folder, a device or a socket.
         case other
     }
 
-    /// Looks without opening: an `open` and `close` would drop the locks that this process holds on the file.
+    /// Examines a path without opening it: an `open` and `close` would drop this process's locks on the file.
     static func lookup(path: String) throws -> Lookup {
         var status = stat()
         var isLink = false

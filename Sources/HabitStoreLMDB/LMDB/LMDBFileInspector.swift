@@ -1,31 +1,31 @@
 @_spi(Engines) import HabitStore
 
-/// Looks at a file's bytes before liblmdb maps them: liblmdb believes what it reads, and dies of what is wrong.
+/// Examines a file's bytes before liblmdb maps them: liblmdb trusts the file and crashes on bad contents.
 enum LMDBFileInspector {
-    /// Another process may be in the middle of a commit: damage counts once it was seen this often without a change.
+    /// Another process may be in the middle of a commit: damage counts once it was found this often without a change.
     private static let agreeingLooks = 3
     private static let maximumLooks = 12
-    /// How long the writer gets between two looks. A meta page is written by one call, in microseconds.
+    /// The time between two looks, for the writer to finish. A meta page is written by one call, in microseconds.
     static let defaultWaitMilliseconds = 10
 
-    /// Refuses a file that liblmdb must not open: missing, foreign, newer, truncated, or damaged in its meta or root
+    /// Throws for a file that liblmdb must not open: one that is missing, foreign, newer, truncated, or damaged in its meta or root
     /// pages. Costs a few reads, whatever the file's size.
     ///
-    /// - Throws: `.notFound`, `.notAStore`, `.newerVersion`, `.corrupt`, `.unsupported`, `.permissionDenied`,
-    ///   `.inputOutput`; `.busy` when the file changed at every look.
+    /// - Throws: `.notFound`, `.notAStore`, `.newerVersion`, `.corrupt`, `.unsupported`, `.permissionDenied`, `.inputOutput`;
+    ///   `.busy` if the file changed at every look.
     static func inspect(path: String, waitMilliseconds: Int = defaultWaitMilliseconds) throws {
         _ = try LMDBRegistry.shared.withBytes(path: path) { try inspect($0, waitMilliseconds: waitMilliseconds) }
     }
 
-    /// The same, for a file that this process does not have open and that nobody opens meanwhile.
+    /// The same for a file that this process does not have open, and that no other thread opens meanwhile.
     static func inspectUnopened(path: String) throws {
         let source = try LMDBPageSource(path: path)
         defer { source.close() }
         try inspect(source, waitMilliseconds: defaultWaitMilliseconds)
     }
 
-    /// Checks every page of the main database and of the free list, with which liblmdb opens databases and begins a write. The
-    /// caller has a read transaction open, which keeps others from using the pages again.
+    /// Checks every page of the main database and of the free list, which liblmdb uses to open databases and to begin a write. The
+    /// caller has a read transaction open, which keeps the pages from being reused.
     static func inspectOwnTrees(_ source: LMDBPageSource) throws {
         let walker = try LMDBFileWalker(source: source, header: try soundHeader(source))
         _ = try walker.namedTrees()
@@ -35,10 +35,10 @@ enum LMDBFileInspector {
 
     /// Checks the whole structure: every page of every tree, their order and counts, and the free list.
     ///
-    /// Only while nobody writes the file: pages that are replaced during the walk look like damage. Contents of values
-    /// are not judged; LMDB keeps no sums over them.
+    /// Only while no process writes the file: pages that are replaced during the walk look like damage. Values are not checked,
+    /// because LMDB has no checksums for them.
     ///
-    /// - Returns: what is wrong; nothing when the file is whole.
+    /// - Returns: the problems; empty if the file is intact.
     /// - Throws: `.notFound`, `.notAStore`, `.newerVersion`, `.permissionDenied`, `.inputOutput`.
     static func walk(path: String, waitMilliseconds: Int = defaultWaitMilliseconds) throws -> [LMDBFinding] {
         try LMDBRegistry.shared.withBytes(path: path) { source in
@@ -53,9 +53,9 @@ enum LMDBFileInspector {
         }
     }
 
-    /// The header of a file whose meta and root pages are sound, for who reads it without liblmdb.
+    /// The header of a file whose meta and root pages are intact, for reading it without liblmdb.
     ///
-    /// - Throws: as ``inspect(path:waitMilliseconds:)`` does.
+    /// - Throws: the errors of ``inspect(path:waitMilliseconds:)``.
     static func soundHeader(_ source: LMDBPageSource) throws -> LMDBFileHeader {
         try inspect(source, waitMilliseconds: defaultWaitMilliseconds)
     }
@@ -78,7 +78,7 @@ enum LMDBFileInspector {
         throw LMDBError.error(.busy, "the file changed at every look; try again", path: source.path)
     }
 
-    /// Whether a writer at work could explain the error.
+    /// Whether a concurrent write could explain the error.
     private static func isMaybeTorn(_ error: HabitStoreError) -> Bool {
         [.corrupt, .notAStore, .newerVersion, .unsupported].contains(error.code)
     }
@@ -95,7 +95,7 @@ enum LMDBFileInspector {
         return header
     }
 
-    /// The file may be shorter than its last page says when what is missing was freed before it was ever written.
+    /// The file may be shorter than its last page says if the missing pages were freed before they were ever written.
     private static func checkTruncation(_ source: LMDBPageSource, _ header: LMDBFileHeader) throws {
         let truncated = LMDBError.error(
             .corrupt,
@@ -103,7 +103,7 @@ enum LMDBFileInspector {
                 + " \((header.current.lastPage + 1) * UInt64(header.pageSize)); restore a copy",
             path: source.path
         )
-        // Each missing page would be named by 8 bytes of the file.
+        // The free list takes 8 bytes of the file for each missing page.
         let missing = header.current.lastPage + 1 - header.wholePages
         guard missing <= header.fileLength / 8 else { throw truncated }
         let roots = [header.current.freeTree, header.current.mainTree].filter { !$0.isEmpty }.map(\.root)

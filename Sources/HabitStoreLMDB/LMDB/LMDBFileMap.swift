@@ -15,7 +15,7 @@ final class LMDBFileMap: Sendable {
     private static let smallestLength = 1 << 20
 
     nonisolated(unsafe) let start: UnsafeRawPointer
-    /// How much address space the map takes. It may reach beyond the file's end, where nothing may be read.
+    /// The address space that the map takes. It may extend beyond the end of the file, where nothing may be read.
     let length: Int
     /// The file's path, for errors.
     let path: String

@@ -8,13 +8,13 @@ import Musl
 import Darwin
 #endif
 
-/// Where a file stands, however its folder is called: two files that are at one place share a lock file.
+/// The location of a file, independent of its folder's path: two files at one place share a lock file.
 struct LMDBFilePlace: Hashable, Sendable {
     private let folder: LMDBFileIdentity
-    /// The bytes of the file's own name: names that Swift takes for the same text are two.
+    /// The bytes of the file's name: two names that are equal as Swift text may be different files.
     private let name: [UInt8]
 
-    /// - Parameter path: a path whose last name is no symbolic link.
+    /// - Parameter path: a path whose last component is not a symbolic link.
     init(path: String) throws {
         var status = stat()
         guard stat(DurableFile.folder(of: path), &status) == 0 else {

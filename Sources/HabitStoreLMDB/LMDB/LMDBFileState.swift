@@ -8,13 +8,13 @@ import Musl
 import Darwin
 #endif
 
-/// What the system says of a file: whoever changes the file changes this.
+/// A fingerprint of a file from `stat`, which any change of the file changes.
 struct LMDBFileState: Equatable, Sendable {
     let identity: LMDBFileIdentity
     let length: UInt64
-    /// The last change of the contents, in nanoseconds since 1970.
+    /// The time of the last change of the contents, in nanoseconds since 1970.
     let modified: Int64
-    /// The last change of the contents or of what the system keeps about the file; no program can set it.
+    /// The time of the last change of the contents or the inode; programs cannot set it.
     let changed: Int64
 
     init(identity: LMDBFileIdentity, length: UInt64, modified: Int64, changed: Int64) {
@@ -24,14 +24,14 @@ struct LMDBFileState: Equatable, Sendable {
         self.changed = changed
     }
 
-    /// The state of an open file; nil when the system does not tell.
+    /// The state of an open file; nil if the system does not provide it.
     init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// The state of the file at a path, which is not opened; nil when there is none.
+    /// The state of the file at a path, without opening it; nil if there is none.
     init?(path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -56,12 +56,12 @@ struct LMDBFileState: Equatable, Sendable {
         )
     }
 
-    /// Gives an open file a time of modification that no other change of it has, and gives its state.
+    /// Sets an open file's modification time to one that no other change of it has, and returns its state.
     ///
-    /// What the system writes down by itself may be as coarse as some milliseconds, within which two changes look like
-    /// one. This time is as fine as the clock, so a change behind it shows, however soon it comes.
+    /// The times that the system sets may be milliseconds apart, so that two changes look like one. This time has the clock's full
+    /// resolution, so a later change is visible, however soon it follows.
     ///
-    /// - Returns: nil where the file belongs to another user, or where the file system keeps no such fine times.
+    /// - Returns: nil if the file belongs to another user or the file system does not store such precise times.
     static func stamp(descriptor: Int32) -> LMDBFileState? {
         var now = timespec()
         guard clock_gettime(CLOCK_REALTIME, &now) == 0 else { return nil }
@@ -71,7 +71,7 @@ struct LMDBFileState: Equatable, Sendable {
         return state
     }
 
-    /// Whether the last change is so long ago that another one cannot have the same time, as coarse as times may be.
+    /// Whether the last change is so long ago that another one cannot have the same time, however coarse the times are.
     func isAtRest(at now: Int64) -> Bool { modified / 1_000_000_000 < now - 3 }
 
     private static func nanoseconds(_ time: timespec) -> Int64 {

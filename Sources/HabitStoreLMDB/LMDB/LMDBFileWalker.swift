@@ -1,6 +1,6 @@
 @_spi(Engines) import HabitStore
 
-/// Walks every page that a file's newest snapshot reaches, and writes down what is wrong.
+/// Walks every page that a file's newest snapshot reaches, and collects findings.
 final class LMDBFileWalker {
     /// What is known about a page.
     enum PageState: UInt8 {
@@ -9,7 +9,7 @@ final class LMDBFileWalker {
         case free
     }
 
-    /// More findings than this help nobody.
+    /// More findings would not help.
     static let maximumFindings = 100
 
     let source: LMDBPageSource
@@ -21,7 +21,7 @@ final class LMDBFileWalker {
     init(source: LMDBPageSource, header: LMDBFileHeader) throws {
         self.source = source
         self.header = header
-        // The inspector has held the last page against the file's length, so this is no more than the file warrants.
+        // The inspector has compared the last page with the file's length, so this allocates no more than the file justifies.
         guard let count = Int(exactly: header.current.lastPage + 1), header.current.lastPage < header.fileLength else {
             throw LMDBError.error(.corrupt, "the file is truncated", path: source.path)
         }
@@ -49,7 +49,7 @@ final class LMDBFileWalker {
         )
     }
 
-    /// Notes that a page is in use or free; false, with a finding, when it is outside or was seen before.
+    /// Marks a page as used or free. Returns false, and adds a finding, if the page is outside the file or already marked.
     func claim(_ page: UInt64, as state: PageState, from origin: UInt64?) -> Bool {
         guard page >= LMDBFileFormat.metaPageCount, page <= lastPage else {
             report(.damage, page: origin, "points to page \(page), which is outside of the file")
@@ -67,14 +67,14 @@ final class LMDBFileWalker {
         return false
     }
 
-    /// The whole file.
+    /// Walks the whole file.
     func walkFile() throws -> [LMDBFinding] {
         try walkFreeList()
         let main = LMDBTreeWalker(file: self, tree: header.current.mainTree, kind: .main)
         try main.walk()
         for named in main.namedTrees { try walk(named) }
         reportLeaks()
-        // After what ends a search at the first finding: the file can be read all the same.
+        // Reported last, because findings end a search, and the file can be read despite this one.
         if let page = main.foreignPage {
             report(.foreign, page: page, "has a record among the databases, which is not one")
         }
@@ -85,7 +85,7 @@ final class LMDBFileWalker {
         return findings
     }
 
-    /// The free list.
+    /// Walks the free list.
     func walkFreeList() throws {
         try LMDBTreeWalker(file: self, tree: header.current.freeTree, kind: .freeList).walk()
     }
@@ -97,7 +97,7 @@ final class LMDBFileWalker {
         return Dictionary(main.namedTrees.map { ($0.name, $0) }) { first, _ in first }
     }
 
-    /// One database; its records are handed to `onRecord`.
+    /// Walks one database, and passes its records to `onRecord`.
     func walk(_ named: LMDBTreeWalker.NamedTree, onRecord: ((LMDBRecord) throws -> Void)? = nil) throws {
         if named.tree.flags != 0 {
             report(.unsupported, page: named.page, "holds a database with sorted duplicates or another key order")
@@ -110,14 +110,14 @@ final class LMDBFileWalker {
         }
     }
 
-    /// Whether every page beyond the file's end is on the free list.
+    /// Whether every page beyond the end of the file is on the free list.
     func isTailFree() throws -> Bool {
         try walkFreeList()
         guard findings.isEmpty, let first = Int(exactly: header.wholePages), first <= states.count else { return false }
         return states[first...].allSatisfy { $0 == .free }
     }
 
-    /// Only for a file that is otherwise understood: behind damage, pages are unreachable and not leaked.
+    /// Only for a file without other findings: pages behind a damaged one are unreachable rather than leaked.
     private func reportLeaks() {
         guard findings.isEmpty, let first = states.firstIndex(of: .unseen) else { return }
         let count = states.reduce(into: 0) { if $1 == .unseen { $0 += 1 } }

@@ -1,21 +1,21 @@
-/// Something that a structural check found in a file.
+/// A finding of a structural check of a file.
 struct LMDBFinding: Equatable, Sendable, CustomStringConvertible {
-    /// What a finding means for the use of the file.
+    /// The consequences of a finding for using the file.
     enum Severity: String, Sendable {
-        /// The file contradicts itself: do not let liblmdb read it.
+        /// The file is inconsistent; liblmdb must not read it.
         case damage
-        /// The file uses what this check does not know: it says nothing about that part.
+        /// The file uses a feature that this check does not support, so that part is unchecked.
         case unsupported
-        /// Records that no store writes: the file was changed by something else, and liblmdb can read it.
+        /// The file has records that no store writes: something else changed it, but liblmdb can read it.
         case foreign
-        /// Pages that are neither used nor free: lost space, and no danger.
+        /// Some pages are neither used nor free: they waste space but do no harm.
         case leak
     }
 
     let severity: Severity
-    /// The page it is about; nil when it is about the file.
+    /// The page; nil for a finding about the whole file.
     let page: UInt64?
-    /// One sentence; no contents of the file are in it.
+    /// One sentence, without contents of the file.
     let message: String
 
     /// The finding in one line.

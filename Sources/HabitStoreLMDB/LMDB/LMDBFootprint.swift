@@ -2,14 +2,14 @@ import CLMDB
 import Foundation
 import Synchronization
 
-/// What many environments take of a process's memory.
+/// The memory that many environments take in a process.
 ///
-/// For each that may be written, LMDB allocates lists of 1 and 2 MiB, which small transactions hardly touch. glibc gives such
-/// blocks a mapping of their own, whose pages take no memory before they are touched; but as soon as one was freed it takes
-/// them from its heap, and fills the larger one with zeros there: five times the memory that a small user's store takes
-/// otherwise, and a longer opening.
+/// For each environment that may be written, LMDB allocates lists of 1 and 2 MiB, which small transactions hardly use. glibc gives
+/// such blocks their own mapping, whose pages take no memory until they are touched. But as soon as one was freed, it allocates
+/// them from its heap and zeroes the larger one there: five times the memory that a small user's store takes otherwise, and a
+/// slower opening.
 enum LMDBFootprint {
-    /// With how many environments at once that begins to matter.
+    /// The number of open environments from which this matters.
     private static let many = 16
     private static let count = Atomic<Int>(0)
 
@@ -20,7 +20,7 @@ enum LMDBFootprint {
 
     static func closed() { count.subtract(1, ordering: .relaxed) }
 
-    /// Whether whoever runs the process has set the threshold.
+    /// Whether the environment of the process already sets the threshold.
     private static var isTuned: Bool {
         let environment = ProcessInfo.processInfo.environment
         return environment["MALLOC_MMAP_THRESHOLD_"] != nil

@@ -10,10 +10,10 @@ import Musl
 import Darwin
 #endif
 
-/// The liblmdb that this process runs with, which need not be of the version that the program was built with: 1.0 has the name
-/// of 0.9 and cannot read its files.
+/// The liblmdb of this process, which may differ from the version that the program was built with: 1.0 has the same name as 0.9 and
+/// cannot read its files.
 package enum LMDBLibrary {
-    /// A version of liblmdb. The third number says nothing about files.
+    /// A version of liblmdb. The third number does not affect files.
     struct Version: Equatable, Sendable, CustomStringConvertible {
         let major: Int32
         let minor: Int32
@@ -24,19 +24,19 @@ package enum LMDBLibrary {
         func hasFiles(of other: Version) -> Bool { major == other.major && minor == other.minor }
     }
 
-    /// The version whose header the program was built with.
+    /// The version of the header that the program was built with.
     static let built = Version(major: MDB_VERSION_MAJOR, minor: MDB_VERSION_MINOR, patch: MDB_VERSION_PATCH)
 
-    /// The version that runs.
+    /// The version of the loaded library.
     static let found: Version = {
         var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
         _ = mdb_version(&major, &minor, &patch)
         return Version(major: major, minor: minor, patch: patch)
     }()
 
-    /// Refuses to make a file with a library of other files: nobody could open it.
+    /// Refuses to create a file with a library that writes another format: no build could open it.
     ///
-    /// A file that is there is for the library to refuse: some read more than one format.
+    /// For an existing file, the library itself decides: some read more than one format.
     ///
     /// - Throws: `.engineUnavailable`.
     static func requireFiles(_ found: Version = Self.found, of built: Version = Self.built, path: String) throws {
@@ -49,11 +49,11 @@ package enum LMDBLibrary {
         )
     }
 
-    /// The error for a file that the library refuses with a code though nothing is wrong with it.
+    /// The error for an intact file that the library rejects with a code.
     ///
     /// - Parameters:
-    ///   - file: the file in the sentence.
-    ///   - advice: what else may help, behind the comma that it begins with.
+    ///   - file: the file, as named in the sentence.
+    ///   - advice: additional advice, starting with a comma.
     static func refusal(
         _ returnCode: Int32,
         of file: String = "the file, though it is sound",
@@ -74,7 +74,7 @@ package enum LMDBLibrary {
         )
     }
 
-    /// Whether a code tells of the system at this moment, and nothing of the library and the file.
+    /// Whether a code is about the current state of the system rather than the library or the file.
     static func isOfTheMoment(_ returnCode: Int32) -> Bool {
         [
             EACCES, EPERM, EROFS, ENOMEM, EMFILE, ENFILE, ENOSPC, EDQUOT, EFBIG, EIO, EAGAIN, EBUSY, EINTR, EDEADLK,
@@ -83,24 +83,24 @@ package enum LMDBLibrary {
     }
 
     #if PLANNER_MUTANTS
-    /// The codes that openings fail with, by the beginnings of the paths: see ``failOpenings(under:with:)``.
+    /// The codes that openings fail with, by path prefix: see ``failOpenings(under:with:)``.
     private static let failures = Mutex<[String: Int32]>([:])
     private static let failureOfAll = getenv("HABITSTORE_LMDB_OPEN_FAILS").flatMap { Int32(String(cString: $0)) }
 
-    /// Lets the opening of every file whose path begins so fail as if liblmdb had returned a code; nil ends that. For tests.
+    /// Makes opening any file with this path prefix fail as if liblmdb had returned the code; nil ends that. For tests.
     ///
     /// `HABITSTORE_LMDB_OPEN_FAILS` does the same for all files of a process.
     package static func failOpenings(under prefix: String, with returnCode: Int32?) {
         failures.withLock { $0[prefix] = returnCode }
     }
 
-    /// The code that the opening of a file is to fail with.
+    /// The code that opening a file must fail with.
     static func plantedFailure(_ path: String) -> Int32? {
         failureOfAll ?? failures.withLock { failures in failures.first { path.hasPrefix($0.key) }?.value }
     }
     #endif
 
-    /// Opens an environment; 0 when that worked.
+    /// Opens an environment; 0 on success.
     static func open(_ environment: OpaquePointer, path: String, flags: UInt32) -> Int32 {
         #if PLANNER_MUTANTS
         if let planted = plantedFailure(path) { return planted }

@@ -8,10 +8,10 @@ import Musl
 import Darwin
 #endif
 
-/// The pages of one snapshot, read where they lie in the file's map.
+/// The pages of one snapshot, read in place from the file's map.
 ///
-/// Nothing in them is trusted: a page's header is checked whenever the page is entered, and a node's bounds whenever the node is
-/// read, so damage becomes an error that names the page, and never an access outside of the file.
+/// Their contents are not trusted: a page's header is checked whenever the page is entered, and a node's bounds whenever the node
+/// is read, so damage becomes an error that names the page, never an access outside the file.
 struct LMDBMappedPages {
     /// A database of the snapshot.
     struct Tree {
@@ -23,16 +23,16 @@ struct LMDBMappedPages {
         static let empty = Tree(root: LMDBFileFormat.noPage, depth: 0, entries: 0)
     }
 
-    /// A branch or a leaf whose header was checked.
+    /// A branch or a leaf with a checked header.
     struct Page {
         let start: UnsafeRawPointer
-        /// Where the nodes begin.
+        /// The offset of the first node.
         let upper: Int
         let count: Int
 
     }
 
-    /// A node whose header and key lie inside its page.
+    /// A node whose header and key are inside its page.
     struct Node {
         let page: UnsafeRawPointer
         let offset: Int
@@ -60,10 +60,10 @@ struct LMDBMappedPages {
     private let base: UnsafeRawPointer
     private let pageSize: Int
     private let pageShift: Int
-    /// How many pages both the snapshot and the file have.
+    /// The number of pages that both the snapshot and the file have.
     private let count: UInt64
-    /// Gives errors their path. Unretained, because counting references would cost more than entering a page: ``LMDBSnapshotPages``
-    /// keeps the map alive.
+    /// Provides the path for errors. Unretained, because reference counting would cost more than entering a page:
+    /// ``LMDBSnapshotPages`` keeps the map alive.
     private unowned(unsafe) let map: LMDBFileMap
 
     init(_ map: LMDBFileMap, pageSize: Int, count: UInt64) {
@@ -98,7 +98,7 @@ struct LMDBMappedPages {
 
     // MARK: Nodes
 
-    /// - Parameter index: below the page's count.
+    /// - Parameter index: less than the page's count.
     @inline(__always)
     func node(_ page: Page, _ index: Int) throws -> Node {
         let place = LMDBFileFormat.pageHeaderLength &+ index &* 2
@@ -146,10 +146,10 @@ struct LMDBMappedPages {
 
     // MARK: Searching
 
-    /// The place of the child of a branch under which a key belongs.
+    /// The index of a branch's child that covers a key.
     @inline(__always)
     func place(of key: UnsafeRawBufferPointer, inBranch page: Page) throws -> Int {
-        // The first key stands for "below all others" and is never compared.
+        // The first key means "below all others" and is never compared.
         var (low, high) = (1, page.count)
         while low < high {
             let middle = (low &+ high) >> 1
@@ -158,7 +158,7 @@ struct LMDBMappedPages {
         return low &- 1
     }
 
-    /// The place of the first record of a leaf whose key is `key` or greater, and whether it is `key`.
+    /// The index of the first record of a leaf whose key is `key` or greater, and whether it equals `key`.
     @inline(__always)
     func place(of key: UnsafeRawBufferPointer, inLeaf page: Page) throws -> (place: Int, isExact: Bool) {
         var (low, high) = (0, page.count)
@@ -171,7 +171,7 @@ struct LMDBMappedPages {
         return (low, false)
     }
 
-    /// The record of a key: the leaf that has it, and the record's place there; nil when there is none.
+    /// The leaf and index of the record with a key; nil if there is none.
     @inline(__always)
     func find(_ key: UnsafeRawBufferPointer, in tree: Tree) throws -> (page: Page, place: Int)? {
         guard tree.depth > 0 else { return nil }
@@ -185,7 +185,7 @@ struct LMDBMappedPages {
         return isExact ? (page, place) : nil
     }
 
-    /// Negative when `left` comes before `right`, in LMDB's order: by bytes, a prefix before what it begins.
+    /// Negative if `left` comes before `right` in LMDB's order: by bytes, with a prefix first.
     @inline(__always)
     static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
         guard let leftBytes = left.baseAddress, let rightBytes = right.baseAddress else {
@@ -195,7 +195,7 @@ struct LMDBMappedPages {
         return order != 0 ? Int(order) : left.count &- right.count
     }
 
-    /// A database that a record of the main database describes; nil when there is no such record.
+    /// The database that a record of the main database describes; nil if there is no such record.
     func database(_ name: String, main: Tree) throws -> Tree? {
         var name = name
         return try name.withUTF8 { name in
@@ -211,7 +211,7 @@ struct LMDBMappedPages {
         }
     }
 
-    /// A tree, once its record was found possible.
+    /// A tree, after validating its record.
     func tree(_ record: LMDBTreeRecord, from page: UInt64) throws -> Tree {
         if record.flags != 0 { throw damage(page, "holds a database with sorted duplicates or another key order") }
         if let reason = record.contradiction(lastPage: count - 1) {

@@ -1,4 +1,4 @@
-/// One of the two pages that a snapshot starts from.
+/// One of the two meta pages, from which snapshots start.
 struct LMDBMeta: Equatable, Sendable {
     static let mainRootOffset = 128
     static let lastPageOffset = 136
@@ -15,7 +15,7 @@ struct LMDBMeta: Equatable, Sendable {
     let lastPage: UInt64
     let transaction: UInt64
 
-    /// The size of a page, as this meta page has it.
+    /// The page size in this meta page.
     var pageSize: Int { Int(freeTree.pad) }
 
     init(_ bytes: LMDBBytes, index: UInt64) {
@@ -37,7 +37,7 @@ struct LMDBMeta: Equatable, Sendable {
         LMDBFileFormat.pageSizes.contains(pageSize) && pageSize & (pageSize - 1) == 0
     }
 
-    /// What is impossible in the page, or nil. Says nothing about its trees.
+    /// A contradiction in the page, or nil. Does not check its trees.
     var contradiction: String? {
         guard pageNumber == index, pageFlags == LMDBFileFormat.PageFlag.meta else { return "is no meta page" }
         guard hasPossiblePageSize else { return "has an impossible page size" }
@@ -49,15 +49,15 @@ struct LMDBMeta: Equatable, Sendable {
         guard lastPage >= 1, lastPage < limit / UInt64(pageSize), mapSize <= limit else {
             return "has an impossible size"
         }
-        // Transaction N writes page N % 2; a new file has 0 in both.
+        // Transaction N writes page N % 2; both are 0 in a new file.
         guard transaction == 0 || transaction & 1 == index else { return "has an impossible transaction number" }
         return nil
     }
 
-    /// What is impossible in the page's trees, or nil.
+    /// A contradiction in the page's trees, or nil.
     ///
-    /// For the newer page only: after a failed write of a meta page liblmdb restores its number and its last page, and
-    /// leaves the trees of the transaction that failed.
+    /// Only for the newer page: after a failed write of a meta page, liblmdb restores its number and its last page, but leaves the
+    /// trees of the failed transaction.
     var treeContradiction: String? {
         if let reason = freeTree.contradiction(lastPage: lastPage) { return "has a free list that \(reason)" }
         if let reason = mainTree.contradiction(lastPage: lastPage) { return "has a main database that \(reason)" }

@@ -1,4 +1,4 @@
-/// The header of a page that a tree is made of.
+/// The header of a page of a tree.
 struct LMDBPageHeader {
     let pageNumber: UInt64
     let flags: UInt16
@@ -16,7 +16,7 @@ struct LMDBPageHeader {
 
     var nodeCount: Int { (lower - LMDBFileFormat.pageHeaderLength) / 2 }
 
-    /// What is impossible in the header, or nil.
+    /// A contradiction in the header, or nil.
     func contradiction(pageNumber expected: UInt64, isLeaf: Bool, isFreeTree: Bool, pageSize: Int) -> String? {
         guard length == pageSize else { return "lies beyond the end of the file" }
         guard pageNumber == expected else { return "carries the number of another page" }
@@ -26,7 +26,7 @@ struct LMDBPageHeader {
         guard lower >= LMDBFileFormat.pageHeaderLength, lower & 1 == 0, lower <= upper, upper <= pageSize else {
             return "has impossible bounds"
         }
-        // liblmdb stops the process at a branch with fewer than two children; in the free list it lets one pass.
+        // liblmdb aborts the process at a branch with fewer than two children, except in the free list.
         guard nodeCount >= (isLeaf || isFreeTree ? 1 : 2) else { return "has too few records" }
         return nil
     }

@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// Reads the file's bytes into memory of its own: no map, so no SIGBUS, whatever happens to the file.
+/// Reads the file's bytes into its own memory: without a map there is no SIGBUS, whatever happens to the file.
 final class LMDBPageSource {
     let path: String
     private let descriptor: Int32
@@ -19,13 +19,13 @@ final class LMDBPageSource {
     /// Opens the file. Only for files that this process does not have open.
     init(path: String) throws {
         self.path = path
-        // Not blocking: the path may have become a pipe since it was looked at.
+        // Not blocking: the path may have become a pipe since it was examined.
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         isOwner = descriptor >= 0
         guard isOwner else { throw LMDBError.error(errno, during: "opening the file", path: path) }
     }
 
-    /// Reads through a descriptor that another owns.
+    /// Reads through a descriptor that another object owns.
     init(path: String, borrowing descriptor: Int32) {
         self.path = path
         self.descriptor = descriptor
@@ -40,7 +40,7 @@ final class LMDBPageSource {
         closeDescriptor(descriptor)
     }
 
-    /// The length of the file now.
+    /// The current length of the file.
     func length() throws -> UInt64 {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(errno) }
@@ -50,7 +50,7 @@ final class LMDBPageSource {
         return UInt64(clamping: status.st_size)
     }
 
-    /// Fills the buffer from an offset; gives how many bytes there were.
+    /// Fills the buffer from an offset, and returns the number of bytes read.
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard offset <= LMDBFileFormat.maximumFileBytes * 2 else { return 0 }
         let count = OpenFile.read(descriptor, into: buffer, at: off_t(offset))
@@ -72,7 +72,7 @@ final class LMDBPageSource {
     }
 }
 
-// Inside the class `close` is the method.
+// Inside the class, `close` refers to the method.
 private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
 extension LMDBEnvironmentCore {

@@ -9,9 +9,9 @@ import Musl
 import Darwin
 #endif
 
-/// The few calls of the operating system that the wrapper needs beside liblmdb.
+/// The few system calls that the wrapper needs in addition to liblmdb.
 enum LMDBPlatform {
-    /// A number that names the calling thread while it lives.
+    /// A number that identifies the calling thread during its lifetime.
     @inline(__always)
     static var currentThread: UInt {
         #if canImport(Glibc)
@@ -21,15 +21,15 @@ enum LMDBPlatform {
         #endif
     }
 
-    /// A path for as long as the file is open: one from the root whose last name is no symbolic link.
+    /// A path that stays valid while the file is open: absolute, and its last component is not a symbolic link.
     ///
-    /// LMDB names its lock file after the path it is given: two names of one file would mean two locks. Links above the last
-    /// name lead to the same folder, and following them takes a call of the system for each name.
+    /// LMDB names its lock file after the path that it is given: two names of one file would mean two locks. Links in earlier
+    /// components lead to the same folder, and resolving them takes a system call for each component.
     static func lastingPath(_ path: String, isLink: Bool) throws -> String {
         isLink || !path.hasPrefix("/") ? try canonicalPath(path) : path
     }
 
-    /// The path with every symbolic link followed.
+    /// The path with all symbolic links resolved.
     static func canonicalPath(_ path: String) throws -> String {
         guard let resolved = realpath(path, nil) else {
             throw LMDBError.error(errno, during: "finding the file", path: path)
@@ -47,12 +47,12 @@ enum LMDBPlatform {
         }
     }
 
-    /// Sleeps; a signal may end it early, which does no harm where it is used.
+    /// Sleeps. A signal may end it early, which does no harm for its callers.
     static func sleep(milliseconds: Int) {
         guard milliseconds > 0 else { return }
         usleep(UInt32(clamping: milliseconds * 1_000))
     }
 
-    /// As ``sleep(milliseconds:)``.
+    /// Like ``sleep(milliseconds:)``.
     static func sleep(microseconds: UInt32) { usleep(microseconds) }
 }

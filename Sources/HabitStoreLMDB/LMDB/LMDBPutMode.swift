@@ -1,9 +1,9 @@
-/// What `put` does about keys that are there, or come in order.
+/// How `put` treats existing or ascending keys.
 enum LMDBPutMode {
-    /// Replace what is there.
+    /// Replaces the existing value.
     case upsert
-    /// Leave what is there and say so.
+    /// Keeps the existing value and returns false.
     case noOverwrite
-    /// The key is greater than every key there is. Faster, and fills pages to the brim; a key out of order is refused.
+    /// Requires a key greater than all existing ones. Faster, and fills pages completely; a key out of order is rejected.
     case append
 }

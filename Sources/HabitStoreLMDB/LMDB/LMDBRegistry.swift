@@ -7,22 +7,22 @@ final class LMDBRegistry: @unchecked Sendable {
     static let shared = LMDBRegistry()
 
     private enum Entry {
-        /// Being opened, closed or read by the inspector: others wait.
+        /// Being opened, closed or read by the inspector; other threads wait.
         case changing
         case open(LMDBEnvironmentCore, count: Int)
     }
 
     /// How long an opening waits for another thread's opening, closing or check of the same file, in seconds.
     private static let maximumWaitSeconds = 60.0
-    /// How often a missing file is made before giving up; more than one is needed only when it is removed meanwhile.
+    /// How often creating a missing file is tried; more than one attempt is only needed if it is removed meanwhile.
     private static let maximumCreateAttempts = 3
 
     private let condition = NSCondition()
     private var entries: [LMDBFileIdentity: Entry] = [:]
-    /// The file at each place that is open. Two files that had the same place would share a lock file.
+    /// The open file at each place. Two files at the same place would share a lock file.
     private var identities: [LMDBFilePlace: LMDBFileIdentity] = [:]
 
-    /// Shares the file's environment or opens it. Each `acquire` needs one ``release(_:)``.
+    /// Shares the file's environment, or opens it. Each `acquire` needs one ``release(_:)``.
     func acquire(path: String, options: LMDBOptions) throws -> LMDBEnvironmentCore {
         for _ in 0...Self.maximumCreateAttempts {
             if let core = try acquireExisting(path: path, options: options) {
@@ -43,7 +43,7 @@ final class LMDBRegistry: @unchecked Sendable {
         throw LMDBError.error(.notFound, "the file cannot be made; is it a link to a file that is missing?", path: path)
     }
 
-    /// Gives one share back; the last one closes the environment.
+    /// Releases one share; the last one closes the environment.
     func release(_ core: LMDBEnvironmentCore) {
         condition.lock()
         guard case .open(let found, let count) = entries[core.identity], found === core else {
@@ -57,16 +57,15 @@ final class LMDBRegistry: @unchecked Sendable {
         }
         entries[core.identity] = .changing
         condition.unlock()
-        // Nobody is inside: every handle was closed and its transactions have ended.
+        // No thread is inside: every handle was closed and its transactions have ended.
         core.gate.lock()
         core.closeEnvironment()
         core.gate.unlock()
         forget(core.identity, place: core.place)
     }
 
-    /// Runs `body` over the file's bytes: through the open environment's descriptor when this process has the file open
-    /// (opening and closing a second one would drop the process's locks), else through one of its own, with openings kept
-    /// waiting.
+    /// Runs `body` on the file's bytes: through the open environment's descriptor if this process has the file open (opening and
+    /// closing a second one would drop the process's locks), otherwise through a separate one, while openings wait.
     func withBytes<Result>(path: String, _ body: (LMDBPageSource) throws -> Result) throws -> Result {
         condition.lock()
         guard let (identity, _) = try reserve(path: path) else {
@@ -139,7 +138,7 @@ final class LMDBRegistry: @unchecked Sendable {
         return core
     }
 
-    /// Finds the file and waits until no other thread changes its entry. Locked on return; unlocked when it is nil or
+    /// Finds the file and waits until no other thread changes its entry. The lock is held on return, unless this returns nil or
     /// throws.
     private func reserve(path: String) throws -> (identity: LMDBFileIdentity, isLink: Bool)? {
         let deadline = Date(timeIntervalSinceNow: Self.maximumWaitSeconds)

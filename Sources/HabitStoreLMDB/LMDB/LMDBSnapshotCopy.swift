@@ -11,27 +11,27 @@ import Darwin
 
 /// Copies the bytes of one snapshot of a file.
 ///
-/// liblmdb's own copy takes the writer's lock for its first bytes, and so would wait for a process that is frozen. The meta page
-/// of a snapshot stands until the second commit behind it, and that is all that is needed of the beginning.
+/// liblmdb's own copy takes the writer's lock for its first bytes, so it would wait for a frozen process. A snapshot's meta page
+/// remains until the second commit after it, and nothing else is needed from the start of the file.
 enum LMDBSnapshotCopy {
     private static let chunkBytes = 1 << 20
     private static let pageNumberOffset = 0
     private static let transactionOffset = 144
 
-    /// Copies the file as a snapshot has it.
+    /// Copies the file in the state of a snapshot.
     ///
     /// - Parameters:
-    ///   - descriptor: of a file that is overwritten.
-    ///   - transaction: the snapshot, whose pages somebody sees to it that nobody uses again meanwhile.
-    /// - Returns: false, and nothing was written, when the snapshot's meta page is gone by now.
+    ///   - descriptor: the file to overwrite.
+    ///   - transaction: the snapshot. The caller makes sure that its pages are not reused meanwhile.
+    /// - Returns: false if the snapshot's meta page is gone; nothing was written then.
     static func write(_ source: LMDBPageSource, transaction: UInt64, to descriptor: Int32) throws -> Bool {
         guard let (metas, meta) = try metas(source, transaction) else { return false }
-        // What an attempt before this one may have left.
+        // A previous attempt may have left data.
         guard ftruncate(descriptor, 0) == 0 else {
             throw LMDBError.error(errno, during: "copying the file", path: source.path)
         }
         try metas.withUnsafeBytes { try write($0, to: descriptor, at: 0, path: source.path) }
-        // What is beyond the last page, or free, is nobody's; the end may be missing where it is free.
+        // Pages that are free or beyond the last one do not matter, and the end may be missing if it is free.
         let end = (meta.lastPage + 1) * UInt64(meta.pageSize)
         var offset = UInt64(metas.count)
         try withUnsafeTemporaryAllocation(byteCount: chunkBytes, alignment: 16) { buffer in
@@ -50,8 +50,8 @@ enum LMDBSnapshotCopy {
         return true
     }
 
-    /// Both meta pages as they are right behind a snapshot's commit. Where the other one belongs to a later commit already, it is
-    /// that of the snapshot with the number before: nothing reads it as long as the newer one is sound.
+    /// Both meta pages in their state just after a snapshot's commit. If the other one already belongs to a later commit, it is
+    /// rebuilt as that of the preceding snapshot: nothing reads it as long as the newer one is intact.
     private static func metas(_ source: LMDBPageSource, _ transaction: UInt64) throws -> ([UInt8], LMDBMeta)? {
         let first = meta(try source.bytes(at: 0, length: LMDBFileFormat.metaLength), index: 0)
         guard first.hasMagic, first.hasPossiblePageSize else { return nil }

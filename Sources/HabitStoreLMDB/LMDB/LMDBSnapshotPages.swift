@@ -2,26 +2,26 @@ import HabitStore
 
 /// A snapshot's pages and databases, for read transactions.
 ///
-/// Read transactions take the snapshot and the reader's slot from liblmdb, and walk the trees themselves: liblmdb follows the
-/// numbers in a page without checking them, so that one page that rots below a valid mark would end the process.
+/// Read transactions take the snapshot and the reader slot from liblmdb, but walk the trees themselves: liblmdb follows the numbers
+/// in a page without checking them, so one page that decays under a valid mark would crash the process.
 final class LMDBSnapshotPages: Sendable {
     /// LMDB's number of the snapshot.
     let moment: UInt64
     nonisolated(unsafe) let pages: LMDBMappedPages
     /// Keeps the pages mapped.
     private let map: LMDBFileMap
-    /// By the databases' places in the environment's table; empty for a database that the snapshot does not have.
+    /// By the databases' places in the environment's table; empty for a database that the snapshot lacks.
     private let trees: [LMDBMappedPages.Tree]
-    /// The damage because of which there are no trees.
+    /// The damage that prevented reading the trees.
     private let failure: HabitStoreError?
-    /// Where the snapshot's meta page begins, and what it says of the pages.
+    /// The offset of the snapshot's meta page, and what it says about the pages.
     private let metaOffset: Int
     private let mainRoot: UInt64
     private let lastPage: UInt64
 
     /// The snapshot of a moment that the caller's reader slot pins.
     ///
-    /// - Returns: nil when later commits replaced the snapshot's meta page before it was read.
+    /// - Returns: nil if later commits replaced the snapshot's meta page before it was read.
     init?(moment: UInt64, map: LMDBFileMap, fileLength: UInt64, databases: [String]) {
         let length = min(map.length, Int(clamping: fileLength))
         let bytes = LMDBBytes(buffer: UnsafeRawBufferPointer(start: map.start, count: length))
@@ -30,7 +30,7 @@ final class LMDBSnapshotPages: Sendable {
         let index = moment & 1
         let offset = Int(index) * pageSize
         let meta = LMDBMeta(LMDBBytes(buffer: bytes.slice(offset, LMDBFileFormat.metaLength)), index: index)
-        // Each commit writes one of the two meta pages, in turn.
+        // Commits write the two meta pages alternately.
         guard meta.transaction <= moment, bytes.u64(offset + LMDBMeta.transactionOffset) <= moment else { return nil }
         let count = min(meta.lastPage &+ 1, UInt64(length / pageSize))
         let pages = LMDBMappedPages(map, pageSize: pageSize, count: count)
@@ -58,9 +58,9 @@ final class LMDBSnapshotPages: Sendable {
         }
     }
 
-    /// Whether the file still has the snapshot's meta page, or one that a later commit wrote in its place.
+    /// Whether the file still has the snapshot's meta page, or a later commit's in its place.
     ///
-    /// Another program may have put an older file over the open one: pages that the snapshot leads to may be beyond its end.
+    /// Another program may have overwritten the open file with an older one: pages of the snapshot may then be beyond its end.
     @inline(__always)
     var isInPlace: Bool {
         let meta = map.start + metaOffset
@@ -70,7 +70,7 @@ final class LMDBSnapshotPages: Sendable {
                 && meta.load(fromByteOffset: LMDBMeta.lastPageOffset, as: UInt64.self) == lastPage
     }
 
-    /// A database, by its place in the environment's table, which had it when the transaction began.
+    /// A database by its place in the environment's table, if it was there when the transaction began.
     @inline(__always)
     func tree(_ index: Int) throws -> LMDBMappedPages.Tree {
         guard index < trees.count else { throw failure ?? LMDBSnapshotPages.unknown }

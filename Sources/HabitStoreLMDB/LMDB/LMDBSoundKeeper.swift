@@ -1,40 +1,40 @@
 import Foundation
 import HabitStore
 
-/// Keeps the ``LMDBSoundMark`` of an open file true, from commit to commit.
+/// Keeps the ``LMDBSoundMark`` of an open file up to date from commit to commit.
 ///
-/// A commit carries the mark forward only where the file was what the mark says when the transaction began: a file that
-/// something else has changed is never called sound by a later commit, and is walked when it is opened next. Between two
-/// processes the one that wrote last may not have marked its commit yet when the other begins: that one waits a little.
+/// A commit only updates the mark if the file matched it when the transaction began: if something else changed the file, later
+/// commits never mark it as intact, and the next opening walks it. With two processes, the one that wrote last may not have marked
+/// its commit yet when the other begins, so that one waits briefly.
 ///
 /// `lock` guards every stored variable.
 final class LMDBSoundKeeper: @unchecked Sendable {
-    /// Where a file stands at one moment.
+    /// The state of a file at one moment.
     struct Position {
         let descriptor: Int32
         /// The last committed transaction.
         let transaction: UInt64
     }
 
-    /// How often another process's mark is looked for, and the pause in between: 5 ms in all.
+    /// How often another process's mark is checked, and the pause between: 5 ms in all.
     private static let looks = 25
     private static let pauseMicroseconds: UInt32 = 200
 
     private let path: String
     private let lock = NSLock()
     private var file: LMDBSoundFile?
-    /// The mark that held when the transaction that is being written began.
+    /// The valid mark at the beginning of the current write transaction.
     private var mark: LMDBSoundMark?
-    /// The transaction that is being written.
+    /// The number of the current write transaction.
     private var pending: UInt64 = 0
-    /// The mark of the file as it was opened, until somebody asks for that.
+    /// The mark of the file at opening, until the first query for it.
     private var markAtOpening: LMDBSoundMark?
-    /// Something else has changed the file, or the mark cannot be written: it stays as it is until the next opening.
+    /// Whether something else has changed the file, or the mark cannot be written: it then stays unchanged until the next opening.
     private var isGivenUp = false
 
     init(store path: String) { self.path = path }
 
-    /// The mark, if it speaks of a file that is about to be opened.
+    /// The mark, if it matches a file that is about to be opened.
     func mark(of state: LMDBFileState) -> LMDBSoundMark? {
         guard let boot = LMDBBoot.current, let mark = LMDBSoundFile.read(store: path).mark, mark.boot == boot,
             mark.file == state, mark.isFresh(at: Self.seconds)
@@ -42,14 +42,14 @@ final class LMDBSoundKeeper: @unchecked Sendable {
         return mark
     }
 
-    /// The environment is open.
+    /// Notes that the environment was opened.
     func noteOpening(_ state: LMDBFileState, _ mark: LMDBSoundMark?) {
         lock.lock()
         defer { lock.unlock() }
         markAtOpening = mark.flatMap { $0.file == state ? $0 : nil }
     }
 
-    /// Whether the file was opened as its mark has it, and nobody has asked before: later the mark itself is looked at.
+    /// Whether the file matched its mark at opening. Only for the first query: later ones check the mark itself.
     func takeOpening(_ position: Position) -> Bool {
         lock.lock()
         defer { lock.unlock() }
@@ -57,7 +57,7 @@ final class LMDBSoundKeeper: @unchecked Sendable {
         return markAtOpening?.transaction == position.transaction
     }
 
-    /// Whether the mark speaks of the file as it is.
+    /// Whether the mark matches the current file.
     func isMarked(_ position: () throws -> Position) rethrows -> Bool {
         guard let boot = LMDBBoot.current else { return false }
         for _ in 0..<Self.looks {
@@ -68,15 +68,14 @@ final class LMDBSoundKeeper: @unchecked Sendable {
             {
                 return true
             }
-            // A write that goes on changes the file; soon there may be a mark again.
+            // A write in progress changes the file; there may be a mark again soon.
             guard isPending else { return false }
             LMDBPlatform.sleep(microseconds: Self.pauseMicroseconds)
         }
         return false
     }
 
-    /// The mark that a walk which begins now deserves if it finds nothing; nil where it could not be told afterwards that
-    /// the file was not changed meanwhile.
+    /// The mark for a walk that begins now, if it finds nothing; nil if changes during the walk could not be detected.
     func beginWalk(_ position: Position) -> LMDBSoundMark? {
         guard let boot = LMDBBoot.current, let found = LMDBFileState(descriptor: position.descriptor) else {
             return nil
@@ -87,7 +86,7 @@ final class LMDBSoundKeeper: @unchecked Sendable {
         }
     }
 
-    /// A walk has found nothing: the file is marked, unless it was changed meanwhile.
+    /// Marks the file after a walk without findings, unless it was changed meanwhile.
     func endWalk(_ mark: LMDBSoundMark, _ position: Position) {
         guard position.transaction == mark.transaction, LMDBFileState(descriptor: position.descriptor) == mark.file
         else { return }
@@ -100,7 +99,7 @@ final class LMDBSoundKeeper: @unchecked Sendable {
         isGivenUp = false
     }
 
-    /// A write transaction has begun, and nobody else can begin one.
+    /// Notes the beginning of a write transaction, while no other can begin.
     func beginWrite(transaction: UInt64, descriptor: Int32) {
         lock.lock()
         defer { lock.unlock() }
@@ -122,7 +121,7 @@ final class LMDBSoundKeeper: @unchecked Sendable {
         giveUp()
     }
 
-    /// The transaction was committed, or taken back.
+    /// Notes the commit or rollback of the transaction.
     func endWrite(_ position: Position) {
         lock.lock()
         defer { lock.unlock() }
@@ -130,7 +129,7 @@ final class LMDBSoundKeeper: @unchecked Sendable {
         self.mark = nil
         defer { file.pending = 0 }
         guard position.transaction == pending || position.transaction == mark.transaction else { return giveUp() }
-        // Nothing was written, as a transaction without changes ends.
+        // Nothing was written, as in a transaction without changes.
         if position.transaction == mark.transaction,
             LMDBFileState(descriptor: position.descriptor) == mark.file
         {
@@ -142,7 +141,7 @@ final class LMDBSoundKeeper: @unchecked Sendable {
         file.mark = mark
     }
 
-    /// The file is closed, or nothing is known about it any more.
+    /// Notes that the file was closed, or that nothing is known about it any more.
     func forget() {
         lock.lock()
         defer { lock.unlock() }

@@ -1,26 +1,26 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What is known about a file whose structure was found sound: by what the file can be told to be unchanged since.
+/// Records that a file's structure was found intact, with what is needed to tell whether it has changed since.
 ///
-/// The file `<store>-sound` holds one (see *On-disk formats*). It is believed when all of it agrees with the file at hand.
-/// It proves nothing about the medium beneath the file system, so it holds only until the system starts anew, and for
-/// ``longestTrustSeconds`` at most.
+/// The file `<store>-sound` contains one (see *On-disk formats*). It counts only if all of it matches the file at hand. It proves
+/// nothing about the medium beneath the file system, so it is valid until the system restarts, and for at most
+/// ``longestTrustSeconds``.
 struct LMDBSoundMark: Equatable, Sendable {
-    /// The bytes of a mark, checksum included.
+    /// The length of a mark in bytes, including its checksum.
     static let length = 88
-    /// After so long a file is walked again though nothing has changed it: seven days.
+    /// The time after which even an unchanged file is walked again: seven days.
     static let longestTrustSeconds: Int64 = 7 * 24 * 3_600
 
     private static let magic: UInt64 = 0x3164_6E53_7453_6248  // "HbStSnd1"
 
-    /// The start of the system.
+    /// The boot of the system.
     var boot: LMDBBoot
-    /// The file as the system describes it.
+    /// The file's `stat` fingerprint.
     var file: LMDBFileState
-    /// The transaction whose structure is sound.
+    /// The transaction with the verified structure.
     var transaction: UInt64
-    /// When every page was looked at last, in seconds since 1970.
+    /// The time of the last walk over all pages, in seconds since 1970.
     var walkedAt: Int64
 
     init(boot: LMDBBoot, file: LMDBFileState, transaction: UInt64, walkedAt: Int64) {
@@ -30,7 +30,7 @@ struct LMDBSoundMark: Equatable, Sendable {
         self.walkedAt = walkedAt
     }
 
-    /// Nil for anything but a whole mark.
+    /// Nil for anything but a valid mark.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.length else { return nil }
         let fields = (0..<Self.length / 8).map { bytes.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self) }
@@ -62,11 +62,11 @@ struct LMDBSoundMark: Equatable, Sendable {
         }
     }
 
-    /// Whether the mark speaks of this file, at this transaction, since the system started.
+    /// Whether the mark matches this file at this transaction, in this boot of the system.
     func agrees(with file: LMDBFileState, transaction: UInt64, boot: LMDBBoot) -> Bool {
         self.file == file && self.transaction == transaction && self.boot == boot
     }
 
-    /// Whether the last walk is recent enough; a time to come is none.
+    /// Whether the last walk is recent enough; a time in the future does not count.
     func isFresh(at now: Int64) -> Bool { walkedAt <= now && walkedAt > now - Self.longestTrustSeconds }
 }

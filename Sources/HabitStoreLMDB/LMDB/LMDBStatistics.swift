@@ -4,10 +4,10 @@ struct LMDBStatistics: Equatable, Sendable {
     let pageSizeBytes: Int
     /// How far the file may grow before the map is enlarged.
     let mapSizeBytes: Int
-    /// The pages that were ever used, free ones included: what the file needs on disk.
+    /// All pages that were ever used, including free ones: the space that the file needs on disk.
     let usedBytes: Int
     /// The number of the last committed write transaction.
     let lastTransaction: UInt64
-    /// The reader slots, over all processes.
+    /// The number of reader slots, over all processes.
     let maxReaders: Int
 }

@@ -2,14 +2,13 @@ import CLMDB
 import HabitStore
 
 extension LMDBTransaction {
-    /// Whether a nested transaction may still become part of this one: nothing has failed, and no put found the map full.
+    /// Whether a nested transaction may still join this one: nothing has failed, and no put found the map full.
     var mayGoOn: Bool { isActive && failure == nil && !core.wantsGrowth }
 
-    /// Runs `body` in a transaction inside of this one, so that a throw undoes what it did, and nothing else.
+    /// Runs `body` in a nested transaction. If it throws, only its own changes are undone.
     ///
-    /// It may run on another thread, as long as this transaction's own thread waits: LMDB's lock stays with that one.
-    /// Hazards: this transaction must not be used meanwhile, and none of its cursors may be open, since LMDB would have to
-    /// keep a copy of each.
+    /// It may run on another thread while this transaction's own thread waits: LMDB's lock stays with the latter. Hazards: this
+    /// transaction must not be used meanwhile, and must have no open cursors, because LMDB would have to keep a copy of each.
     func withNested<T>(_ body: (LMDBTransaction) throws -> T) throws -> T {
         let parent = try lentHandle()
         var handle: OpaquePointer?
@@ -28,7 +27,7 @@ extension LMDBTransaction {
         }
         guard let handle = nested.takeHandle() else { throw Self.ended(core.path) }
         let returnCode = mdb_txn_commit(handle)
-        // It may have become half a part of this transaction.
+        // The nested transaction may have been joined in part.
         guard returnCode == 0 else { throw error(returnCode, during: "joining a transaction") }
         return value
     }

@@ -22,7 +22,7 @@ extension LMDBTransaction {
         try key.withUnsafeBytes { try get(database, $0) }
     }
 
-    /// How many records a database holds; LMDB keeps the count, so it costs the same for any number.
+    /// The number of records in a database. LMDB stores it, so the cost does not depend on it.
     func count(_ database: LMDBDatabase) throws -> Int {
         let handle = try activeHandle()
         if let snapshot { return try snapshot.tree(database.index).entries }
@@ -32,7 +32,7 @@ extension LMDBTransaction {
         return Int(statistics.ms_entries)
     }
 
-    /// A cursor, before the first record. It ends with the transaction, or when it is let go.
+    /// A cursor, before the first record. It ends with the transaction, or when it is released.
     func cursor(_ database: LMDBDatabase) throws -> LMDBCursor {
         let handle = try activeHandle()
         if let snapshot { return LMDBCursor(transaction: self, try snapshot.tree(database.index)) }

@@ -4,7 +4,7 @@ import HabitStore
 extension LMDBTransaction {
     /// Walks the records whose key is at least `lower` and below `upper`, in key order or backwards.
     ///
-    /// `body` gets pointers into the map (see ``LMDBRecord``) and says whether to go on. A missing bound is no bound.
+    /// `body` gets pointers into the map (see ``LMDBRecord``) and returns whether to continue. Bounds are optional.
     func forEach(
         _ database: LMDBDatabase,
         from lower: [UInt8] = [],

@@ -4,7 +4,7 @@ import HabitStore
 extension LMDBTransaction {
     /// Writes a value.
     ///
-    /// - Returns: false when `mode` is `.noOverwrite` and the key is there; nothing was changed then.
+    /// - Returns: false if `mode` is `.noOverwrite` and the key exists; nothing is changed then.
     @discardableResult
     func put(
         _ database: LMDBDatabase,
@@ -24,7 +24,7 @@ extension LMDBTransaction {
 
     /// Writes a value.
     ///
-    /// - Returns: false when `mode` is `.noOverwrite` and the key is there; nothing was changed then.
+    /// - Returns: false if `mode` is `.noOverwrite` and the key exists; nothing is changed then.
     @discardableResult
     func put(
         _ database: LMDBDatabase,
@@ -37,12 +37,12 @@ extension LMDBTransaction {
         }
     }
 
-    /// Makes room for a value in the file's own page and lets `fill` write it there, without a copy.
+    /// Reserves space for a value in the file's own page, and lets `fill` write it there without a copy.
     ///
-    /// `fill` has to write every byte: what it leaves out is whatever the page held before. When it throws, the
-    /// transaction cannot be committed any more.
+    /// `fill` must write every byte: any that it leaves out keep the page's previous contents. If it throws, the transaction can no
+    /// longer be committed.
     ///
-    /// - Returns: false when `mode` is `.noOverwrite` and the key is there; `fill` was not called then.
+    /// - Returns: false if `mode` is `.noOverwrite` and the key exists; `fill` was not called then.
     @discardableResult
     func put(
         _ database: LMDBDatabase,
@@ -67,7 +67,7 @@ extension LMDBTransaction {
         return true
     }
 
-    /// Removes a record; false when there is none.
+    /// Removes a record; false if there is none.
     @discardableResult
     func delete(_ database: LMDBDatabase, _ key: UnsafeRawBufferPointer) throws -> Bool {
         let handle = try writableHandle()
@@ -78,20 +78,20 @@ extension LMDBTransaction {
         return true
     }
 
-    /// Removes a record; false when there is none.
+    /// Removes a record; false if there is none.
     @discardableResult
     func delete(_ database: LMDBDatabase, _ key: [UInt8]) throws -> Bool {
         try key.withUnsafeBytes { try delete(database, $0) }
     }
 
-    /// Removes every record of a database; the database stays.
+    /// Removes every record of a database, but not the database.
     func removeAll(_ database: LMDBDatabase) throws {
         let handle = try writableHandle()
         let returnCode = mdb_drop(handle, try rawDatabase(database), 0)
         guard returnCode == 0 else { throw error(returnCode, during: "emptying a database") }
     }
 
-    /// What an operation that writes has come to: false for a key that was there and is not overwritten.
+    /// The result of a put: false if the key exists and must not be overwritten.
     @inline(__always)
     func finishPut(_ returnCode: Int32, mode: LMDBPutMode) throws -> Bool {
         if returnCode == 0 { return true }

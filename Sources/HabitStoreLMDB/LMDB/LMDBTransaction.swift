@@ -1,27 +1,27 @@
 import CLMDB
 import HabitStore
 
-/// A transaction, made by ``LMDBEnvironment/withRead(_:)`` and ``LMDBEnvironment/withWrite(_:)`` only.
+/// A transaction, created only by ``LMDBEnvironment/withRead(_:)`` and ``LMDBEnvironment/withWrite(_:)``.
 ///
-/// It belongs to the thread that runs the closure, and ends with it: a use after that is an error, not a crash.
+/// It belongs to the thread that runs the closure, and ends with it. Using it afterwards is an error, not a crash.
 final class LMDBTransaction {
-    /// LMDB's limit as every common build has it; checked against the library when a file is opened.
+    /// LMDB's limit in every common build; verified against the library when a file is opened.
     static let maximumKeyLength = 511
-    /// LMDB keeps a value's length in 32 bits.
+    /// LMDB stores a value's length in 32 bits.
     static let maximumValueLength = Int(clamping: UInt64(UInt32.max))
 
     let core: LMDBEnvironmentCore
     var isWritable: Bool { snapshot == nil }
     /// The snapshot of a read transaction; nil for a write transaction, which sees its own changes through liblmdb.
     let snapshot: LMDBSnapshotPages?
-    /// LMDB's transaction; nil when it has ended.
+    /// LMDB's transaction; nil after it has ended.
     private(set) var handle: OpaquePointer?
-    /// The first error that makes a commit impossible.
+    /// The first error that prevents a commit.
     private(set) var failure: HabitStoreError?
     private let databaseHandles: UnsafeMutablePointer<MDB_dbi>
     private let databaseCount: Int
     private var cursors: [OpaquePointer] = []
-    /// Its own: another one must find neither the handle nor the cursors.
+    /// No other thread may use the handle or the cursors.
     private let thread = TransactionThread()
 
     init(core: LMDBEnvironmentCore, handle: OpaquePointer, snapshot: LMDBSnapshotPages?, databaseCount: Int) {
@@ -32,14 +32,14 @@ final class LMDBTransaction {
         self.databaseCount = databaseCount
     }
 
-    /// Whether the closure still runs.
+    /// Whether the closure is still running.
     var isActive: Bool { handle != nil }
 
-    /// - Throws: ``HabitStoreError/Code/transactionEnded`` when the closure has ended, or runs on another thread.
+    /// - Throws: ``HabitStoreError/Code/transactionEnded`` if the closure has ended or runs on another thread.
     @inline(__always)
     func requireActive() throws { _ = try activeHandle() }
 
-    /// The number of the snapshot that is read, or that a commit would make.
+    /// The number of the snapshot that is read, or that a commit would create.
     func identifier() throws -> UInt64 { UInt64(mdb_txn_id(try activeHandle())) }
 
     @inline(__always)
@@ -48,7 +48,7 @@ final class LMDBTransaction {
         return handle
     }
 
-    /// The handle, if this transaction may still change something.
+    /// The handle, if this transaction can still make changes.
     @inline(__always)
     func writableHandle() throws -> OpaquePointer {
         let handle = try activeHandle()
@@ -56,7 +56,7 @@ final class LMDBTransaction {
         return handle
     }
 
-    /// The handle for a thread to which this transaction's own lends it, and waits meanwhile.
+    /// The handle for another thread, which this transaction's own thread waits for.
     func lentHandle() throws -> OpaquePointer {
         guard let handle else { throw Self.ended(core.path) }
         try requireWritable()
@@ -95,7 +95,7 @@ final class LMDBTransaction {
         }
     }
 
-    /// The key as LMDB takes it, once its length is known to be one that LMDB keeps.
+    /// The key in LMDB's form, after checking its length.
     @inline(__always)
     func checkedKey(_ key: UnsafeRawBufferPointer) throws -> MDB_val {
         guard key.count > 0, key.count <= Self.maximumKeyLength else { throw keyError(length: key.count) }
@@ -108,8 +108,7 @@ final class LMDBTransaction {
         return LMDBError.error(.limitExceeded, message, path: core.path)
     }
 
-    /// The error of an operation that failed. In a write transaction it also forbids the commit: LMDB may have changed
-    /// half of what was asked.
+    /// The error of a failed operation. In a write transaction it also prevents the commit: LMDB may have made half of the change.
     func error(_ returnCode: Int32, during action: String) -> HabitStoreError {
         if let failure { return failure }
         let error = LMDBError.error(returnCode, during: action, path: core.path)
@@ -119,22 +118,23 @@ final class LMDBTransaction {
         return error
     }
 
-    /// Forbids the commit for a reason that LMDB does not know of.
+    /// Prevents the commit for a reason that LMDB does not know.
     func poison(_ error: HabitStoreError) {
         if failure == nil { failure = error }
     }
 
     func register(cursor: OpaquePointer) { cursors.append(cursor) }
 
-    /// Closes a cursor that is let go before its transaction ends; one that another thread lets go of ends with that.
+    /// Closes a cursor that is released before its transaction ends. One that another thread releases is closed when the
+    /// transaction ends.
     func close(cursor: OpaquePointer) {
         guard thread.isCurrent, handle != nil, let place = cursors.lastIndex(of: cursor) else { return }
         cursors.remove(at: place)
         mdb_cursor_close(cursor)
     }
 
-    /// Takes the handle out, to be committed, reset or aborted. Cursors end here: after LMDB's end of a write transaction
-    /// they are freed memory.
+    /// Takes the handle in order to commit, reset or abort it. Cursors are closed first: when LMDB ends a write transaction, it
+    /// frees their memory.
     func takeHandle() -> OpaquePointer? {
         guard let taken = handle else { return nil }
         closeCursors()
@@ -143,13 +143,13 @@ final class LMDBTransaction {
         return taken
     }
 
-    /// Ends all cursors. Hazard: none of them may be used after that.
+    /// Closes all cursors. Hazard: none of them may be used afterwards.
     func closeCursors() {
         for cursor in cursors { mdb_cursor_close(cursor) }
         cursors.removeAll()
     }
 
-    /// A transaction inside of this one.
+    /// A nested transaction.
     func nested(_ handle: OpaquePointer) -> LMDBTransaction {
         LMDBTransaction(core: core, handle: handle, snapshot: nil, databaseCount: databaseCount)
     }

@@ -1,7 +1,7 @@
-/// A place in a database of a snapshot, moved record by record: what ``LMDBCursor`` is in a read transaction.
+/// A position in a database of a snapshot, moved record by record: the ``LMDBCursor`` of a read transaction.
 ///
-/// Every page is checked when it is entered. The keys of a leaf have to follow those of the leaf before it, so that pages that
-/// lead back to one another end a walk with an error.
+/// Every page is checked when it is entered. The keys of a leaf must follow those of the leaf before it, so pages that form a cycle
+/// end a walk with an error.
 struct LMDBTreePlace {
     private struct Level {
         let page: LMDBMappedPages.Page
@@ -13,7 +13,7 @@ struct LMDBTreePlace {
     private let levels: UnsafeMutablePointer<Level>?
     /// Nil before the first move, and after an error.
     private var leaf: LMDBMappedPages.Page?
-    /// The record's place in the leaf; the leaf's count after a search that found nothing.
+    /// The record's index in the leaf; the leaf's count after a search that found nothing.
     private var index = 0
 
     init(_ tree: LMDBMappedPages.Tree) {
@@ -21,7 +21,7 @@ struct LMDBTreePlace {
         levels = tree.depth > 1 ? .allocate(capacity: tree.depth - 1) : nil
     }
 
-    /// Frees the place, which must not be used any more.
+    /// Frees the position, which must not be used any more.
     func end() { levels?.deallocate() }
 
     // MARK: Moving
@@ -57,7 +57,7 @@ struct LMDBTreePlace {
         return try stand(leaf.count &- 1, of: leaf, pages)
     }
 
-    /// Moves to the first record whose key is `key` or greater, or, if it has to be exact, to the one with this key.
+    /// Moves to the first record whose key is `key` or greater or, if `isExact`, to the one with exactly this key.
     @inline(__always)
     mutating func seek(
         _ key: UnsafeRawBufferPointer,
@@ -74,7 +74,7 @@ struct LMDBTreePlace {
         return index < leaf.count ? try pages.record(leaf, index) : try nextLeaf(pages)
     }
 
-    /// The leaf that the place is in, if a key is between its first and its last: the next search is often near the one before.
+    /// The current leaf, if a key is between its first and its last: the next search is often near the previous one.
     @inline(__always)
     private func leaf(
         around key: UnsafeRawBufferPointer,
@@ -127,8 +127,8 @@ struct LMDBTreePlace {
         return try pages.record(page, place)
     }
 
-    /// The leaf below a page of a level, by the child that `choose` picks of each branch. Forgets the current leaf
-    /// first: after an error the place is unmoved.
+    /// The leaf below a page of a level, by the child that `choose` picks in each branch. Clears the current leaf first, so that
+    /// after an error the position is that of a new cursor.
     @inline(__always)
     private mutating func descend(
         _ pages: LMDBMappedPages,

@@ -1,4 +1,4 @@
-/// What the file says about one of its trees.
+/// The file's record of one of its trees.
 struct LMDBTreeRecord: Equatable, Sendable {
     let pad: UInt32
     let flags: UInt16
@@ -20,12 +20,12 @@ struct LMDBTreeRecord: Equatable, Sendable {
         root = bytes.u64(offset + 40)
     }
 
-    /// How many pages the tree has.
+    /// The number of pages in the tree.
     var pages: UInt64 { branchPages &+ leafPages &+ overflowPages }
 
     var isEmpty: Bool { root == LMDBFileFormat.noPage }
 
-    /// What is impossible in the record, or nil. Says nothing about the pages.
+    /// A contradiction in the record, or nil. Does not check the pages.
     func contradiction(lastPage: UInt64) -> String? {
         if isEmpty {
             let isClean = depth == 0 && branchPages == 0 && leafPages == 0 && overflowPages == 0 && entries == 0

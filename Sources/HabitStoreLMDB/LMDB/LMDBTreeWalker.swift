@@ -9,18 +9,18 @@ final class LMDBTreeWalker {
         case named
     }
 
-    /// A database that a record of the main database describes, with the page that the record stands on.
+    /// A database that a record of the main database describes, and the page of that record.
     struct NamedTree {
         let name: [UInt8]
         let page: UInt64
         let tree: LMDBTreeRecord
     }
 
-    /// A page of the main database with a record that describes no database.
+    /// A page of the main database with a record that does not describe a database.
     private(set) var foreignPage: UInt64?
     /// The databases that the main database's records describe.
     private(set) var namedTrees: [NamedTree] = []
-    /// Is handed each record whose place was found sound; whether the whole tree is, the findings say behind the walk.
+    /// Receives each record whose position is valid. Only the findings after the walk tell if the whole tree is intact.
     var onRecord: ((LMDBRecord) throws -> Void)?
 
     let file: LMDBFileWalker
@@ -30,11 +30,11 @@ final class LMDBTreeWalker {
     private var leafPages: UInt64 = 0
     private var overflowPages: UInt64 = 0
     private var entries: UInt64 = 0
-    /// The key before the one that is looked at, over the whole tree.
+    /// The key before the current one, over the whole tree.
     private var previousKey: [UInt8] = []
-    /// What the branch above says the next leaf's keys cannot be below.
+    /// The lower bound of the next leaf's keys, from the branch above.
     private var lowerBound: [UInt8]?
-    /// Scratch: where each node of a page begins and ends.
+    /// Scratch space: the start and end of each node of a page.
     private var extents: [UInt32] = []
 
     init(file: LMDBFileWalker, tree: LMDBTreeRecord, kind: Kind) {
@@ -47,7 +47,7 @@ final class LMDBTreeWalker {
         guard !tree.isEmpty else { return }
         let before = file.findings.count
         try visit(tree.root, level: 1, from: nil)
-        // Behind damage the counts are wrong of themselves.
+        // After damage, the counts are wrong anyway.
         guard file.findings.count == before else { return }
         let isAsCounted =
             branchPages == tree.branchPages && leafPages == tree.leafPages && overflowPages == tree.overflowPages
@@ -91,7 +91,7 @@ final class LMDBTreeWalker {
 
     // MARK: Branches
 
-    /// The first key of a branch stands for "below all others" and is never compared.
+    /// The first key of a branch means "below all others" and is never compared.
     private func checkBranchNodes(_ page: UInt64, _ bytes: LMDBBytes, _ header: LMDBPageHeader) -> Bool {
         for index in 0..<header.nodeCount {
             let offset = nodeOffset(bytes, index)
@@ -117,7 +117,7 @@ final class LMDBTreeWalker {
         return (key, child)
     }
 
-    /// What came before has to be below the branch's key, what follows must not be.
+    /// All earlier keys must be less than the branch's key, all later ones must not be.
     private func enterChild(_ page: UInt64, _ key: UnsafeRawBufferPointer) -> Bool {
         guard previousKey.withUnsafeBytes({ isBefore($0, key) }) else {
             damage(page, "has a key that is not greater than what comes before it")
@@ -188,7 +188,7 @@ final class LMDBTreeWalker {
                 return false
             }
         }
-        // No key is empty, so the first one is greater than the empty start.
+        // No key is empty, so the first one is greater than the empty initial value.
         guard previousKey.withUnsafeBytes({ isBefore($0, key) }) else {
             damage(page, "has a key that is not greater than the one before it")
             return false
@@ -215,7 +215,7 @@ final class LMDBTreeWalker {
             damage(first, "is no overflow page, though a record says so")
             return false
         }
-        // A value that shrank within one transaction keeps its pages, so there may be more than it needs.
+        // A value that shrank within a transaction keeps its pages, so there may be more than it needs.
         let needed = UInt64((LMDBFileFormat.pageHeaderLength - 1 + valueLength) / pageSize + 1)
         guard pages >= needed, pages <= file.lastPage, first + pages <= file.header.wholePages else {
             damage(first, "begins a value that does not fit its pages or the file")
@@ -231,13 +231,13 @@ final class LMDBTreeWalker {
         record.withUnsafeBytes { checkFreeRecord(page, LMDBBytes(buffer: $0)) }
     }
 
-    /// A value whose pages were found to be in the file.
+    /// A value whose pages are known to be in the file.
     private func overflowValue(_ first: UInt64, length: Int) throws -> [UInt8] {
         let offset = first * UInt64(pageSize) + UInt64(LMDBFileFormat.pageHeaderLength)
         return try file.source.bytes(at: offset, length: length)
     }
 
-    /// A count, and so many page numbers, the greatest first. There may be room behind them.
+    /// A count and that many page numbers, in descending order. The record may be longer.
     private func checkFreeRecord(_ page: UInt64, _ record: LMDBBytes) {
         let count = record.u64(0)
         guard record.count >= 8, record.count % 8 == 0, count <= UInt64(record.count / 8 - 1) else {
@@ -284,7 +284,7 @@ final class LMDBTreeWalker {
 
     private func isBefore(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
         guard kind == .freeList else { return KeyOrder.isBefore(left, right) }
-        // Transaction numbers, in the machine's order; there is none before the first.
+        // Transaction numbers in the machine's byte order; an empty key is less than all of them.
         guard right.count == 8 else { return false }
         guard left.count == 8 else { return true }
         return left.loadUnaligned(as: UInt64.self) < right.loadUnaligned(as: UInt64.self)

@@ -2,18 +2,18 @@ import Dispatch
 import DurableFiles
 import HabitStore
 
-/// The lock that lets one process at a time begin a write transaction, with a limit to the wait for it.
+/// A lock that lets one process at a time begin a write transaction, with a limited wait.
 ///
-/// LMDB's own lock is waited for without limit, so a process that is frozen while it writes would take all others along. This
-/// one is taken before that: `flock` on the data file, which liblmdb never locks. The system gives it back when its process
-/// dies. It belongs to the descriptor, so within a process the writer's turn decides who may take it.
+/// Waiting for LMDB's own lock has no limit, so a process that freezes while writing would block all others. This lock is taken
+/// first: `flock` on the data file, which liblmdb never locks. The system releases it when its process dies. It belongs to the
+/// descriptor, so within a process only the current writer takes it.
 enum LMDBWriterLock {
-    /// A commit takes about as long as the first.
+    /// A commit takes about as long as the shortest pause.
     private static let pauses = AdvisoryLock.Pauses(microseconds: 20...1_000)
 
-    /// Takes the lock, and waits for it until the deadline.
+    /// Acquires the lock, waiting until the deadline.
     ///
-    /// - Throws: `.busy` when another process keeps it longer.
+    /// - Throws: `.busy` if another process holds it longer.
     static func take(_ descriptor: Int32, until deadline: DispatchTime, path: String) throws {
         if try tryTake(descriptor, path: path) { return }
         let beginning = DispatchTime.now().uptimeNanoseconds
@@ -31,7 +31,7 @@ enum LMDBWriterLock {
         )
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     static func release(_ descriptor: Int32) { AdvisoryLock.release(descriptor) }
 
     private static func tryTake(_ descriptor: Int32, path: String) throws -> Bool {

@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// One statement with its values, on its way to the server.
+/// A statement with its values, ready to be sent to the server.
 struct PostgresCall {
     let statement: PostgresStatement
     let values: [PostgresValue]
@@ -21,43 +21,43 @@ struct PostgresCall {
     init(_ statement: PostgresStatement, _ values: PostgresValue...) { self.init(statement, values) }
 }
 
-/// What has become of statements that were sent together.
+/// Why statements that were sent together failed.
 enum PostgresOutcome: Error {
-    /// The server has refused one of them; those behind it were not run.
+    /// The server refused one of them and did not run those after it.
     case refused(PostgresFailure)
-    /// The connection is gone, or the time was up: nobody knows what was run.
+    /// The connection was lost or timed out: it is unknown what was run.
     case lost(PostgresFailure)
 }
 
 /// A connection to a server. It sends statements together and waits once for all answers.
 ///
-/// Nobody else may use it meanwhile: see ``PostgresPool``.
+/// Only one thread may use it at a time: see ``PostgresPool``.
 final class PostgresConnection: @unchecked Sendable {
     private let connection: OpaquePointer
     private var prepared: Set<PostgresStatement> = []
     private let notices = Notices()
-    /// Whether nothing more can be asked.
+    /// Whether the connection can no longer be used.
     private(set) var isLost = false
-    /// What was sent and nobody has waited for.
+    /// The statements that were sent and whose answers were not yet read.
     private var unread: [(call: PostgresCall, isPreparing: Bool)] = []
 
-    /// The SQLSTATEs of the notices that came since somebody asked last.
+    /// The SQLSTATEs of the notices since the last call of ``tookNotice(_:)``.
     private final class Notices {
         var states: [String] = []
     }
 
-    /// What a connection is opened with where its URI says nothing else. A server that is gone without a word is noticed in
-    /// seconds, not in the system's two hours.
+    /// The default settings, unless the URI has others. With them, a server that disappears silently is noticed in seconds rather
+    /// than in the system's two hours.
     private static let defaults = [
         ("target_session_attrs", "read-write"), ("connect_timeout", "2"), ("keepalives_idle", "5"),
         ("keepalives_interval", "2"), ("keepalives_count", "3"), ("tcp_user_timeout", "10000"),
         ("fallback_application_name", "habitstore"),
     ]
 
-    /// Connects to the first host of a server that takes writes.
+    /// Connects to the first host of a server that accepts writes.
     ///
-    /// - Parameter deadline: no host is waited for longer than until then, whatever the URI says.
-    /// - Throws: ``PostgresOutcome`` where none does.
+    /// - Parameter deadline: limits the wait for each host, whatever the URI says.
+    /// - Throws: ``PostgresOutcome`` if no host accepts writes.
     init(_ server: String, until deadline: Deadline) throws {
         let settings =
             Self.defaults + [("dbname", server), ("client_encoding", "UTF8")] + Self.limits(server, deadline)
@@ -86,15 +86,15 @@ final class PostgresConnection: @unchecked Sendable {
 
     deinit { PQfinish(connection) }
 
-    /// What of a URI's settings has to be another one: 0 for `connect_timeout` would be without limit.
+    /// Replacements for settings in a URI: a `connect_timeout` of 0 would mean no limit.
     private static func limits(_ server: String, _ deadline: Deadline) -> [(String, String)] {
         guard let given = setting("connect_timeout", of: server), let seconds = Int(given) else { return [] }
-        // libpq waits for 2 seconds at least.
+        // libpq waits at least 2 seconds.
         let most = max(2, (Int(deadline.remainingMilliseconds) + 999) / 1_000)
         return (1...most).contains(seconds) ? [] : [("connect_timeout", String(most))]
     }
 
-    /// A setting, as a URI has it; nil where it has none, or is no URI.
+    /// The value of a setting in a URI; nil if it is missing or the URI is invalid.
     private static func setting(_ name: String, of server: String) -> String? {
         guard let options = PQconninfoParse(server, nil) else { return nil }
         defer { PQconninfoFree(options) }
@@ -106,7 +106,7 @@ final class PostgresConnection: @unchecked Sendable {
         return nil
     }
 
-    /// libpq gives no SQLSTATE of a refused connection; who is refused for good should not be told to try again.
+    /// libpq has no SQLSTATE for a refused connection, but a client that will always be refused should not be told to retry.
     private static func state(ofConnecting message: String) -> String? {
         if message.contains("password authentication failed") || message.contains("no password supplied")
             || message.contains("no pg_hba.conf entry")
@@ -122,7 +122,7 @@ final class PostgresConnection: @unchecked Sendable {
         return nil
     }
 
-    /// libpq's words on one line.
+    /// libpq's message on one line.
     private static func line(_ text: UnsafePointer<CChar>?) -> String {
         guard let text else { return "" }
         return String(cString: text).split(whereSeparator: \.isNewline).map { $0.trimmingPrefix("\t") }
@@ -139,29 +139,29 @@ final class PostgresConnection: @unchecked Sendable {
         return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
     }
 
-    /// Whether the server has sent a notice of this state since somebody asked last.
+    /// Whether the server has sent a notice with this SQLSTATE since the last call.
     func tookNotice(_ state: String) -> Bool {
         defer { notices.states.removeAll() }
         return notices.states.contains(state)
     }
 
-    /// Whether it can be used for another transaction, as far as that can be told without asking the server.
+    /// Whether it can be used for another transaction, as far as that is known without asking the server.
     func isUsable() -> Bool {
         guard !isLost else { return false }
-        // The end of a connection is seen only behind what was sent before it.
+        // The end of a connection is only visible after everything that was sent before it was read.
         repeat {
             guard PQconsumeInput(connection) == 1, PQstatus(connection) == CONNECTION_OK else { return false }
         } while hasArrived
         return !unread.isEmpty || PQtransactionStatus(connection) == PQTRANS_IDLE
     }
 
-    /// Whether there is something to be read from the system.
+    /// Whether the system has data to read.
     private var hasArrived: Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         return poll(&descriptor, 1, 0) > 0
     }
 
-    /// Whether a transaction was begun and not ended.
+    /// Whether a transaction is open.
     var isInTransaction: Bool {
         let status = PQtransactionStatus(connection)
         return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
@@ -169,7 +169,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: Statements
 
-    /// Sends statements together, and waits for what they answer.
+    /// Sends statements together and waits for their answers.
     ///
     /// - Returns: an answer to each.
     /// - Throws: ``PostgresOutcome``.
@@ -187,12 +187,12 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends a statement whose answer nobody waits for: it is taken in before the next one's.
+    /// Sends a statement without waiting for its answer, which is read before that of the next statement.
     func post(_ call: PostgresCall) {
         guard !isLost else { return }
         do {
             unread.append((call, try send([call])[0]))
-            // What the system does not take at once goes with the next statement.
+            // Data that the system does not accept immediately is sent with the next statement.
             guard PQflush(connection) >= 0 else { throw PostgresOutcome.lost(failure) }
         } catch {
             isLost = true
@@ -205,7 +205,7 @@ final class PostgresConnection: @unchecked Sendable {
         PostgresFailure(state: nil, message: Self.line(PQerrorMessage(connection)))
     }
 
-    /// - Returns: for each statement, whether it was sent to be prepared, too.
+    /// - Returns: for each statement, whether it was also sent to be prepared.
     private func send(_ calls: [PostgresCall]) throws -> [Bool] {
         var asked = prepared
         var isPreparing: [Bool] = []
@@ -233,7 +233,7 @@ final class PostgresConnection: @unchecked Sendable {
         let ends = starts.dropFirst() + [bytes.count]
         let lengths = zip(starts, ends).map { Int32($1 - $0) }
         let formats = [Int32](repeating: 1, count: starts.count)
-        // Memory for no bytes must not be at null, which would be a null value.
+        // A null pointer would mean a null value, even for no bytes.
         bytes.append(0)
         return bytes.withUnsafeBytes { bytes in
             let values = starts.map { bytes.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
@@ -256,7 +256,7 @@ final class PostgresConnection: @unchecked Sendable {
             case 1: try wait(for: Int16(POLLIN | POLLOUT), deadline)
             default: throw PostgresOutcome.lost(failure)
             }
-            // What the server answers meanwhile has to be taken in: it may wait for that.
+            // Answers must be read meanwhile: the server may wait for that.
             guard PQconsumeInput(connection) == 1 else { throw PostgresOutcome.lost(failure) }
         }
     }
@@ -298,11 +298,11 @@ final class PostgresConnection: @unchecked Sendable {
         return answers
     }
 
-    /// The answer to one statement; nil when it was refused, or not run because one before it was.
+    /// The answer to one statement; nil if it was refused, or not run because an earlier one was.
     private func answer(_ refusal: inout PostgresFailure?, _ deadline: Deadline) throws -> PostgresResult? {
         guard let found = try nextResult(deadline) else { throw PostgresOutcome.lost(failure) }
         let result = PostgresResult(found)
-        // Behind each statement's answer stands an end of its own.
+        // Each statement's answer ends with a separate null result.
         if let extra = try nextResult(deadline) {
             PQclear(extra)
             throw PostgresOutcome.lost(PostgresFailure(state: nil, message: "the server answered twice"))
@@ -315,7 +315,7 @@ final class PostgresConnection: @unchecked Sendable {
                 state: Self.field(found, "C"),
                 message: Self.field(found, "M") ?? Self.line(PQresultErrorMessage(found))
             )
-            // What ends a session leaves open what it has done.
+            // After an error that ends the session, it is unknown what was done.
             guard Self.field(found, "V") == "ERROR" else { throw PostgresOutcome.lost(failure) }
             if refusal == nil { refusal = failure }
             return nil

@@ -1,18 +1,18 @@
 import CPostgres
 @_spi(Engines) import HabitStore
 
-/// What a server refused: the cause of a ``HabitStoreError``.
+/// A refusal of a server, as the underlying error of a ``HabitStoreError``.
 struct PostgresFailure: Error, Equatable, CustomStringConvertible {
-    /// Five characters; <https://www.postgresql.org/docs/current/errcodes-appendix.html>. Nil for what the server did not say: the
-    /// connection was lost, or was never made.
+    /// The SQLSTATE, five characters; <https://www.postgresql.org/docs/current/errcodes-appendix.html>. Nil if the error is not
+    /// from the server: the connection was lost, or never made.
     let state: String?
-    /// The server's words, or libpq's. Of a statement's values there are none in them.
+    /// The message of the server or of libpq. Contains no statement values.
     let message: String
 
     var description: String { state.map { "\(message) (\($0))" } ?? message }
 }
 
-/// The one place where a server's refusals become errors.
+/// Translates a server's refusals to errors. Nothing else does.
 enum PostgresError {
     /// The error for a failure.
     static func error(_ failure: PostgresFailure, during action: String, at place: String) -> HabitStoreError {
@@ -26,7 +26,7 @@ enum PostgresError {
         )
     }
 
-    /// An error that no server has said.
+    /// An error that does not come from a server.
     static func error(_ code: HabitStoreError.Code, _ message: String, at place: String) -> HabitStoreError {
         HabitStoreError(code, message, at: .init(path: place), isDamage: code == .corrupt)
     }

@@ -2,31 +2,31 @@ import Foundation
 import HabitStore
 import Hashing
 
-/// Where a store is: a server and the store's name there.
+/// The location of a store: a server and the store's name on it.
 ///
-/// The text is a connection URI of libpq without its scheme, and behind `#` the name: `//db1,db2/habits?sslmode=verify-full#alice`.
-/// With the engine's name before it that reads as the URI does: `postgres://db1,db2/habits#alice`.
+/// The text form is a libpq connection URI without its scheme, followed by `#` and the name:
+/// `//db1,db2/habits?sslmode=verify-full#alice`. After the engine's name, it reads like the URI: `postgres://db1,db2/habits#alice`.
 public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
     /// The connection URI: <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING>.
     public let server: String
-    /// The store's name there.
+    /// The store's name on the server.
     public let name: String
 
-    /// Names a store.
+    /// Creates the place of a store.
     public init(server: String, name: String) { (self.server, self.name) = (Self.withUsualScheme(server), name) }
 
-    /// Stands once between a store's name and what tells a copy of it from the store.
+    /// Separates a store's name from the suffix of a copy.
     static let separator = "\u{1F}"
 
-    /// The place of what belongs to the store and is not the store: of a copy.
+    /// The place of a copy of the store.
     func beside(_ suffix: String) -> PostgresPlace {
         PostgresPlace(server: server, name: name + Self.separator + suffix)
     }
 
-    /// Reads a place.
+    /// Parses a place.
     ///
-    /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for a text that is none, or that holds a password: addresses
-    ///   stand in logs and in lists of processes.
+    /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for a malformed text or one with a password: addresses appear in
+    ///   logs and in process lists.
     public init(parsing text: String) throws {
         guard text.hasPrefix("//"), let mark = text.lastIndex(of: "#"), text.index(after: mark) < text.endIndex else {
             throw HabitStoreError(
@@ -52,19 +52,19 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for one with a password.
     public static func server(_ uri: String) throws -> String {
         guard ["postgresql://", "postgres://"].contains(where: uri.hasPrefix) else {
-            // Nothing of it is repeated: another form of libpq's may hold a password anywhere.
+            // The message does not repeat the text: libpq's other forms may have a password anywhere.
             throw HabitStoreError(.invalidValue, "this is no connection URI; write postgresql://HOST:PORT/DATABASE")
         }
         guard !Passwords.isIn(uri) else { throw Passwords.refusal(of: uri) }
         return withUsualScheme(uri)
     }
 
-    /// libpq knows two schemes for the same thing; two URIs of one server should be equal.
+    /// libpq accepts two equivalent schemes, and two URIs of one server should be equal.
     private static func withUsualScheme(_ uri: String) -> String {
         uri.hasPrefix("postgres://") ? "postgresql" + uri.dropFirst("postgres".count) : uri
     }
 
-    /// The identifier of the store in the tables: the beginning of the SHA-256 of its name, as a UUID of version 8 (RFC 9562).
+    /// The identifier of the store in the tables: the first bytes of the SHA-256 of its name, as a UUID of version 8 (RFC 9562).
     public var store: UUID {
         var bytes = Array(SHA256.hash(data: Data(name.utf8)).prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80

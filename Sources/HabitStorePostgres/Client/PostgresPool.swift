@@ -9,20 +9,20 @@ import Musl
 import Darwin
 #endif
 
-/// The connections of a process to one server: a stated few, lent for one transaction each, whatever the number of stores.
+/// The connections of a process to one server: a limited number, each lent for one transaction, however many stores there are.
 final class PostgresPool: Sendable {
-    /// What a server is asked with.
+    /// The limits of a pool.
     struct Limits: Sendable, Hashable {
-        /// How many connections there are at most.
+        /// The maximum number of connections.
         var mostConnections = 8
-        /// How long a lock and a free connection are waited for, in seconds; an answer, and the settling of an unknown outcome,
-        /// twice as long.
+        /// How long to wait for a lock and for a free connection, in seconds. The wait for an answer, or for resolving an unknown
+        /// outcome, is twice as long.
         var waitSeconds = 5.0
     }
 
     private struct State {
         var idle: [PostgresConnection] = []
-        /// The threads that have a connection.
+        /// The threads that hold a connection.
         var borrowers: Set<UInt> = []
     }
 
@@ -43,7 +43,7 @@ final class PostgresPool: Sendable {
 
     private static let pools = Mutex<[Key: PostgresPool]>([:])
 
-    /// The pool of a server with such limits.
+    /// The pool of a server with these limits.
     static func of(_ server: String, _ limits: Limits = Limits()) -> PostgresPool {
         let key = Key(server: server, limits: limits)
         return pools.withLock { pools in
@@ -54,19 +54,19 @@ final class PostgresPool: Sendable {
         }
     }
 
-    /// Until when a place that is asked for now is waited for.
+    /// The deadline for getting a connection, starting now.
     var deadline: Deadline { .after(seconds: limits.waitSeconds) }
 
-    /// Until when an answer to what is sent now is waited for: the server has to have the time to refuse a lock by itself.
+    /// The deadline for an answer, starting now: it leaves the server the time to refuse a lock itself.
     var answerDeadline: Deadline { .after(seconds: limits.waitSeconds * 2) }
 
-    /// Lends a connection to `body`. One that is lost meanwhile is closed; the others are kept.
+    /// Lends a connection to `body`. A connection that is lost meanwhile is closed; the others are kept.
     ///
-    /// A thread that has one gets another one beside the limit: what it asks for inside of a transaction must not wait for that
-    /// transaction.
+    /// A thread that already holds one gets another in addition to the limit: an operation inside a transaction must not wait for
+    /// that transaction.
     ///
-    /// - Throws: ``PostgresOutcome`` where the server cannot be reached; ``HabitStoreError/Code/busy`` where all connections are
-    ///   lent for longer than is waited for.
+    /// - Throws: ``PostgresOutcome`` if the server cannot be reached; ``HabitStoreError/Code/busy`` if no connection becomes free
+    ///   in time.
     func withConnection<R>(until deadline: Deadline, _ body: (PostgresConnection) throws -> R) throws -> R {
         let thread = Self.currentThread
         guard state.withLock({ $0.borrowers.insert(thread).inserted }) else { return try lend(deadline, body) }
@@ -108,8 +108,8 @@ final class PostgresPool: Sendable {
         return nil
     }
 
-    /// How long a transaction may ask nothing, as the server is told: long enough for whoever works between two pages, and short enough
-    /// for a server whose snapshot is held by a program that hangs.
+    /// How long a transaction may be idle, as a server setting: long enough for a caller that works between two pages, short enough
+    /// for a server whose snapshot is held by a hanging program.
     static let idleLimit = "10min"
 
     private func connect(_ deadline: Deadline) throws -> PostgresConnection {
@@ -125,7 +125,7 @@ final class PostgresPool: Sendable {
         return connection
     }
 
-    /// Closes the connections that nobody uses: after one was lost, the others are likely to lead to the same dead server.
+    /// Closes the unused connections: after one was lost, the others probably lead to the same dead server.
     func closeIdle() {
         let closed = state.withLock { state in
             defer { state.idle.removeAll() }

@@ -2,11 +2,11 @@ import CPostgres
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What a statement has answered: rows of values in binary form.
+/// A statement's answer: rows of values in binary form.
 final class PostgresResult {
     private let result: OpaquePointer
 
-    /// Takes over a result of libpq's.
+    /// Takes ownership of a result of libpq.
     init(_ result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
@@ -14,16 +14,16 @@ final class PostgresResult {
     /// The number of rows.
     var count: Int { Int(PQntuples(result)) }
 
-    /// Whether a page ends here that has been asked for by its rows, so that there may be more behind it.
+    /// Whether this page is full, so that more rows may follow.
     ///
-    /// - Parameter bodies: the column by whose bytes it may have ended before.
+    /// - Parameter bodies: the column whose size may have ended the page earlier.
     func isFull(_ rows: Int, bodies: Int?) -> Bool {
         guard count < rows else { return true }
         guard let bodies else { return false }
         return (0..<count).reduce(0) { $0 + (bytes($1, bodies)?.count ?? 0) } >= PostgresStatement.pageBytes
     }
 
-    /// What was done, in the server's word: `COMMIT`.
+    /// The server's command tag, such as `COMMIT`.
     var command: String { String(cString: PQcmdStatus(result)) }
 
     /// The bytes of a value, nil for null; valid as long as the result.
@@ -36,9 +36,9 @@ final class PostgresResult {
         )
     }
 
-    /// A whole number of a type's own length.
+    /// An integer of the type's size.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for null and for another length: the table is not ours.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for null and for another size: the table is not ours.
     func number<Number: FixedWidthInteger>(_ row: Int, _ column: Int, as type: Number.Type) throws -> Number {
         guard let bytes = bytes(row, column), bytes.count == MemoryLayout<Number>.size else { throw Self.foreign }
         return Number(bigEndian: bytes.loadUnaligned(as: Number.self))

@@ -1,9 +1,9 @@
 /// A statement that is sent to servers.
 ///
-/// Every one of them is in ``all``, so that a test can read them: what only one product has stays out. Each names the store that it
-/// is about first, by which products that spread tables over machines find the one to ask.
+/// All statements are in ``all``, where a test checks that none uses features of a single product. Each names its store first:
+/// products that distribute tables over machines use that to find the one to ask.
 struct PostgresStatement: Hashable {
-    /// The name under which a session has it prepared.
+    /// The name of the prepared statement in a session.
     let name: String
     let text: String
 
@@ -21,8 +21,8 @@ struct PostgresStatement: Hashable {
         name: "hs_idle_timeout",
         text: "SELECT set_config('idle_in_transaction_session_timeout', $1, false)"
     )
-    /// Everything that is asked is found by a key, however small a table was when a session has planned that: what is planned while a
-    /// table is empty would go on reading all of it, until the server's statistics change. Where there is no such setting nothing is set.
+    /// Every statement finds its rows by a key, so sequential scans are disabled: a plan made while a table was empty would keep
+    /// reading the whole table until the server's statistics change. On a server without this setting, nothing is set.
     static let setWholeTables = PostgresStatement(
         name: "hs_whole_tables",
         text: "SELECT set_config(name, $1, false) FROM pg_settings WHERE name = 'enable_seqscan'"
@@ -50,9 +50,9 @@ struct PostgresStatement: Hashable {
         SELECT format, version, meta, last_writes, name, token, digests, meta_sum FROM hs_store WHERE store = $1
         """
     static let head = PostgresStatement(name: "hs_head", text: headColumns)
-    /// The same, for the one who writes: whoever else would waits here.
+    /// The same for a writer; other writers wait here for the lock.
     static let lockedHead = PostgresStatement(name: "hs_locked_head", text: headColumns + " FOR UPDATE")
-    /// Apart from the head: behind a wait for its lock that would still see the moment before.
+    /// Separate from the head: after waiting for its lock, that statement would still see the earlier state.
     static let lastToken = PostgresStatement(
         name: "hs_last_token",
         text: "SELECT token FROM hs_history WHERE store = $1 ORDER BY token DESC, sequence DESC LIMIT 1"
@@ -68,16 +68,16 @@ struct PostgresStatement: Hashable {
             VALUES ($1, $2, $3, $5, $5, '', 0, '', $4) ON CONFLICT DO NOTHING
             """
     )
-    /// Whether there are rows of a store that is yet to be made.
+    /// Whether there are rows of a store that is about to be created.
     static let leftovers = PostgresStatement(
         name: "hs_leftovers",
         text: tables.dropLast().map { "(SELECT 1 FROM \($0.0) WHERE store = $1 LIMIT 1)" }.joined(
             separator: " UNION ALL "
         )
     )
-    /// How many of the last commits a store's row names.
+    /// The number of recent commits that a store's row names.
     static let keptWrites = 32
-    /// Ends a write. Where somebody has written behind the lock it divides by zero, so that the COMMIT sent with it cannot pass.
+    /// Ends a write. If another writer has bypassed the lock, it divides by zero, so that the COMMIT sent with it cannot succeed.
     static let advance = PostgresStatement(
         name: "hs_advance",
         text: """
@@ -86,7 +86,7 @@ struct PostgresStatement: Hashable {
             version = CASE WHEN version = $2 THEN $2 + 1 ELSE 1 / (version - version) END WHERE store = $1
             """
     )
-    /// A commit of its own behind a commit whose outcome nobody knows: when it is acknowledged, so is all that was before it.
+    /// A separate commit after one whose outcome is unknown: when it is acknowledged, so is everything before it.
     static let touch = PostgresStatement(
         name: "hs_touch",
         text: "UPDATE hs_store SET last_writes = last_writes WHERE store = $1"
@@ -98,8 +98,8 @@ struct PostgresStatement: Hashable {
         name: "hs_record",
         text: "SELECT body FROM hs_record WHERE store = $1 AND entity = $2 AND id = $3"
     )
-    /// Each identifier is looked for by itself: of a store that the server's statistics do not know yet it would hold all records against
-    /// the whole list.
+    /// Looks up each identifier separately: for a store that the server's statistics do not know yet, the server would compare all
+    /// records with the whole list.
     static let taken = PostgresStatement(
         name: "hs_taken",
         text: """
@@ -122,12 +122,12 @@ struct PostgresStatement: Hashable {
         name: "hs_all_digests",
         text: "SELECT entity, first, body FROM hs_digest WHERE store = $1 ORDER BY entity, first"
     )
-    /// The numbers of the entities that have records.
+    /// The numbers of the entities with records.
     static let recordNumbers = PostgresStatement(
         name: "hs_record_numbers",
         text: "SELECT DISTINCT entity FROM hs_record WHERE store = $1"
     )
-    /// The numbers of the indexes that have entries.
+    /// The numbers of the indexes with entries.
     static let indexNumbers = PostgresStatement(
         name: "hs_index_numbers",
         text: "SELECT DISTINCT number FROM hs_index WHERE store = $1"
@@ -236,10 +236,10 @@ struct PostgresStatement: Hashable {
 
     // MARK: Pages
 
-    /// How many bytes of bodies are on a page, but for the last of them.
+    /// The maximum number of bytes of bodies on a page, not counting the last body.
     static let pageBytes = 4 << 20
 
-    /// The rows of a page up to the one with which it comes to ``pageBytes``: rows are counted, and may be large.
+    /// The rows of a page, up to the one that reaches ``pageBytes``: pages are limited by their row count, and rows may be large.
     private static func page(_ columns: String, _ rows: String, order: String) -> String {
         """
         SELECT \(columns) FROM (SELECT \(columns), sum(coalesce(octet_length(body), 0))
@@ -250,13 +250,13 @@ struct PostgresStatement: Hashable {
 
     // MARK: Walks
 
-    /// What a walk goes through.
+    /// The source of a walk.
     enum Source: String, CaseIterable {
         /// Records by their identifiers.
         case records
         /// Identifiers of records.
         case identifiers
-        /// The keys of an index, with the identifiers that end them.
+        /// The keys of an index, with the identifiers at their ends.
         case keys
         /// The keys of an index, each with its identifier and its record.
         case entries
@@ -266,8 +266,8 @@ struct PostgresStatement: Hashable {
             case .records: "t.id AS key, t.id, t.body"
             case .identifiers: "t.id, t.id"
             case .keys: "t.key, t.id"
-            // Not as a join: of a store that the server's statistics do not know yet it would expect one record, and look for each key
-            // through all of them.
+            // Not a join: for a store that the server's statistics do not know yet, the server would expect a single record, and
+            // search all of them for each key.
             case .entries:
                 """
                 t.key, t.id, (SELECT r.body FROM hs_record r WHERE r.store = $1 AND r.entity = $6 AND r.id = t.id) AS body
@@ -275,7 +275,7 @@ struct PostgresStatement: Hashable {
             }
         }
 
-        /// Whether there are records in the rows.
+        /// Whether the rows contain records.
         var hasBodies: Bool { self == .records || self == .entries }
 
         fileprivate func page(_ rows: String, reverse: Bool) -> String {
@@ -288,7 +288,7 @@ struct PostgresStatement: Hashable {
         fileprivate var key: String { isOfIndex ? "key" : "id" }
         fileprivate var type: String { isOfIndex ? "bytea" : "uuid" }
         fileprivate var isOfIndex: Bool { self == .keys || self == .entries }
-        /// The bound above is the first key behind it in indexes, and the last one in records.
+        /// The upper bound is exclusive for indexes and inclusive for records.
         fileprivate var below: String { isOfIndex ? "<" : "<=" }
     }
 
@@ -307,8 +307,8 @@ struct PostgresStatement: Hashable {
         )
     }
 
-    /// The keys in several ranges, whose bounds are the lists `$3` and `$4`; at most `$5`. For entries `$6` is the entity. Each range is gone
-    /// through by itself, for the same reason as that of ``taken``.
+    /// The keys in several ranges, with the lists `$3` and `$4` as bounds; at most `$5`. For entries `$6` is the entity. Each range
+    /// is walked separately, for the same reason as in ``taken``.
     static func walkSeveral(_ source: Source, reverse: Bool) -> PostgresStatement {
         PostgresStatement(
             name: "hs_several_\(source)_\(reverse ? "down" : "up")",
@@ -325,7 +325,7 @@ struct PostgresStatement: Hashable {
         )
     }
 
-    /// How many keys there are in several ranges; `$5` are counted at most.
+    /// The number of keys in several ranges, counted up to `$5`.
     static func count(_ source: Source) -> PostgresStatement {
         PostgresStatement(
             name: "hs_count_\(source)",
@@ -338,7 +338,7 @@ struct PostgresStatement: Hashable {
         )
     }
 
-    /// What the keys of an index begin with, behind the byte that says that there is something: each once, ascending.
+    /// The distinct first identifiers of an index's keys, after the presence byte, ascending.
     static let firstIdentifiers = PostgresStatement(
         name: "hs_first_identifiers",
         text: """
@@ -349,7 +349,7 @@ struct PostgresStatement: Hashable {
 
     // MARK: Whole stores
 
-    /// All tables, that of the stores last: what is in the others is of no store without a row there.
+    /// All tables, with that of the stores last: rows in the others do not belong to a store unless it has a row there.
     static let tables = [
         ("hs_meta", "key, value"), ("hs_record", "entity, id, body"), ("hs_index", "number, key, id"),
         ("hs_history", "token, sequence, body"), ("hs_digest", "entity, first, body"),
@@ -357,7 +357,7 @@ struct PostgresStatement: Hashable {
         ("hs_store", "format, version, meta, last_writes, token, digests, meta_sum"),
     ]
 
-    /// Copies what a store has in a table to another one; in the stores' own table it gets the name `$3`.
+    /// Copies a store's rows in a table to another store. In the table of the stores, the copy gets the name `$3`.
     static let copies = tables.map { table, columns in
         let isStore = table == "hs_store"
         return PostgresStatement(
@@ -367,12 +367,12 @@ struct PostgresStatement: Hashable {
         )
     }
 
-    /// Removes what a store has in a table.
+    /// Removes a store's rows in a table.
     static let removals = tables.map { table, _ in
         PostgresStatement(name: "hs_remove_\(table)", text: "DELETE FROM \(table) WHERE store = $1")
     }
 
-    /// Every statement that there is.
+    /// All statements.
     static let all: [PostgresStatement] =
         [
             setLockTimeout, setIdleTimeout, setWholeTables, beginRead, beginWrite, beginCopy, commit, rollback, head,

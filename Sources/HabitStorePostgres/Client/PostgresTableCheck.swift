@@ -1,14 +1,15 @@
 @_spi(Engines) import HabitStore
 
-/// What is wrong with the tables on a server, as the connected user sees them.
+/// Finds what is wrong with the tables on a server, as the connected user sees them.
 struct PostgresTableCheck {
-    /// Asks for the tables, one row each, and for their columns. No store needs it: it may ask for what some products do not have.
+    /// Queries the tables, one row each, and their columns. Stores do not depend on it, so it may use features that some products
+    /// lack.
     static let calls = [
         PostgresCall(tables, .texts(PostgresTables.all.map(\.name))),
         PostgresCall(columns, .texts(PostgresTables.all.map(\.name))),
     ]
 
-    /// What is there under each name, by way of `search_path`.
+    /// What each name refers to, according to `search_path`.
     private static let tables = PostgresStatement(
         name: "hs_check_tables",
         text: """
@@ -28,7 +29,7 @@ struct PostgresTableCheck {
             """
     )
 
-    /// Each table's columns, with their types and whether an insert has to give them a value.
+    /// Each table's columns, with their types and whether an insert must provide a value.
     private static let columns = PostgresStatement(
         name: "hs_check_columns",
         text: """
@@ -38,10 +39,10 @@ struct PostgresTableCheck {
             """
     )
 
-    /// One line for each thing; empty where nothing is wrong.
+    /// One line for each problem; empty if there is none.
     private(set) var lacks: [String] = []
 
-    /// - Parameter answers: those to ``calls``.
+    /// - Parameter answers: the answers to ``calls``.
     init(_ answers: [PostgresResult]) throws {
         let (tables, columns) = (answers[0], answers[1])
         guard tables.count > 0 else {

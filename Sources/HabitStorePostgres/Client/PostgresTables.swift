@@ -1,16 +1,17 @@
-/// The tables of all stores on a server. The article *On-disk formats* has what is in them.
+/// The tables of all stores on a server. The article *On-disk formats* describes their contents.
 enum PostgresTables {
-    /// The version of the tables' contents that is written, and the highest that is read.
+    /// The version of the tables' contents that is written, and the highest that can be read.
     static let format: Int16 = 1
 
-    /// A table as it is made.
+    /// The definition of a table.
     struct Table {
         let name: String
-        /// The columns with their types, by the names that the server has for these; those of the key come first. None may be null.
+        /// The columns with the server's names of their types, starting with those of the key. None may be null.
         let columns: [(name: String, type: String)]
-        /// How many columns the key has.
+        /// The number of columns in the key.
         let keyLength: Int
-        /// Whether each write changes rows: they leave room beside them, so that a change need not touch the table's index.
+        /// Whether each write changes rows: these tables leave room on their pages, so that a change need not update the table's
+        /// index.
         var isRewritten = false
 
         /// The columns of the key.
@@ -62,7 +63,7 @@ enum PostgresTables {
         ),
     ]
 
-    /// Makes what is missing of the tables, each in a transaction of its own: not every product can make several in one.
+    /// Creates the missing tables, each in a separate transaction, because not every product can create several in one.
     static let statements = all.enumerated().map {
         PostgresStatement(name: "hs_table_\($0)", text: $1.definition)
     }

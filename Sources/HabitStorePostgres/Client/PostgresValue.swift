@@ -13,10 +13,10 @@ enum PostgresValue {
     case int4s([Int32])
     case int8s([Int64])
     case texts([String])
-    /// Lists of bytes; nil where there is none.
+    /// Lists of bytes; an element may be null.
     case byteLists([[UInt8]?])
 
-    /// The types' numbers, which arrays state for their elements; they have been the same since PostgreSQL 8.
+    /// The type numbers of array elements, unchanged since PostgreSQL 8.
     private enum ElementType {
         static let bytea: Int32 = 17
         static let int8: Int32 = 20
@@ -44,8 +44,8 @@ enum PostgresValue {
         }
     }
 
-    /// The number of dimensions, whether there are nulls, the elements' type, their number, the first one's place; then each
-    /// with its length before it.
+    /// The array header: the number of dimensions, whether there are nulls, the elements' type, their number, and the first index.
+    /// Each element follows after its length.
     private static func header(_ count: Int, of type: Int32, hasNulls: Bool, _ bytes: inout [UInt8]) {
         append(Int32(count == 0 ? 0 : 1), &bytes)
         append(Int32(hasNulls ? 1 : 0), &bytes)

@@ -3,15 +3,15 @@ import Foundation
 import OrderedKeys
 import Synchronization
 
-/// What an opened store is made of, whatever the moment: the schema as ordered keys, and what was last seen of the bookkeeping.
+/// The constant parts of an open store: the schema in the form of ordered keys, and the last known bookkeeping.
 final class PostgresCatalog: Sendable {
     let schema: Schema
     let keys: KeyTables
-    /// The store, in every statement.
+    /// The store's identifier in every statement.
     let store: UUID
-    /// The store's name, which its row says, too.
+    /// The store's name, which its row repeats.
     let name: String
-    /// For errors: the server and the store's name, without a password.
+    /// The place for errors: the server and the store's name, without a password.
     let place: String
     let plans = KeyPlanCache()
     private let lastSeen = Mutex<PostgresBookkeeping?>(nil)
@@ -22,25 +22,25 @@ final class PostgresCatalog: Sendable {
         (store, name, self.place) = (place.store, place.name, place.description)
     }
 
-    /// The bookkeeping that was seen last.
+    /// The last known bookkeeping.
     var bookkeeping: PostgresBookkeeping? {
         get { lastSeen.withLock { $0 } }
         set { lastSeen.withLock { $0 = newValue } }
     }
 }
 
-/// A store's bookkeeping as of one moment, and what follows from it for a schema.
+/// A store's bookkeeping at one moment, and what a schema needs from it.
 struct PostgresBookkeeping: Sendable {
-    /// The version of the store at which it was changed last.
+    /// The version of the store at which the bookkeeping was last changed.
     let version: Int64
-    /// All of it, the engine's own too.
+    /// All of the bookkeeping, including the engine's own.
     let metadata: [String: String]
-    /// Whether it comes to what the store's row says.
+    /// Whether its checksum matches the store's row.
     var isAsWritten = true
     let indexes: CompleteIndexes
-    /// The numbers of the schema's entities; nil for those that the store does not have.
+    /// The numbers of the schema's entities; nil for those that the store lacks.
     let entities: [Int16?]
-    /// The numbers of the schema's indexes.
+    /// The numbers of the schema's indexes; nil for those that the store lacks.
     let indexNumbers: [Int16?]
 
     init(version: Int64, metadata: [String: String], _ catalog: PostgresCatalog) throws {
@@ -58,7 +58,7 @@ struct PostgresBookkeeping: Sendable {
         }
     }
 
-    /// The metadata that a server has answered.
+    /// The metadata in a server's answer.
     static func metadata(_ answer: PostgresResult) throws -> [String: String] {
         var values: [String: String] = [:]
         for row in 0..<answer.count { values[try answer.text(row, 0)] = try answer.text(row, 1) }
@@ -74,7 +74,7 @@ struct PostgresBookkeeping: Sendable {
     }
 }
 
-/// The numbers by which a store's rows name its entities and indexes. Each is given once, and never to another one.
+/// The numbers that a store's rows use for its entities and indexes. A number is never reused for another one.
 enum PostgresNumbers {
     private static let entityPrefix = "number.entity."
     private static let indexPrefix = "number.index."
@@ -83,7 +83,7 @@ enum PostgresNumbers {
 
     static func index(_ name: String) -> String { indexPrefix + name }
 
-    /// What is missing of the numbers of a schema.
+    /// The numbers that a schema needs and the store lacks.
     static func missing(_ keys: KeyTables, in metadata: [String: String]) -> [String: String] {
         fill(keys.tables.map { entity($0.name) }, entityPrefix, metadata)
             .merging(fill(keys.indexes.map { index($0.name) }, indexPrefix, metadata)) { first, _ in first }

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// The checks of one snapshot's contents.
+/// Checks the contents of one snapshot.
 struct PostgresCheck {
     private static let progressInterval = 1_000
 
@@ -10,7 +10,7 @@ struct PostgresCheck {
     private let indexKeys: IndexKeys
     private var found: KeyFindings
     private let form = CanonicalForm()
-    /// The digests of the entities, by their numbers, as the store's row has them.
+    /// The entities' digests in the store's row, by the entities' numbers.
     private var totals: [Int16: RecordDigest] = [:]
     private var checked = 0
 
@@ -46,9 +46,9 @@ struct PostgresCheck {
         try progress(checked)
     }
 
-    /// Holds the bookkeeping and the end of the history against the store's row.
+    /// Compares the bookkeeping and the end of the history with the store's row.
     ///
-    /// - Returns: whether the numbers of entities and indexes are there, by which rows are found.
+    /// - Returns: whether the numbers of entities and indexes exist, which are needed to find rows.
     private mutating func checkBookkeeping(_ head: PostgresSession.Head) throws -> Bool {
         if head.lastToken != head.token {
             found.report(
@@ -56,7 +56,7 @@ struct PostgresCheck {
                 "the history ends at token \(head.lastToken), and the store's row says that it comes to \(head.token)"
             )
         }
-        // What was seen of it before may have been changed since.
+        // The cached bookkeeping may have changed.
         let answer = try snapshot.ask(PostgresCall(.metadata, .uuid(snapshot.catalog.store)))
         let metadata = try PostgresBookkeeping.metadata(answer)
         guard PostgresTotals.sum(of: metadata) == head.metaSum else {
@@ -69,7 +69,7 @@ struct PostgresCheck {
         return true
     }
 
-    /// Holds the kept digests of each entity against what the store's row says that they come to.
+    /// Compares the stored digests of each entity with their sum in the store's row.
     private mutating func checkDigests() throws {
         let answer = try snapshot.ask(PostgresCall(.allDigests, .uuid(snapshot.catalog.store)))
         var leaves: [Int16: [DigestLeaf]] = [:]
@@ -102,13 +102,13 @@ struct PostgresCheck {
         }
     }
 
-    /// Looks for records and entries under numbers that stand for nothing.
+    /// Finds records and entries under unknown numbers.
     private mutating func checkNumbers() throws {
         let store = PostgresValue.uuid(snapshot.catalog.store)
         let answers = try snapshot.ask([PostgresCall(.recordNumbers, store), PostgresCall(.indexNumbers, store)])
         let bookkeeping = try snapshot.bookkeeping()
         let entities = Set(bookkeeping?.entities.compactMap { $0 } ?? [])
-        // Another program may have opened the store, and declare other indexes.
+        // Another program may have opened the store with other indexes.
         var listed = bookkeeping?.metadata[KeyFormat.indexesKey] ?? ""
         let names = listed.withUTF8 { KeyFormat.indexNames(UnsafeRawBufferPointer($0)) }.keys
         let indexes = Set(names.compactMap { bookkeeping?.metadata[PostgresNumbers.index($0)].flatMap { Int16($0) } })
@@ -125,7 +125,7 @@ struct PostgresCheck {
         }
     }
 
-    /// - Returns: for each index, the keys that the records call for, in order.
+    /// - Returns: for each index, the keys that the records should have, in order.
     private mutating func checkRecords(_ table: KeyTable, _ progress: (Int) throws -> Void) throws -> [[[UInt8]]] {
         var expected: [[[UInt8]]] = table.indexes.map { _ in [] }
         var digest = RecordDigest()
@@ -161,7 +161,7 @@ struct PostgresCheck {
         }
     }
 
-    /// Goes through an index and through what it should hold side by side.
+    /// Compares an index with its expected keys in one pass.
     private mutating func checkKeys(_ index: KeyIndex, _ table: KeyTable, _ expected: [[UInt8]]) throws {
         let walk = try PostgresWalk(snapshot, .keys, table.number, [.all], index: index, reverse: false)
         var rest = expected[...]
@@ -173,7 +173,7 @@ struct PostgresCheck {
             }
             if rest.first == key {
                 rest.removeFirst()
-                // The identifier stands in the key, and beside it for the server's sake.
+                // The identifier is part of the key, and stored separately for the server.
                 if UUID(keyEnd: row.key) == row.id { continue }
                 found.report(
                     "indexEntryDamaged",

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The engine of ``PostgresHabitStore``: one user's rows in the tables of a server.
 @_spi(Engines) public final class PostgresEngine: StorageEngine {
-    /// How a store is opened.
+    /// How to open a store.
     struct Options {
         var isReadOnly = false
         var createsStore = true
@@ -15,25 +15,25 @@ import Synchronization
         #endif
     }
 
-    /// There is no file.
+    /// Always nil: there is no file.
     public let path: String? = nil
     let catalog: PostgresCatalog
     private let place: PostgresPlace
     private let pool: PostgresPool
     private let options: Options
-    /// Lets one write of this store at a time ask for the row, so that those that wait take no connections.
+    /// Lets one write of this store at a time ask for the row, so that waiting writes take no connections.
     private let gate = FairGate(places: 1)
     private let state = Mutex(State())
 
     private struct State {
         var isClosed = false
-        /// Whether a write may build indexes that are missing: as long as the store is being opened.
+        /// Whether a write may build missing indexes, which is only true during opening.
         var isOpening = true
-        /// The thread that writes.
+        /// The thread of the current write.
         var writer: ObjectIdentifier?
     }
 
-    /// Names a store; the server is asked by the first transaction.
+    /// Creates the engine without asking the server, which the first transaction does.
     init(_ place: PostgresPlace, schema: Schema, options: Options) throws {
         self.place = place
         self.options = options
@@ -41,7 +41,8 @@ import Synchronization
         pool = .of(place.server, options.limits)
     }
 
-    /// Ends the opening: builds what a program with another schema left without indexes. Nothing is asked where nothing is missing.
+    /// Completes opening: builds indexes that a program with another schema did not maintain. If none is missing, it does not ask
+    /// the server.
     func finishOpening() throws {
         defer { state.withLock { $0.isOpening = false } }
         guard !options.isReadOnly, !catalog.schema.entities.isEmpty, let seen = catalog.bookkeeping,
@@ -58,7 +59,7 @@ import Synchronization
 
     // MARK: Reading
 
-    /// Runs `body` over one snapshot. Inside a write of the same thread it sees the state before that write.
+    /// Runs `body` on one snapshot. Inside a write of the same thread, it sees the state before that write.
     public func read<R>(_ body: (PostgresSnapshot) throws -> R) throws -> R {
         try requireOpen()
         return try withConnection { connection in
@@ -75,7 +76,7 @@ import Synchronization
         }
     }
 
-    /// Whether a store that is missing is made now. One that vanishes behind the opening was removed.
+    /// Whether to create a missing store. One that disappears after opening was removed.
     private var makesStore: Bool { options.createsStore && state.withLock { $0.isOpening } }
 
     private func requireStore(_ session: PostgresSession) throws {
@@ -93,10 +94,10 @@ import Synchronization
 
     // MARK: Writing
 
-    /// Runs `body` as the only writer of the store, of all processes on all machines.
+    /// Runs `body` as the only writer of the store, among all processes on all machines.
     ///
-    /// A commit whose answer is lost is looked for on the server that takes writes then; only where that cannot be told in time
-    /// either is the outcome unknown.
+    /// If the answer to a commit is lost, the commit is looked up on the server that accepts writes then. The outcome is unknown
+    /// only if that does not succeed in time either.
     public func write<R>(_ body: (PostgresWriter) throws -> R) throws -> R {
         try requireOpen()
         let thread = ObjectIdentifier(Thread.current)
@@ -113,17 +114,17 @@ import Synchronization
         return result
     }
 
-    /// A commit of which nobody knows whether it is kept.
+    /// A commit with an unknown outcome.
     private struct UnsettledCommit {
-        /// What names it.
+        /// The name of the write.
         let write: UUID
-        /// The version of the store that it was to follow.
+        /// The version of the store before the commit.
         let version: Int64
-        /// Why nobody knows.
+        /// Why the outcome is unknown.
         let failure: PostgresFailure
     }
 
-    /// - Returns: what `body` has returned, and its commit where nobody knows what has become of it.
+    /// - Returns: the result of `body`, and the commit if its outcome is unknown.
     private func run<R>(
         _ body: (PostgresWriter) throws -> R,
         _ connection: PostgresConnection,
@@ -171,7 +172,7 @@ import Synchronization
         try writer.completeIndexes()
     }
 
-    /// A store whose own rows are gone must not be taken for a new one: what is left of it would be the new one's.
+    /// A store whose own row is gone must not be mistaken for a new one, which would take over its remaining rows.
     private func requireNothingLeft(_ session: PostgresSession) throws {
         let left = try session.ask([PostgresCall(.leftovers, .uuid(catalog.store))])
         guard left[0].count > 0 else { return }
@@ -184,19 +185,19 @@ import Synchronization
 
     // MARK: Outcomes
 
-    /// Finds out what has become of a commit that was not answered.
+    /// Finds out the outcome of a commit that was not answered.
     ///
-    /// The row's lock is waited for: whoever still works on that commit has it. The row names the last commits, since others may
-    /// have written meanwhile. And what is found is committed once more, with a commit of its own, since a row that is there may
-    /// not be on the standby yet.
+    /// This waits for the row's lock, which any process still working on that commit holds. The row names several recent commits,
+    /// because other writers may have followed. A commit that is found is followed by a separate commit, because the standby may
+    /// not have the row yet.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` when nothing was written; ``HabitStoreError/Code/outcomeUnknown`` when
-    ///   nobody could tell in time.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if nothing was written; ``HabitStoreError/Code/outcomeUnknown`` if the
+    ///   outcome was not found in time.
     private func settle(_ commit: UnsettledCommit) throws {
         pool.closeIdle()
         let deadline = pool.answerDeadline
         var last = commit.failure
-        // A server that could not wait for its standby tells nothing more by saying the same again.
+        // A server that could not wait for its standby would only repeat its answer.
         while commit.failure.state != "01000", !deadline.hasPassed {
             do {
                 guard try isKept(commit, until: deadline) else {
@@ -224,7 +225,7 @@ import Synchronization
     private func isKept(_ commit: UnsettledCommit, until deadline: Deadline) throws -> Bool {
         try pool.withConnection(until: deadline) { connection in
             let store = PostgresValue.uuid(catalog.store)
-            // Who makes the row has no lock on it that anybody sees, but keeps others from making it.
+            // A transaction that is creating the row has no visible lock on it, but keeps others from creating it.
             let answers = try connection.run(
                 [
                     PostgresCall(.beginWrite), .makingStore(catalog.store, named: place.name, at: 0),
@@ -247,7 +248,7 @@ import Synchronization
 
     /// Whether a store's row names a commit.
     ///
-    /// - Throws: ``PostgresOutcome`` where so many have followed that it would no longer be named.
+    /// - Throws: ``PostgresOutcome`` if so many commits have followed that it would no longer be named.
     private static func names(_ commit: UnsettledCommit, _ row: PostgresResult) throws -> Bool {
         guard row.count > 0, let writes = row.bytes(0, 3) else { return false }
         let name = commit.write.byteList
@@ -264,7 +265,7 @@ import Synchronization
 
     // MARK: Whole stores
 
-    /// Runs `body` in one write transaction over this schema's rows and then over those of another one.
+    /// Runs `body` in one write transaction, first on this schema's rows, then on those of another.
     public func reshape<R>(
         to schema: Schema,
         _ body: (_ writer: PostgresWriter, _ reshaped: (Set<String>) throws -> PostgresWriter) throws -> R
@@ -274,7 +275,7 @@ import Synchronization
         return try write { writer in try body(writer) { try writer.reshaped(to: other, rewriting: $0) } }
     }
 
-    /// Checks every record, every index against the records in both directions, and the history, of one snapshot.
+    /// Checks every record, every index against the records in both directions, and the history, in one snapshot.
     public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
         try read { snapshot in
             var check = try PostgresCheck(snapshot)
@@ -283,9 +284,10 @@ import Synchronization
         }
     }
 
-    /// Copies the store's rows, as they are at one moment, to another name on the same server.
+    /// Copies the store's rows at one moment to another name on the same server.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for a path that is no place on this server, or where there is a store.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a path that is not a place on this server, or if there already is a
+    ///   store.
     public func backup(to path: String) throws {
         try requireOpen()
         let target: PostgresPlace
@@ -301,6 +303,6 @@ import Synchronization
         try PostgresServer(place.server).copy(place, to: target)
     }
 
-    /// Closes the store. Connections belong to all stores of the server, and stay.
+    /// Closes the store. Connections belong to all stores of the server, and remain open.
     public func close() { state.withLock { $0.isClosed = true } }
 }

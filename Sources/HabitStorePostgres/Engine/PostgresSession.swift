@@ -2,22 +2,22 @@ import Foundation
 @_spi(Engines) import HabitStore
 import OrderedKeys
 
-/// A transaction on a server. It is begun with the first question, and what was put off goes along with the next one, so that
-/// nobody waits for an answer that nothing depends on.
+/// A transaction on a server. It begins with the first query, and deferred statements are sent along with the next one, so that no
+/// caller waits for an answer that it does not need.
 final class PostgresSession {
-    /// What the store's own row says.
+    /// The store's own row.
     struct Head {
-        /// How often the store was written to.
+        /// The number of writes to the store.
         let version: Int64
-        /// The version at which its bookkeeping was changed last.
+        /// The version at which its bookkeeping was last changed.
         let meta: Int64
-        /// The last token, as the row says.
+        /// The last token according to the row.
         let token: Int64
-        /// The last token that is in the history.
+        /// The last token in the history.
         let lastToken: Int64
-        /// The digests of the entities, as ``PostgresTotals`` has them.
+        /// The digests of the entities, in the form of ``PostgresTotals``.
         let digests: [UInt8]
-        /// What the metadata comes to.
+        /// The checksum of the metadata.
         let metaSum: [UInt8]
     }
 
@@ -27,16 +27,16 @@ final class PostgresSession {
     let isWritable: Bool
     private var isBegun = false
     private(set) var isOver = false
-    /// The row; nil before the first answer, and where there is no store.
+    /// The row; nil before the first answer, or if there is no store.
     private(set) var head: Head?
     private(set) var bookkeeping: PostgresBookkeeping?
-    /// The digest that an opening looks for, of what was numbered first: it comes along with the bookkeeping.
+    /// The digest that opening needs, of the first numbered entity: it is fetched along with the bookkeeping.
     private var openingLeaf: PostgresResult?
-    /// What has to hold before an answer is handed out.
+    /// The conditions that must hold before an answer is returned.
     private var checks: [() throws -> Void] = []
     private var failedCheck: (any Error)?
 
-    /// - Parameter wait: until when the next answer is waited for.
+    /// - Parameter wait: returns the deadline of the next answer.
     init(
         _ connection: PostgresConnection,
         _ catalog: PostgresCatalog,
@@ -52,7 +52,7 @@ final class PostgresSession {
 
     // MARK: Asking
 
-    /// Asks the server, once the transaction is begun and what was to be checked was found to hold.
+    /// Asks the server, after beginning the transaction and checking the deferred conditions.
     func ask(_ calls: [PostgresCall]) throws -> [PostgresResult] {
         try requireChecks()
         let wasBegun = isBegun
@@ -61,7 +61,7 @@ final class PostgresSession {
         guard !wasBegun else { return answers }
         let rest = try take(answers)
         try runChecks()
-        // What went along was planned by indexes that may not be there any more, or be empty.
+        // The calls were planned with indexes that may be gone or empty by now.
         if !calls.isEmpty, let expected,
             expected.metadata[KeyFormat.indexesKey] != bookkeeping?.metadata[KeyFormat.indexesKey]
         {
@@ -74,20 +74,20 @@ final class PostgresSession {
         return rest
     }
 
-    /// The store's row as of this transaction; nil where there is no store.
+    /// The store's row in this transaction; nil if there is no store.
     func begun() throws -> Head? {
         if !isBegun { _ = try ask([]) }
         try requireChecks()
         return head
     }
 
-    /// Puts off what must hold before an answer is handed out: with the first one.
+    /// Defers a condition until the first answer, which is only returned if it holds.
     func check(_ condition: @escaping () throws -> Void) throws {
         guard !isBegun else { return try condition() }
         checks.append(condition)
     }
 
-    /// Sees to it that what was put off has been checked, and has not failed, whatever was made of that.
+    /// Makes sure that the deferred conditions were checked, and throws if one failed, even if that error was ignored.
     func finishChecks() throws {
         if !checks.isEmpty { _ = try ask([]) }
         try requireChecks()
@@ -110,7 +110,7 @@ final class PostgresSession {
 
     private static let lowest = IdentifierRange.all.first
 
-    /// The answer to what a digest is asked for with, where it has come along with the bookkeeping.
+    /// The answer to the query for a digest, if it was fetched along with the bookkeeping.
     func openingLeaf(_ entity: Int16, covering id: UUID) -> PostgresResult? {
         entity == 0 && id == Self.lowest ? openingLeaf : nil
     }
@@ -119,7 +119,7 @@ final class PostgresSession {
         isBegun ? [] : [PostgresCall(isWritable ? .beginWrite : .beginRead)] + looking()
     }
 
-    /// What the store's own rows are asked for with.
+    /// The queries for the store's own rows.
     private func looking() -> [PostgresCall] {
         var calls = [
             PostgresCall(isWritable ? .lockedHead : .head, .uuid(catalog.store)),
@@ -131,19 +131,19 @@ final class PostgresSession {
         return calls
     }
 
-    /// Makes the store's row, or waits for who makes it, and looks again.
+    /// Creates the store's row, or waits for another transaction that does, and reads it again.
     ///
-    /// - Returns: whether it was made here.
+    /// - Returns: whether this transaction created it.
     func makeStore(named name: String) throws -> Bool {
-        // A store that is made where another one was removed must not come to a version that somebody knows of that one.
+        // A store that replaces a removed one must not reach a version that a process remembers of that one.
         let version = Int64.random(in: 0..<1 << 48)
         _ = try take(run([.makingStore(catalog.store, named: name, at: version)] + looking()))
         return head?.version == version
     }
 
-    /// Takes in the answers to the beginning.
+    /// Reads the answers to the initial queries.
     ///
-    /// - Returns: those behind it.
+    /// - Returns: the answers after those.
     private func take(_ answers: [PostgresResult]) throws -> [PostgresResult] {
         isBegun = true
         var rest = answers.dropFirst()
@@ -205,14 +205,14 @@ final class PostgresSession {
 
     // MARK: The end
 
-    /// Ends the transaction without effect. Nobody waits for the server to say so.
+    /// Ends the transaction without effect, and does not wait for the server's answer.
     func end() {
         guard !isOver else { return }
         isOver = true
         if isBegun || connection.isInTransaction { connection.post(PostgresCall(.rollback)) }
     }
 
-    /// Sends what is left, and ends the transaction with it.
+    /// Sends the remaining statements and the commit.
     ///
     /// - Throws: ``PostgresOutcome``.
     func commit(_ calls: [PostgresCall]) throws {
@@ -230,7 +230,7 @@ final class PostgresSession {
                 PostgresFailure(state: nil, message: "the server has undone the transaction instead of committing it")
             )
         }
-        // The wait for a standby was given up: the row is there, and may be gone with this server.
+        // The server stopped waiting for a standby: the row exists, but may be lost with this server.
         if connection.tookNotice("01000") {
             throw PostgresOutcome.lost(
                 PostgresFailure(state: "01000", message: "the server does not know whether its standby has the commit")
@@ -240,7 +240,7 @@ final class PostgresSession {
 }
 
 extension PostgresCall {
-    /// Makes a store's row where there is none, or waits for who does.
+    /// Creates a store's row if there is none, or waits for another transaction that does.
     static func makingStore(_ store: UUID, named name: String, at version: Int64) -> PostgresCall {
         PostgresCall(
             .makeStore,
@@ -254,12 +254,12 @@ extension PostgresCall {
 }
 
 extension UUID {
-    /// Its bytes.
+    /// The bytes of the UUID.
     var byteList: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 }
 
 extension PostgresOutcome {
-    /// What it means for an operation that nothing was committed by.
+    /// The error for an operation that committed nothing.
     func error(during action: String, at place: String) -> HabitStoreError {
         switch self {
         case .refused(let failure), .lost(let failure): PostgresError.error(failure, during: action, at: place)

@@ -3,10 +3,10 @@ import Foundation
 @_spi(Engines) import OrderedKeys
 
 @_spi(Engines) extension PostgresSnapshot {
-    /// How the engine would answer a query.
+    /// How the engine would execute a query.
     public func plan(_ query: BoundQuery) throws -> KeyPlan { try planned(query) }
 
-    /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
+    /// Passes every candidate of a plan to `body` until it returns false. A row is valid during the call.
     @discardableResult
     public func walk(_ plan: KeyPlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         var window = KeyWindow(plan.window)
@@ -77,7 +77,7 @@ import Foundation
         return try AttributeReader.withReader(of: lent, layout: layout, body)
     }
 
-    /// The walk where keys come in the query's order but for runs of keys that are equal, or equally cut.
+    /// A walk whose keys are in the query's order except for runs of equal, or equally truncated, keys.
     private func walkRepaired(
         _ plan: KeyPlan,
         _ repair: KeyPlan.OrderRepair,
@@ -89,7 +89,7 @@ import Foundation
         let layout = catalog.keys.tables[plan.entity].layout
         let lent = IdentifierRow()
         var run = KeyRun(plan, repair)
-        // The run's members lie in these.
+        // The pages that contain the run's members.
         var pages: [PostgresResult] = []
         var goesOn = true
         func record(_ member: KeyRun.Member) throws -> RecordView {
@@ -98,7 +98,7 @@ import Foundation
         func finish() throws {
             let members = try run.ordered { member, read in
                 guard !plan.lendsIdentifiersOnly else {
-                    // Only texts that were cut are sorted by their records, which were not asked for.
+                    // Only truncated texts are sorted by their records, which the walk did not fetch.
                     _ = try withRow(entity: plan.entity, id: member.id, read)
                     return
                 }
@@ -139,7 +139,7 @@ import Foundation
         _ source: PostgresStatement.Source,
         _ index: KeyIndex? = nil
     ) throws -> PostgresWalk {
-        // No more than a page is asked for at once, and a run is known to be at its end by the key behind it.
+        // At most one page is requested at a time, and the key after a run shows that it has ended.
         let page = PostgresWalk.largestPage
         let most = plan.window.limit.map { min($0, page) + min(plan.window.offset, page) + 1 }
         return try PostgresWalk(
@@ -155,12 +155,12 @@ import Foundation
 
     // MARK: Numbers
 
-    /// The number of records of a plan whose filter is exact; its window is not applied.
+    /// The number of records of a plan whose filter is exact. Ignores the plan's window.
     public func count(_ plan: KeyPlan) throws -> Int {
         try count(plan.access, plan.ranges, plan.entity, atMost: Int.max)
     }
 
-    /// Not told: the server would have to count.
+    /// Always nil: the server would have to count.
     public func estimatedRows(_ plan: KeyPlan) throws -> Int? { nil }
 
     private func count(
@@ -179,7 +179,7 @@ import Foundation
         return Int(try answer.number(0, 0, as: Int64.self))
     }
 
-    /// What tells the keys of an access; nil for none.
+    /// The source of an access path's keys; nil if it has none.
     private func source(
         _ access: KeyPlan.Access,
         _ entity: Int
@@ -192,7 +192,7 @@ import Foundation
     }
 }
 
-/// What keys tell without their records.
+/// Information that keys provide without their records.
 extension PostgresSnapshot {
     package func countKeys(
         _ access: KeyPlan.Access,

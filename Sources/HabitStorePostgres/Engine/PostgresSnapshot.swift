@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// A consistent view of one moment of a store on a server.
+/// A consistent view of a store on a server at one moment.
 @_spi(Engines) public class PostgresSnapshot: EngineSnapshot {
     let session: PostgresSession
     let catalog: PostgresCatalog
@@ -17,23 +17,23 @@ import Foundation
         self.catalog = catalog
     }
 
-    /// Each question is a round trip.
+    /// Always true: each query is a round trip.
     public static var waitsForAnswers: Bool { true }
 
-    /// Puts off what must hold before an answer is handed out: it goes along with the first one.
+    /// Defers a condition until the first answer, with which it is checked.
     public func whenBegun(_ check: @escaping () throws -> Void) throws { try session.check(check) }
 
-    /// Asks the server; a writer sends what it has put off before.
+    /// Asks the server. A writer first sends its deferred changes.
     func ask(_ calls: [PostgresCall]) throws -> [PostgresResult] { try session.ask(calls) }
 
     func ask(_ call: PostgresCall) throws -> PostgresResult { try ask([call])[0] }
 
     // MARK: Bookkeeping
 
-    /// The bookkeeping as it was seen last. Numbers never change, so that it tells them without asking.
+    /// The last known bookkeeping. Numbers never change, so they need no query.
     var knownBookkeeping: PostgresBookkeeping? { session.bookkeeping }
 
-    /// What the store's bookkeeping says.
+    /// The store's bookkeeping.
     func bookkeeping() throws -> PostgresBookkeeping? {
         _ = try session.begun()
         return knownBookkeeping
@@ -41,7 +41,7 @@ import Foundation
 
     /// A value of the store's own bookkeeping, or nil.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` where the bookkeeping was changed past the store's transactions: a role that is gone
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if the bookkeeping was changed outside the store's transactions: a missing role
     ///   would mean authoritative.
     public func metadata(_ key: String) throws -> String? {
         let bookkeeping = try bookkeeping()
@@ -54,7 +54,7 @@ import Foundation
         return bookkeeping?.metadata[key]
     }
 
-    /// The number by which rows name an entity.
+    /// The number of an entity in rows.
     func number(_ entity: Int) throws -> Int16 {
         let bookkeeping = try knownBookkeeping ?? bookkeeping()
         guard let number = bookkeeping?.entities[entity] else {
@@ -68,7 +68,7 @@ import Foundation
         return number
     }
 
-    /// The number by which rows name an index.
+    /// The number of an index in rows.
     func number(_ index: KeyIndex) throws -> Int16 {
         let bookkeeping = try knownBookkeeping ?? bookkeeping()
         guard let number = bookkeeping?.indexNumbers[index.number] else {
@@ -79,13 +79,13 @@ import Foundation
 
     // MARK: Records
 
-    /// Lends the record of an identifier to `body`; nil when there is none.
+    /// Lends the record with an identifier to `body`; nil if there is none.
     public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
         let answer = try ask(PostgresCall(.record, .uuid(catalog.store), .int2(try number(entity)), .uuid(id)))
         return try lend(answer, entity, id, body)
     }
 
-    /// Whether there is a record of an identifier.
+    /// Whether there is a record with an identifier.
     public func contains(entity: Int, id: UUID) throws -> Bool {
         try withRow(entity: entity, id: id) { _ in true } != nil
     }
@@ -103,7 +103,7 @@ import Foundation
         }
     }
 
-    /// A record, once its checksum and its identifier were found to be right.
+    /// A record, after verifying its checksum and its identifier.
     func view(_ entity: Int, _ id: UUID, _ body: UnsafeRawBufferPointer?) throws -> RecordView {
         let table = catalog.keys.tables[entity]
         guard let body else {
@@ -135,10 +135,10 @@ import Foundation
 
     // MARK: History
 
-    /// The number of the last history transaction; 0 when there has been none.
+    /// The number of the last history transaction; 0 if there is none.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` where the history does not end there: who followed it would miss what was there, and
-    ///   its tokens would be given again.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if the history does not end there: a follower would miss the rest, and its tokens
+    ///   would be reused.
     public func lastToken() throws -> Int64 {
         guard let head = try session.begun() else { return 0 }
         guard head.lastToken == head.token else {
@@ -150,7 +150,7 @@ import Foundation
         return head.token
     }
 
-    /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
+    /// Passes the history transactions after a number to `body`, oldest first, until it returns false.
     public func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
         var assembler = HistoryAssembler(path: catalog.place, isOutline: false)
         var goesOn = true
@@ -164,7 +164,7 @@ import Foundation
         for transaction in assembler.taken() where goesOn { goesOn = try body(transaction) }
     }
 
-    /// Hands the history's records after a number to `body`, in their order, until it returns false.
+    /// Passes the history's records after a number to `body`, in order, until it returns false.
     func forEachHistoryRecord(
         after token: Int64,
         _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
@@ -189,7 +189,7 @@ import Foundation
 
     // MARK: Evidence
 
-    /// The lines of a rollout's evidence from a number on; the last one for nil.
+    /// The lines of a rollout's evidence from a number on; for nil, the last one.
     public func evidence(from number: Int64?, limit: Int) throws -> [EvidenceRow] {
         let store = PostgresValue.uuid(catalog.store)
         let call = number.map { PostgresCall(.evidence, store, .int8($0), .int8(Int64(limit))) }
@@ -204,7 +204,7 @@ import Foundation
 
     // MARK: Digests
 
-    /// The kept digest in whose range an identifier is.
+    /// The stored digest whose range contains an identifier.
     public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
         let number = try number(entity)
         let answer =
@@ -215,7 +215,7 @@ import Foundation
         return leaf
     }
 
-    /// All kept digests of an entity.
+    /// All stored digests of an entity; nil if there are none.
     public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
         let found = try leaves(ask(PostgresCall(.digests, .uuid(catalog.store), .int2(try number(entity)))))
         return found.isEmpty ? nil : found
@@ -228,7 +228,7 @@ import Foundation
         }
     }
 
-    /// The records of an entity in a range of identifiers, decoded by code that nothing else uses.
+    /// The records of an entity in a range of identifiers, decoded by a reader that no other part shares.
     public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
         func key(_ id: UUID) -> [UInt8] { withUnsafeBytes(of: id.uuid) { Array($0) } }
         let walk = try PostgresWalk(
@@ -237,7 +237,7 @@ import Foundation
             entity,
             [KeyRange(lower: key(range.first), upper: KeyOrder.successor(ofPrefix: key(range.last)))],
             reverse: false,
-            // Most are asked for to divide a digest, of which the first page should hold all records.
+            // Most callers divide a digest, and the first page should have all of its records.
             most: 2 * DigestLeaf.maximumCount
         )
         return RecordAudit(catalog.schema.entities[entity], range, path: catalog.place) {
@@ -246,7 +246,7 @@ import Foundation
     }
 }
 
-/// What its queries are planned with.
+/// The planner's view of the snapshot.
 extension PostgresSnapshot: KeySnapshot {
     package var schema: Schema { catalog.schema }
     package var keyTables: KeyTables { catalog.keys }

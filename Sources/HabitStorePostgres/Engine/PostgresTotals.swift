@@ -1,12 +1,12 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What a store's own row says that its other rows come to: rows that are gone contradict nothing but that.
+/// The totals of a store's other rows, stored in its own row: nothing else reveals that rows are missing.
 enum PostgresTotals {
     /// The length of an entity's digest: its number (2 bytes), the number of its records (8) and their sum (16), big-endian.
     private static let length = 26
 
-    /// The digests of the entities, in the order of their numbers.
+    /// Encodes the digests of the entities, in the order of their numbers.
     static func bytes(_ digests: [Int16: RecordDigest]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digests.count * length)
@@ -19,9 +19,9 @@ enum PostgresTotals {
         return bytes
     }
 
-    /// The digests of the entities.
+    /// Decodes the digests of the entities.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for what nobody has written.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for malformed bytes.
     static func digests(_ bytes: [UInt8], place: String) throws -> [Int16: RecordDigest] {
         guard bytes.count.isMultiple(of: length) else {
             throw HabitStoreError.damage(
@@ -41,7 +41,7 @@ enum PostgresTotals {
         }
     }
 
-    /// What the metadata comes to: the sum of the hashes of its values, each behind its key and a NUL.
+    /// The checksum of the metadata: the sum of the hashes of its values, each after its key and a NUL.
     static func sum(of metadata: [String: String]) -> [UInt8] {
         var digest = RecordDigest()
         for (key, value) in metadata {

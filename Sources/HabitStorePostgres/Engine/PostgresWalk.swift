@@ -2,19 +2,19 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// Goes through ranges of keys in pages, which grow as long as somebody goes on.
+/// Walks key ranges in pages, which grow as the walk continues.
 final class PostgresWalk {
-    /// What one row of a page says; valid as long as ``PostgresWalk/page``.
+    /// A row of a page; valid as long as ``PostgresWalk/page``.
     struct Row {
         let key: UnsafeRawBufferPointer
         let id: UUID
-        /// The record; nil where none was asked for, and where the one that an index leads to is not there.
+        /// The record; nil if it was not requested, or if the record of an index entry is missing.
         let body: UnsafeRawBufferPointer?
     }
 
-    /// The rows of the first page.
+    /// The number of rows on the first page.
     static let firstPage = 256
-    /// The rows of the largest page.
+    /// The number of rows on the largest page.
     static let largestPage = 4_096
 
     private let snapshot: PostgresSnapshot
@@ -22,17 +22,17 @@ final class PostgresWalk {
     private let number: Int16
     private let joined: Int16?
     private let reverse: Bool
-    /// What is left to be gone through.
+    /// The remaining ranges.
     private var ranges: [KeyRange]
     private var pageSize: Int
     private var row = 0
     private var isLast = false
-    /// The rows that are being gone through. Who keeps what lies in them keeps it.
+    /// The current page. Retain it to keep using its rows.
     private(set) var page: PostgresResult?
 
     /// - Parameters:
     ///   - ranges: disjoint and ascending.
-    ///   - most: how many rows are wanted at most; nil where nobody can tell.
+    ///   - most: the maximum number of rows that are needed; nil if unknown.
     init(
         _ snapshot: PostgresSnapshot,
         _ source: PostgresStatement.Source,
@@ -51,7 +51,7 @@ final class PostgresWalk {
         pageSize = max(1, min(most ?? Self.firstPage, Self.largestPage))
     }
 
-    /// The next row; nil behind the last one.
+    /// The next row; nil after the last one.
     func next() throws -> Row? {
         while true {
             if let page, row < page.count {
@@ -76,7 +76,7 @@ final class PostgresWalk {
         return found.count > 0
     }
 
-    /// Leaves behind what has been gone through.
+    /// Removes what has been walked from the ranges.
     private func leave(_ key: [UInt8]) {
         if reverse {
             ranges.removeAll { !KeyOrder.isBefore($0.lower, key) }
@@ -106,12 +106,12 @@ final class PostgresWalk {
     }
 }
 
-/// Ranges of keys as statements have them.
+/// The bounds of key ranges as statement parameters.
 enum PostgresBounds {
-    /// Behind every key of an index, which begins with 0, 1 or 2.
+    /// After every key of an index, which begins with 0, 1 or 2.
     private static let behindAll: [UInt8] = [0xFF]
 
-    /// Whether there can be a key in a range.
+    /// Whether a range can contain keys.
     static func holdKeys(_ range: KeyRange, _ source: PostgresStatement.Source) -> Bool {
         switch source {
         case .keys, .entries: !range.isEmpty
@@ -121,7 +121,7 @@ enum PostgresBounds {
         }
     }
 
-    /// The bounds below and above, each a value or a list of values.
+    /// The lower and upper bounds, each a value or a list of values.
     static func values(
         _ ranges: [KeyRange],
         _ source: PostgresStatement.Source,
@@ -137,14 +137,14 @@ enum PostgresBounds {
         }
     }
 
-    /// The first identifier that does not come before a key.
+    /// The first identifier at or after a key.
     private static func first(_ key: [UInt8]) -> UUID {
-        // What is longer than an identifier comes behind the one that it begins with.
+        // A key that is longer than an identifier comes after the identifier that it begins with.
         if key.count > 16 { return identifier(key.prefix(16)).successor ?? IdentifierRange.all.last }
         return identifier(key[...])
     }
 
-    /// The last identifier that comes before a key.
+    /// The last identifier before a key.
     private static func last(below key: [UInt8]?) -> UUID {
         guard let key else { return IdentifierRange.all.last }
         if key.count > 16 { return identifier(key.prefix(16)) }

@@ -2,15 +2,15 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// What is going to be asked, asked for together.
+/// Combines expected queries into one round trip.
 @_spi(Engines) extension PostgresWriter {
-    /// A question, and what is made of its answer.
+    /// A query and the handler of its answer.
     struct Question {
         let call: PostgresCall
         let take: (PostgresResult) throws -> Void
     }
 
-    /// Asks in one round trip, where there is anything to be asked.
+    /// Sends the queries in one round trip, if there are any.
     func answers(to questions: [Question]) throws -> [PostgresResult] {
         guard !questions.isEmpty else { return [] }
         let answers = try ask(questions.map(\.call))
@@ -18,7 +18,7 @@ import Foundation
         return answers
     }
 
-    /// Asks for all of it in one round trip, as far as it is not known. What was expected before is no longer.
+    /// Sends all queries with unknown answers in one round trip. Earlier expectations are discarded.
     public func expect(_ questions: ExpectedQuestions) throws {
         sharers.removeAll()
         let (number, batch) = (try number(questions.entity), questions.records)
@@ -35,7 +35,7 @@ import Foundation
         _ = try answers(to: asked)
     }
 
-    /// What asks for a record with the digest that it belongs to.
+    /// The queries for a record and for the digest that covers it.
     func looking(_ key: RecordKey) -> [Question] {
         let store = PostgresValue.uuid(catalog.store)
         let record = Question(call: PostgresCall(.record, store, .int2(key.entity), .uuid(key.id))) { [self] answer in
@@ -49,7 +49,7 @@ import Foundation
         return [record, digest]
     }
 
-    /// What asks which records there are.
+    /// The query for which of the records exist.
     func looking(_ entity: Int16, _ ids: [UUID]) -> [Question] {
         let unknown = Set(ids).filter { isThere[RecordKey(entity: entity, id: $0)] == nil }
         guard !unknown.isEmpty else { return [] }
@@ -62,21 +62,20 @@ import Foundation
         ]
     }
 
-    /// What asks for all digests of an entity.
+    /// The query for all digests of an entity.
     func lookingForLeaves(_ entity: Int16) -> [Question] {
         guard !knownLeaves.contains(entity) else { return [] }
         let call = PostgresCall(.digests, .uuid(catalog.store), .int2(entity))
         return [
             Question(call: call) { [self] answer in
-                // What was put off before has been sent along.
+                // Deferred changes were sent before.
                 leaves[entity] = try leaves(answer)
                 knownLeaves.insert(entity)
             }
         ]
     }
 
-    /// What asks for the records that have the values of those of a batch in some attributes. Where an index does not tell that by
-    /// itself nothing is asked ahead.
+    /// The query for the records that share a batch's values in some attributes; empty if no index alone can answer it.
     private func looking(_ entity: Int, _ attributes: [Int], _ batch: RecordBatch) throws -> [Question] {
         guard let index = index(entity, of: attributes) else { return [] }
         let number = try number(index)
@@ -106,7 +105,7 @@ import Foundation
         ]
     }
 
-    /// The records that have a record's values in some attributes, where that was expected.
+    /// The records with a record's values in some attributes, if that was expected.
     public func expectedIdentifiers(entity: Int, attributes: [Int], of record: RecordView) throws -> [UUID]? {
         guard !sharers.isEmpty, let index = index(entity, of: attributes),
             let values = try values(of: record, in: index)
@@ -114,7 +113,7 @@ import Foundation
         return sharers[EntryKey(number: try number(index), key: values)]
     }
 
-    /// The index of exactly these attributes, in whatever order.
+    /// The index of exactly these attributes, in any order.
     private func index(_ entity: Int, of attributes: [Int]) -> KeyIndex? {
         catalog.keys.tables[entity].indexes.first { index in
             index.layout.linksPosition == nil && index.layout.parts.count == attributes.count && isComplete(index)
@@ -122,7 +121,7 @@ import Foundation
         }
     }
 
-    /// What the keys of an index begin with in records that have a record's values; nil where one is nil, or too long for keys.
+    /// The prefix of an index's keys for a record's values; nil if one is nil or too long for keys.
     private func values(of record: RecordView, in index: KeyIndex) throws -> [UInt8]? {
         guard !index.layout.holdsNil(of: record) else { return nil }
         var values: [UInt8]?

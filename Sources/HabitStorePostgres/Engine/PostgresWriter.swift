@@ -2,8 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// The write transaction of a store on a server. What is written is kept back and goes along with the next question, or with the
-/// commit.
+/// The write transaction of a store on a server. Changes are deferred, and sent along with the next query or with the commit.
 @_spi(Engines) public final class PostgresWriter: PostgresSnapshot, EngineWriter {
     struct RecordKey: Hashable {
         let entity: Int16
@@ -20,54 +19,54 @@ import Foundation
         let first: UUID
     }
 
-    /// How many rows are put off at most: so many are sent in less time than an answer is waited for, whatever the write.
+    /// The maximum number of deferred rows: sending this many takes less time than the wait for an answer, whatever the write.
     private static let mostPutOff = 20_000
-    /// How many bytes of records are put off at most, but for the last one: no statement may have more than a gigabyte.
+    /// The maximum number of deferred bytes of records, not counting the last record: a statement is limited to a gigabyte.
     private static let mostPutOffBytes = 32 << 20
 
     private(set) lazy var indexKeys = IndexKeys(buffer)
-    /// What is to be stored under each key; nil for what is to be removed.
+    /// The record to store under each key; nil to remove it.
     private(set) var records: [RecordKey: [UInt8]?] = [:]
     private var entries: [EntryKey: UUID?] = [:]
     private var putOffBytes = 0
     private var digests: [LeafKey: DigestLeaf] = [:]
     private var history: [(key: HistoryKey, value: [UInt8])] = []
-    /// What cannot be put off, in its order.
+    /// The statements that must be sent in order.
     private var waiting: [PostgresCall] = []
-    /// Whether there is a record, as far as it was asked for or written.
+    /// Whether a record exists, as far as it was queried or written.
     var isThere: [RecordKey: Bool] = [:]
-    /// The record that was asked for last, as long as it is what the server has.
+    /// The record that was last queried, as long as it matches the server's.
     var looked: (key: RecordKey, answer: PostgresResult)?
-    /// The digests that were asked for, ascending by entity.
+    /// The queried digests of each entity, ascending.
     var leaves: [Int16: [DigestLeaf]] = [:]
-    /// The entities of which all digests were asked for.
+    /// The entities of which all digests were queried.
     var knownLeaves: Set<Int16> = []
-    /// The records that have the values with which keys begin, as far as that is expected to be asked.
+    /// The records with the values at the start of keys, for expected queries.
     var sharers: [EntryKey: [UUID]] = [:]
-    /// The bookkeeping with what was changed in it, and what that is.
+    /// The bookkeeping with this transaction's changes, and the keys that it changed.
     private var changed: PostgresBookkeeping?
     private var changedKeys: Set<String> = []
     /// The writer of another schema that has taken over.
     private var successor: PostgresWriter?
     private var token: Int64?
-    /// The digests of the entities, once one has changed.
+    /// The digests of the entities, after the first change of one.
     private var totals: [Int16: RecordDigest]?
-    /// Whether anything was written.
+    /// Whether this writer has changed anything.
     private var hasChanged = false
 
-    /// Whether there is something to be committed.
+    /// Whether there is anything to commit.
     var hasChanges: Bool { hasChanged || successor?.hasChanges ?? false }
 
     override var knownBookkeeping: PostgresBookkeeping? { changed ?? super.knownBookkeeping }
 
-    // MARK: What was put off
+    // MARK: Deferred changes
 
     override func ask(_ calls: [PostgresCall]) throws -> [PostgresResult] {
         let before = flushed()
         return Array(try session.ask(before + calls).dropFirst(before.count))
     }
 
-    /// The statements for what was put off; it is put off no longer.
+    /// The statements for the deferred changes, which are no longer deferred.
     private func flushed() -> [PostgresCall] {
         let store = PostgresValue.uuid(catalog.store)
         var calls = waiting
@@ -110,7 +109,7 @@ import Foundation
 
     /// The statements that end the write.
     ///
-    /// - Parameter write: names it, so that somebody can find out later whether it was committed.
+    /// - Parameter write: the name of the write, which can later be used to find out if it was committed.
     func ending(_ write: UUID) throws -> [PostgresCall] {
         if let successor { return try flushed() + successor.ending(write) }
         guard let head = try session.begun() else {
@@ -147,15 +146,15 @@ import Foundation
         return calls
     }
 
-    /// What the next transaction may take for the bookkeeping, once this one is committed; nil when it has to ask.
+    /// The bookkeeping that the next transaction can use after this one is committed; nil if it must query it.
     var committedBookkeeping: PostgresBookkeeping? {
-        // That of another schema is for another catalog.
+        // The bookkeeping of another schema belongs to another catalog.
         successor == nil ? knownBookkeeping : nil
     }
 
     // MARK: Making stores
 
-    /// Gives numbers to what the schema has and the store does not, and says that all of its indexes are complete.
+    /// Assigns numbers to the entities and indexes that the store lacks, and marks all of its indexes as complete.
     func describe() throws {
         for (key, number) in PostgresNumbers.missing(catalog.keys, in: try bookkeeping()?.metadata ?? [:]) {
             try setMetadata(key, number)
@@ -163,7 +162,7 @@ import Foundation
         try setMetadata(KeyFormat.indexesKey, String(decoding: catalog.keys.indexList, as: UTF8.self))
     }
 
-    /// Builds the indexes that an older schema did not declare, and empties those that this one no longer does.
+    /// Builds the indexes that an older schema did not declare, and empties those that this one no longer declares.
     func completeIndexes() throws {
         let listed = try bookkeeping()?.metadata[KeyFormat.indexesKey] ?? ""
         var text = listed
@@ -192,8 +191,7 @@ import Foundation
         }
     }
 
-    /// The writer of another schema over the same transaction, whose entities of some names are empty; from then on this one must
-    /// not be used.
+    /// The writer of another schema in the same transaction, with some entities emptied. This one must not be used any more.
     func reshaped(to catalog: PostgresCatalog, rewriting names: Set<String>) throws -> PostgresWriter {
         let kept = Set(catalog.keys.tables.map(\.name)).subtracting(names)
         let metadata = try bookkeeping()?.metadata ?? [:]
@@ -221,9 +219,9 @@ import Foundation
 
     // MARK: Records
 
-    /// Lends the record of an identifier to `body`; nil when there is none.
+    /// Lends the record with an identifier to `body`; nil if there is none.
     ///
-    /// Who reads a record in a write is likely to write it: the digest that it belongs to comes along.
+    /// A record that is read in a write will probably be written, so the digest that covers it is fetched too.
     public override func withRow<R>(
         entity: Int,
         id: UUID,
@@ -240,20 +238,20 @@ import Foundation
         return try lend(try look(key), entity, id, body)
     }
 
-    /// Whether there is a record of an identifier: of one that is expected to be referred to nothing more is asked.
+    /// Whether there is a record with an identifier. An expected reference needs no further query.
     public override func contains(entity: Int, id: UUID) throws -> Bool {
         try isThere[RecordKey(entity: number(entity), id: id)] ?? (withRow(entity: entity, id: id) { _ in true } != nil)
     }
 
-    /// Asks for a record, and for the digest that it belongs to.
+    /// Queries a record and the digest that covers it.
     private func look(_ key: RecordKey) throws -> PostgresResult {
         if let looked, looked.key == key { return looked.answer }
         return try answers(to: looking(key))[0]
     }
 
-    /// Stores a record under an identifier that has none yet.
+    /// Stores a record under an identifier that is not in use.
     ///
-    /// - Returns: false, and nothing is changed, when there is one.
+    /// - Returns: false if there is a record already; nothing is changed then.
     public func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
         let key = RecordKey(entity: try number(entity), id: id)
         if isThere[key] == nil { _ = try look(key) }
@@ -265,9 +263,9 @@ import Foundation
         return true
     }
 
-    /// Stores the records of a batch, under identifiers that have none yet.
+    /// Stores the records of a batch under identifiers that are not in use.
     ///
-    /// - Returns: nil; or the place of the first record whose identifier is taken.
+    /// - Returns: the place of the first record whose identifier is taken; nil if all were stored.
     public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
         let number = try number(entity)
         let ids = (0..<batch.count).map { batch.identifier(at: $0) }
@@ -281,7 +279,7 @@ import Foundation
         return nil
     }
 
-    /// Replaces a record; `old` is what is stored.
+    /// Replaces a record; `old` is the stored one.
     public func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws {
         try withUnsafeBytes(of: id.uuid) { bytes in
             for index in catalog.keys.tables[entity].indexes {
@@ -296,7 +294,7 @@ import Foundation
         try put(record, entity, RecordKey(entity: try number(entity), id: id))
     }
 
-    /// Removes a record; `old` is what is stored.
+    /// Removes a record; `old` is the stored one.
     public func delete(entity: Int, id: UUID, record old: RecordView) throws {
         try withUnsafeBytes(of: id.uuid) { bytes in
             for index in catalog.keys.tables[entity].indexes {
@@ -352,7 +350,7 @@ import Foundation
 
     // MARK: Bookkeeping
 
-    /// Sets a value of the store's own bookkeeping, or removes it.
+    /// Sets or removes a value of the store's own bookkeeping.
     public func setMetadata(_ key: String, _ value: String?) throws {
         guard try self.metadata(key) != value else { return }
         var metadata = try bookkeeping()?.metadata ?? [:]
@@ -362,10 +360,10 @@ import Foundation
         hasChanged = true
     }
 
-    /// The number of the last history transaction; 0 when there has been none.
+    /// The number of the last history transaction; 0 if there is none.
     public override func lastToken() throws -> Int64 { try token ?? super.lastToken() }
 
-    /// Appends to the history. Tokens arrive ascending.
+    /// Appends to the history. Tokens must be ascending.
     public func append(_ transaction: HistoryTransaction) throws {
         let token = transaction.token.rawValue
         guard token > 0, transaction.changes.count < Int(UInt32.max) else {
@@ -386,7 +384,7 @@ import Foundation
         hasChanged = true
     }
 
-    /// Forgets the history up to and including a number.
+    /// Removes the history up to and including a token.
     public func pruneHistory(through token: Int64) throws {
         waiting += flushed() + [PostgresCall(.pruneHistory, .uuid(catalog.store), .int8(token))]
         if try lastToken() <= token { self.token = 0 }
@@ -406,12 +404,12 @@ import Foundation
 
     // MARK: Digests
 
-    /// The kept digest in whose range an identifier is.
+    /// The stored digest whose range contains an identifier.
     public override func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
         let number = try number(entity)
         if let leaf = knownLeaf(number, covering: id) { return leaf }
         guard let leaf = try super.digestLeaf(entity: entity, covering: id) else {
-            // Every entity has some: what is written on without them is never compared again.
+            // Every entity with a total has digests. Without them, later writes would never be compared again.
             guard try knownTotals()[number] == nil else { throw DigestCoder.damaged(catalog.place) }
             return nil
         }
@@ -426,7 +424,7 @@ import Foundation
         return known[behind - 1]
     }
 
-    /// The digests of the entities as of now.
+    /// The current digests of the entities.
     private func knownTotals() throws -> [Int16: RecordDigest] {
         try totals ?? session.begun().map { try PostgresTotals.digests($0.digests, place: catalog.place) } ?? [:]
     }
@@ -442,14 +440,14 @@ import Foundation
         leaves[entity] = known
     }
 
-    /// Keeps a digest, in place of one with the same first identifier.
+    /// Stores a digest. Replaces one with the same first identifier.
     public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
         let number = try number(entity)
         digests[LeafKey(entity: number, first: leaf.first)] = leaf
         var totals = try knownTotals()
         var total = totals[number] ?? RecordDigest()
         total += leaf.digest
-        // One that is divided makes room for the first of its parts; the others are where none was.
+        // A divided digest is replaced by the first of its parts; the other parts are new.
         if let old = knownLeaf(number, covering: leaf.first), old.first == leaf.first { total -= old.digest }
         totals[number] = total
         self.totals = totals
@@ -457,7 +455,7 @@ import Foundation
         hasChanged = true
     }
 
-    /// Forgets all kept digests of an entity.
+    /// Removes all stored digests of an entity.
     public func removeDigestLeaves(entity: Int) throws {
         let number = try number(entity)
         waiting += flushed() + [PostgresCall(.removeDigests, .uuid(catalog.store), .int2(number))]

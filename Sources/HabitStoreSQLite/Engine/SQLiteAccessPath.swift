@@ -1,14 +1,14 @@
 import Foundation
 import HabitStore
 
-/// What `EXPLAIN QUERY PLAN` says of the entity that is asked for, in a few words.
+/// A short form of `EXPLAIN QUERY PLAN` for the fetched entity.
 struct SQLiteAccessPath {
     let description: String
-    /// The columns of the entity by which an index is searched.
+    /// The columns of the entity that an index search uses.
     let columns: Set<String>
-    /// Whether several index ranges are united.
+    /// Whether the plan unites several index ranges.
     let isUnion: Bool
-    /// Whether the rows are sorted, so that the last can be the first.
+    /// Whether SQLite sorts the rows, which means that it reads all of them before it returns the first.
     let sorts: Bool
 
     init(_ plan: SQLitePlan) throws {
@@ -28,7 +28,7 @@ struct SQLiteAccessPath {
         description = paths.isEmpty ? "scan \(plan.table.description.name)" : paths.joined(separator: " or ")
     }
 
-    /// One line of it that is about a table.
+    /// A line of the plan that is about a table.
     private struct Step {
         let isScan: Bool
         let index: String?
@@ -37,8 +37,7 @@ struct SQLiteAccessPath {
         init?(_ line: String, of alias: String) {
             isScan = line == "SCAN \(alias)" || line.hasPrefix("SCAN \(alias) ")
             guard isScan || line.hasPrefix("SEARCH \(alias) ") else { return nil }
-            // The name stands behind `USING INDEX` or `USING COVERING INDEX`; it may hold anything, and ends before
-            // ` (`.
+            // The name follows `USING INDEX` or `USING COVERING INDEX`. It may contain anything, and ends before ` (`.
             let rest = line.range(of: " INDEX ").map { line[$0.upperBound...] }
             index = rest.map { rest in String(rest.range(of: " (").map { rest[..<$0.lowerBound] } ?? rest) }
             // `(habitID=? AND date>?)`
@@ -50,7 +49,7 @@ struct SQLiteAccessPath {
             )
         }
 
-        /// In words, with the index by which the list was found that the search goes by.
+        /// A description of the step. If the search goes by a list of values, it includes the index that found the list.
         func path(
             _ table: SQLiteTable,
             _ tests: [SQLiteColumnTest],
@@ -73,7 +72,7 @@ struct SQLiteAccessPath {
             return path
         }
 
-        /// Whether the file's index has all columns; one that a store of an earlier schema has does not.
+        /// Whether the index in the file has all columns. In a store of an earlier schema it may not.
         private func holdsCopies(_ index: String, _ table: SQLiteTable, _ connection: SQLiteConnection) throws -> Bool {
             guard let declared = table.columnIndexes.first(where: { $0.name == index }), declared.isClustering else {
                 return false

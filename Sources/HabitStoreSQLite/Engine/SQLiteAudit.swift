@@ -7,7 +7,7 @@ internal import SQLite3
 #endif
 
 @_spi(Engines) extension SQLiteSnapshot {
-    /// The records of an entity in a range of identifiers, decoded by code that nothing else uses.
+    /// The records of an entity in a range of identifiers, decoded by a reader that no other part shares.
     public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
         let description = tables[entity].description
         let links = try description.attributes.filter { $0.kind == .links }.map { attribute in
@@ -17,10 +17,10 @@ internal import SQLite3
     }
 }
 
-/// Goes through a table in the order of its key and writes each row's canonical form straight from SQLite's columns.
+/// Walks a table in key order and writes each row's canonical form straight from SQLite's columns.
 ///
-/// Independent by intent of ``SQLiteRow`` and ``SQLiteTable``, which everything else reads with: it makes its own SQL,
-/// and asks each column for what it holds, not for what it should hold.
+/// Deliberately independent of ``SQLiteRow`` and ``SQLiteTable``, which all other readers use: it has its own SQL, and goes by the
+/// type that a column has, not by the one that it should have.
 private final class SQLiteAudit: AuditCursor {
     private let statement: SQLiteStatement
     private let row: OpaquePointer
@@ -104,7 +104,7 @@ private final class SQLiteAudit: AuditCursor {
 
     private func writeNumber(_ column: Int32, _ tag: CanonicalForm.Tag) {
         let number = sqlite3_column_double(row, column)
-        // SQLite keeps the number 0 as an integer, which has one zero only.
+        // SQLite stores the number 0 as an integer, which has no negative zero.
         number.isFinite ? form.append(bits: number.bitPattern, tag: tag) : writeInvalid(column)
     }
 
@@ -123,7 +123,7 @@ private final class SQLiteAudit: AuditCursor {
         form.append(texts: textIsCanonical ? texts : texts.map { $0.normalizedToNFC() })
     }
 
-    /// Bytes as they are, for what is no value of the column's kind: two stores with the same of it are equal.
+    /// Writes the raw bytes of an invalid value, so that two stores with the same invalid value are equal.
     private func writeInvalid(_ column: Int32) { form.append(bytes: bytes(column), tag: .invalid) }
 
     @inline(__always)
@@ -133,7 +133,7 @@ private final class SQLiteAudit: AuditCursor {
     }
 }
 
-/// The links of one attribute, in the order of their owners, taken as the owners come by.
+/// The links of one attribute in the order of their owners, read along with the owners.
 private final class SQLiteAuditLinks {
     private let statement: SQLiteStatement
     private var next: (owner: UUID, target: UUID)?
@@ -149,7 +149,7 @@ private final class SQLiteAuditLinks {
         try step()
     }
 
-    /// The links of an owner; those of owners before it, which have no record, are passed over.
+    /// Reads the links of an owner. Skips those of earlier owners, which have no record.
     func take(of owner: UUID) throws -> [UUID] {
         var targets: [UUID] = []
         while let link = next, !owner.isBefore(link.owner) {
@@ -174,7 +174,7 @@ private final class SQLiteAuditLinks {
     }
 }
 
-/// A name as it stands between quotes.
+/// A name as it is written between quotes.
 private func sqlName(_ name: String) -> String {
     name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
 }

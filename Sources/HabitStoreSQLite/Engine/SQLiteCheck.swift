@@ -1,12 +1,12 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The check of a file against itself, below what the records mean.
+/// Checks the structure of a file, not the meaning of its records.
 struct SQLiteCheck {
     private let connection: SQLiteConnection
     private let tables: [SQLiteTable]
     private var checked = 0
-    /// Whether the store says that all of its text is in NFC.
+    /// Whether the store declares all of its text to be in NFC.
     private var textIsCanonical = false
     private(set) var findings: [StoreFinding] = []
 
@@ -15,7 +15,7 @@ struct SQLiteCheck {
         self.tables = tables
     }
 
-    /// What SQLite itself finds: pages, tables, indexes against tables.
+    /// The findings of SQLite's own check: pages, tables, and indexes against their tables.
     static func structure(_ database: SQLiteDatabase) throws -> [StoreFinding] {
         do {
             return try database.integrityCheck(quick: false).map { line in
@@ -26,8 +26,8 @@ struct SQLiteCheck {
         }
     }
 
-    /// - Parameter comparesIndexes: whether each index is compared with its table, which SQLite's own check has done before
-    ///   and which is only worth repeating to name the records.
+    /// - Parameter comparesIndexes: whether to compare each index with its table. SQLite's own check has already done so; a second
+    ///   comparison is only worthwhile to name the records.
     mutating func run(comparesIndexes: Bool, _ progress: (Int) throws -> Void) throws {
         try reportingDamage(nil) { try $0.readTextForm() }
         for table in tables {
@@ -58,7 +58,7 @@ struct SQLiteCheck {
         }
     }
 
-    /// Damage that ends one part of the check is a finding, and the other parts are checked even so.
+    /// Reports damage that ends one part of the check as a finding, so that the other parts still run.
     private mutating func reportingDamage(_ table: SQLiteTable?, _ body: (inout SQLiteCheck) throws -> Void) throws {
         do {
             try body(&self)
@@ -121,7 +121,7 @@ struct SQLiteCheck {
 
     // MARK: Links
 
-    /// Looks for links that no record owns. Those that lead to no record are the source's own affair.
+    /// Finds links without an owner. Links to missing records are not damage: the source may contain them.
     private mutating func checkLinks(_ table: SQLiteTable, _ position: Int) throws {
         guard let links = table.links[position] else { return }
         let sql =
@@ -153,7 +153,7 @@ struct SQLiteCheck {
         Set(try connection.texts("SELECT name FROM sqlite_schema WHERE type = 'index'"))
     }
 
-    /// Without an index every answer is right and slow; nothing else would tell.
+    /// Nothing else reports a missing index: queries still answer correctly, only slowly.
     private mutating func checkIndexes(_ present: Set<String>) {
         for table in tables {
             for name in table.indexNames.sorted() where !present.contains(name) {
@@ -169,7 +169,7 @@ struct SQLiteCheck {
         }
     }
 
-    /// The changes of a transaction are numbered from 1, and each has what its kind needs, and nothing else.
+    /// Requires that the changes of each transaction are numbered from 1, and that each has exactly the columns of its kind.
     private mutating func checkChanges() throws {
         let misnumbered =
             "SELECT count(*) FROM (SELECT 1 FROM history_change GROUP BY token "
@@ -201,7 +201,7 @@ struct SQLiteCheck {
             )
         }
         try checkChanges()
-        // Whether each can be read; what they say is checked above.
+        // Only reads each transaction: its contents were checked above.
         try SQLiteHistory(connection).walk(after: Int64.min) { _ in true }
     }
 }

@@ -1,19 +1,19 @@
 import HabitStore
 
-/// An index over an entity's columns. Those of links attributes belong to the link tables.
+/// An index over an entity's columns. The indexes of links attributes belong to the link tables.
 struct SQLiteColumnIndex: Sendable {
-    /// The index, unquoted.
+    /// The unquoted name of the index.
     let name: String
-    /// For people: `Entry(habitID, date)`.
+    /// A title for messages: `Entry(habitID, date)`.
     let title: String
-    /// The attributes by which it is ordered; the identifier is among them.
+    /// The attributes that order the index, always including the identifier.
     let keys: [String]
-    /// Its columns: the keys, and in a clustering index all others behind them. SQLite answers what it finds by such an index
-    /// from it alone (a covering index), and keeps it up itself.
+    /// The columns of the index: its keys, and in a clustering index all others after them. A clustering index is a covering index:
+    /// SQLite answers from it alone, and maintains it itself.
     let columns: [String]
     private let entity: String
 
-    /// Whether it is declared to hold all columns. Links are no columns, and are read from their tables as ever.
+    /// Whether the index is declared to contain all columns. Links are not columns; they are always read from their tables.
     let isClustering: Bool
 
     private init(_ entity: EntityDescription, _ index: IndexDescription) {
@@ -32,12 +32,12 @@ struct SQLiteColumnIndex: Sendable {
         return entity.indexes.filter { links.isDisjoint(with: $0.attributes) }.map { SQLiteColumnIndex(entity, $0) }
     }
 
-    /// What makes it.
+    /// The `CREATE INDEX` statement.
     var definition: String {
         "CREATE INDEX \(SQLiteFormat.quoted(name)) ON \(SQLiteFormat.quoted(entity)) "
             + "(\(columns.map(SQLiteFormat.quoted).joined(separator: ", ")))"
     }
 
-    /// What ``SQLiteFormat/indexesKey`` calls it.
+    /// The name in ``SQLiteFormat/indexesKey``.
     var listedName: String { isClustering ? "\(name)\(SQLiteFormat.clusteringMark)" : name }
 }

@@ -1,14 +1,14 @@
 @_spi(Engines) import HabitStore
 
-/// A condition on one column, of the forms that an index answers.
+/// A condition on one column that an index can answer.
 struct SQLiteColumnTest: Sendable {
-    /// The table's alias, and the attribute's position.
+    /// The table's alias and the attribute's position.
     let alias: String
     let position: Int
-    /// Whether it names values, and not a range.
+    /// Whether it names values rather than a range.
     let isPoint: Bool
     let sql: String
-    /// The table whose records are looked up first, where it is a semi-join, and the conditions on them.
+    /// For a semi-join, the table whose records are looked up first, and the conditions on them.
     let source: SQLiteExpression.Record?
     let sourceTests: [SQLiteColumnTest]
 
@@ -30,7 +30,7 @@ struct SQLiteColumnTest: Sendable {
 }
 
 extension SQLiteExpression {
-    /// A condition as one on a column of a record at hand, if it is one.
+    /// The condition as a test of one column of the record at hand, if it is one.
     func columnTest(_ expression: BoundExpression, _ sql: String) -> SQLiteColumnTest? {
         let tested: BoundExpression
         let isPoint: Bool
@@ -58,8 +58,8 @@ extension SQLiteExpression {
         return SQLiteColumnTest(record.alias, position, isPoint: isPoint, sql)
     }
 
-    /// Ranges in which all of several conditions lie, one of which has to hold: with them an index gives a page that
-    /// begins behind `(date, id)` without what comes before it. Nil where there are none, or where they help nobody.
+    /// Ranges that cover all alternatives of a disjunction. They let an index start a page after `(date, id)` without reading what
+    /// comes before it. Nil if there are none, or if they would not help.
     mutating func hull(of parts: [BoundExpression]) -> [SQLiteColumnTest]? {
         guard correlation == 0, let root = variables[0], root.alias == "t0" else { return nil }
         var hull: [Int: SQLiteBounds]?
@@ -89,14 +89,14 @@ extension SQLiteExpression {
     }
 }
 
-/// Between which values an attribute lies; nil for no end.
+/// The bounds of an attribute's values; nil for an open end.
 private struct SQLiteBounds {
     var lower: Value?
     var upper: Value?
-    /// Whether only single values were compared with.
+    /// Whether all comparisons were with single values.
     var isPoint: Bool
 
-    /// What a condition says of each attribute of the record asked for; nil when it never holds.
+    /// The bounds that a condition sets for each attribute of the fetched record; nil if it never holds.
     static func of(_ condition: BoundExpression, _ table: SQLiteTable) -> [Int: SQLiteBounds]? {
         var bounds: [Int: SQLiteBounds] = [:]
         for part in condition.conjuncts {
@@ -133,7 +133,7 @@ private struct SQLiteBounds {
 }
 
 extension BoundExpression {
-    /// The conditions of which one has to hold.
+    /// The alternatives of a disjunction.
     fileprivate var disjuncts: [BoundExpression] {
         if case .or(let parts) = self { return parts.flatMap(\.disjuncts) }
         return [self]
@@ -141,7 +141,8 @@ extension BoundExpression {
 }
 
 extension SQLiteTable {
-    /// The index that answers the most of some conditions on one record, which all have to hold, and those conditions.
+    /// The index that answers most of the given conditions on one record, all of which must hold, and the conditions that it
+    /// answers.
     func index(for tests: [SQLiteColumnTest]) -> (index: IndexKeys, tests: [SQLiteColumnTest])? {
         var best: (index: IndexKeys, columns: Int)?
         for index in indexKeys {

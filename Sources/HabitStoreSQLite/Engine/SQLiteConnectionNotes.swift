@@ -1,17 +1,17 @@
 import HabitStore
 
-/// What an engine keeps with a connection from one transaction to the next.
+/// State that an engine keeps with a connection between transactions.
 final class SQLiteConnectionNotes {
-    /// What the file's definitions were found to be right by, and the cookie that it had then.
+    /// The definitions that the file was last found to match, and the schema cookie at that time.
     var judged: (cookie: Int64, definitions: SQLiteDefinitions)?
-    /// The plans of queries that were asked before. Made for the first of them.
+    /// The plans of earlier queries, created with the first of them.
     private(set) lazy var plans = SQLitePlanCache()
-    /// How often rows were counted to make a plan.
+    /// How often rows were counted in order to choose a plan.
     var probes: UInt64 = 0
 }
 
 extension SQLiteConnection {
-    /// What the engine keeps with the connection.
+    /// The engine's state for this connection.
     var notes: SQLiteConnectionNotes {
         if let notes = companion as? SQLiteConnectionNotes { return notes }
         let notes = SQLiteConnectionNotes()
@@ -19,7 +19,7 @@ extension SQLiteConnection {
         return notes
     }
 
-    /// Lends the statement for a plan's rows, which is not looked for by its text where the plan was kept.
+    /// Lends the statement of a plan. A cached plan keeps its statement, which saves the lookup by SQL text.
     func withStatement<T>(of plan: SQLitePlan, _ body: (SQLiteStatement) throws -> T) throws -> T {
         guard let kept = plan.kept else { return try withStatement(plan.sql, body) }
         try checkOpen()

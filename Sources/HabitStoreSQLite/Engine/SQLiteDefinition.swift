@@ -1,7 +1,7 @@
-/// What a table or an index is declared as, however the declaration is written.
+/// The declaration of a table or an index, however it is formatted.
 ///
-/// Reads what versions of this project have ever written and nothing else: a collation, a default, a constraint, an
-/// expression, a condition or a comment makes a declaration that no store has, and there is no definition of it.
+/// Accepts only what versions of this project have written. A collation, a default, a constraint, an expression, a condition or a
+/// comment makes a declaration that no store has, and parsing it gives nil.
 enum SQLiteDefinition: Equatable {
     case table(Table)
     case index(Index)
@@ -32,7 +32,6 @@ enum SQLiteDefinition: Equatable {
         self = definition
     }
 
-    /// Its name.
     var name: String {
         switch self {
         case .table(let table): table.name
@@ -40,7 +39,7 @@ enum SQLiteDefinition: Equatable {
         }
     }
 
-    /// The table that it is, or is over.
+    /// The table itself, or the one that the index is on.
     var table: String {
         switch self {
         case .table(let table): table.name

@@ -1,6 +1,6 @@
 @_spi(Engines) import HabitStore
 
-/// What is said of a file whose declarations are not a store's.
+/// Describes what is wrong with a file whose declarations are not those of a store.
 struct SQLiteDefinitionJudge {
     private let items: [SQLiteSchemaListing.Item]
     private let path: String
@@ -10,10 +10,10 @@ struct SQLiteDefinitionJudge {
         self.path = path
     }
 
-    /// The tables and indexes, by their names.
+    /// The tables and indexes by their names.
     ///
-    /// - Parameter allowed: the texts of tables that are not the store's and may be there.
-    /// - Throws: for a view, a trigger, a virtual table, and for a table or an index that is declared as no store's is.
+    /// - Parameter allowed: the SQL of tables that are not part of a store but may be in the file.
+    /// - Throws: for a view, a trigger or a virtual table, and for a table or an index with a declaration that no store has.
     func definitions(besides allowed: [String]) throws -> [String: SQLiteDefinition] {
         var definitions: [String: SQLiteDefinition] = [:]
         for item in items {
@@ -25,7 +25,7 @@ struct SQLiteDefinitionJudge {
         return definitions
     }
 
-    /// Refuses a table that is missing or declared otherwise.
+    /// Throws if a table is missing or declared differently.
     func require(_ table: SQLiteDefinition.Table, entity: String?) throws {
         guard let item = items.first(where: { $0.name == table.name }), case .table(let found)? = item.definition,
             Set(found.columns.map(\.name)).isSuperset(of: table.columns.map(\.name))
@@ -38,7 +38,7 @@ struct SQLiteDefinitionJudge {
         guard found == table else { throw otherwise(table.name, entity: entity) }
     }
 
-    /// The error for what is declared as no store's is.
+    /// The error for a table or index with a declaration that no store has.
     func otherwise(_ name: String, entity: String?) -> HabitStoreError {
         guard let item = items.first(where: { $0.name == name }), ["table", "index"].contains(item.kind) else {
             return foreign(name)
@@ -51,7 +51,7 @@ struct SQLiteDefinitionJudge {
         )
     }
 
-    /// The error for what is no part of a store.
+    /// The error for an object that is not part of a store.
     func foreign(_ name: String) -> HabitStoreError {
         let kind = items.first { $0.name == name }.map(\.kind) ?? ""
         let word = ["table", "index", "view", "trigger"].contains(kind) ? kind : "thing"
@@ -62,7 +62,7 @@ struct SQLiteDefinitionJudge {
         )
     }
 
-    /// A name from the file, which may be anything.
+    /// A name from the file, which may be arbitrary text.
     private static func shown(_ name: String) -> String {
         let scalars = name.unicodeScalars
         let isPlain =
@@ -72,7 +72,7 @@ struct SQLiteDefinitionJudge {
 }
 
 extension SQLiteDefinition {
-    /// What `sqlite_schema` calls it.
+    /// The value of `type` in `sqlite_schema`.
     fileprivate var kind: String {
         switch self {
         case .table: "table"

@@ -1,4 +1,4 @@
-/// Reads declarations of the few forms that stores have.
+/// Parses the few forms of declarations that stores have.
 struct SQLiteDefinitionReader {
     private enum Token: Equatable {
         case word(String)
@@ -8,7 +8,7 @@ struct SQLiteDefinitionReader {
 
     private var tokens: ArraySlice<Token>
 
-    /// - Returns: nil for text that holds something else than words, names in double quotes, commas and parentheses.
+    /// - Returns: nil for text with anything other than words, names in double quotes, commas and parentheses.
     init?(_ sql: some Collection<UInt8>) {
         var tokens: [Token] = []
         var rest = sql[...]
@@ -40,7 +40,7 @@ struct SQLiteDefinitionReader {
         }
     }
 
-    /// A name in double quotes, in which two of them stand for one.
+    /// A name in double quotes, where a doubled quote stands for one.
     private static func quoted<Text: Collection<UInt8>>(_ rest: inout Text) -> String? where Text.SubSequence == Text {
         let quote = UInt8(ascii: "\"")
         var name: [UInt8] = []
@@ -56,7 +56,7 @@ struct SQLiteDefinitionReader {
         return nil
     }
 
-    // MARK: The forms
+    // MARK: Forms
 
     mutating func definition() -> SQLiteDefinition? {
         guard takes("CREATE") else { return nil }
@@ -72,7 +72,7 @@ struct SQLiteDefinitionReader {
     }
 
     private mutating func table() -> SQLiteDefinition.Table? {
-        // SQLite leaves these words out of what it keeps; they stand in our own text.
+        // SQLite drops these words from the text that it stores, but our own statements contain them.
         if takes("IF") { guard takes("NOT"), takes("EXISTS") else { return nil } }
         guard let name = name(), takes("(") else { return nil }
         var table = SQLiteDefinition.Table(name: name, columns: [], primaryKey: [])
@@ -85,7 +85,7 @@ struct SQLiteDefinitionReader {
             }
         } while takes(",")
         guard takes(")"), readOptions(&table) else { return nil }
-        // A key's column is never NULL, whether that is written or not.
+        // A column of the key is never NULL, whether or not its declaration says so.
         for place in table.columns.indices where table.primaryKey.contains(table.columns[place].name) {
             table.columns[place].isNotNull = true
         }
@@ -129,7 +129,7 @@ struct SQLiteDefinitionReader {
 
     // MARK: Tokens
 
-    /// Names in parentheses.
+    /// A list of names in parentheses.
     private mutating func names() -> [String]? {
         guard takes("(") else { return nil }
         var names: [String] = []

@@ -1,27 +1,27 @@
 @_spi(Engines) import HabitStore
 import Synchronization
 
-/// What the tables and indexes of a schema's stores are declared as, and whether those of a file are.
+/// The declarations of the tables and indexes in a schema's stores, and the check that a file matches them.
 ///
-/// SQLite does what a file's declarations say: by a collation it finds other records, by a trigger it writes something else
-/// than it was given, by a view it reads from anywhere, without end if it comes to that. So they are compared before anything
-/// is read through them: once for each connection, and again when the file's schema cookie has changed. Nothing but the
-/// tables and indexes of this format may be there; an index may be missing, which costs time and no answer.
+/// SQLite does what a file's declarations say: a collation makes it find other records, a trigger makes it write other values than
+/// it was given, a view makes it read from anywhere, possibly without end. So the declarations are compared before anything is read
+/// through them: once for each connection, and again when the file's schema cookie has changed. Only the tables and indexes of this
+/// format are allowed. An index may be missing, which makes queries slower but not wrong.
 final class SQLiteDefinitions: Sendable {
     private let bookkeeping: [SQLiteDefinition.Table]
     private let entities: [Entity]
-    /// The files' listings that were found to be right, the last few. Most stores of a process have the same one.
+    /// The listings of the last few files that matched. Most stores of a process have the same listing.
     private let right = Mutex<[[UInt8]]>([])
     private static let mostKept = 4
 
-    /// The tables of one entity, and the indexes of its links.
+    /// The tables of one entity and the indexes of its links.
     private struct Entity: Sendable {
         let name: String
         let tables: [SQLiteDefinition.Table]
         let linkIndexes: [SQLiteDefinition.Index]
     }
 
-    /// Tables that SQLite itself keeps for its planner, after `ANALYZE`.
+    /// Tables that SQLite creates for its planner on `ANALYZE`.
     private static let statistics = [
         "CREATE TABLE sqlite_stat1(tbl,idx,stat)", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
     ]
@@ -52,11 +52,11 @@ final class SQLiteDefinitions: Sendable {
         HabitStoreError(.internalInconsistency, "a definition of the store's own cannot be read")
     }
 
-    /// Refuses a file that declares something else, in the transaction that the connection has open.
+    /// Throws if the file declares anything else. Runs in the connection's open transaction.
     ///
-    /// A store of another schema is not refused here: what follows says which schema it has.
+    /// A store of another schema passes: the caller's next step reports which schema it has.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt``, which names the table, the index or what else it is.
+    /// - Throws: ``HabitStoreError/Code/corrupt``, which names the table, index or other object.
     func require(_ connection: SQLiteConnection, _ schema: Schema, _ tables: [SQLiteTable]) throws {
         let cookie = connection.schemaCookie
         let notes = connection.notes
@@ -89,12 +89,12 @@ final class SQLiteDefinitions: Sendable {
         for table in bookkeeping where table.name != SQLiteFormat.digestTable || definitions[table.name] != nil {
             try judge.require(table, entity: nil)
         }
-        // Who opens a file whatever its schema reads the bookkeeping only.
+        // Opening a file whatever its schema reads only the bookkeeping.
         if entities.isEmpty { return true }
         do {
             try requireEntities(judge, definitions)
         } catch let error as HabitStoreError where error.isDamage {
-            // The bookkeeping can be read by now, and says whether this is the schema that the file has.
+            // The bookkeeping has been verified by now, and says whether the file has this schema.
             let snapshot = SQLiteSnapshot(connection, tables, isKnownCanonical: false, hasDigests: false)
             defer { snapshot.end() }
             do {
@@ -125,8 +125,8 @@ final class SQLiteDefinitions: Sendable {
         }
     }
 
-    /// Whether it is an index that this version or an earlier one has made, for this schema or for one that declared other
-    /// indexes: it is named after its keys, which the identifier follows, and then nothing or all the other columns.
+    /// Whether this version or an earlier one made the index, for this schema or for one with other indexes: its name lists its
+    /// keys, and its columns are those keys, the identifier, and then either none or all of the other columns.
     private func isOurs(_ index: SQLiteDefinition.Index) -> Bool {
         for entity in entities {
             if let links = entity.linkIndexes.first(where: { $0.name == index.name }) { return links == index }

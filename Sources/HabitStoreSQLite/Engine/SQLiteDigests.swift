@@ -1,11 +1,11 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The kept digests: a row for each leaf. The sum is 16 bytes, little-endian.
+/// The stored digests, one row for each leaf. The sum has 16 bytes, little-endian.
 @_spi(Engines) extension SQLiteSnapshot {
     private static let columns = "first, depth, count, sum FROM habitstore_digest WHERE entity = ?1"
 
-    /// The kept digest in whose range an identifier is.
+    /// The stored digest whose range contains an identifier.
     public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
         guard try digestsExist() else { return nil }
         let sql = "SELECT \(Self.columns) AND first <= ?2 ORDER BY first DESC LIMIT 1"
@@ -16,7 +16,7 @@ import Foundation
         }
     }
 
-    /// All kept digests of an entity.
+    /// All stored digests of an entity; nil if the store has no table for them.
     public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
         guard try digestsExist() else { return nil }
         return try connection.withStatement("SELECT \(Self.columns) ORDER BY first") { statement in
@@ -27,7 +27,7 @@ import Foundation
         }
     }
 
-    /// The first versions made stores without the table.
+    /// The first versions created stores without this table.
     fileprivate func digestsExist() throws -> Bool {
         if let hasDigests { return hasDigests }
         let found = try connection.hasTable(SQLiteFormat.digestTable, column: "entity")
@@ -58,7 +58,7 @@ import Foundation
 }
 
 @_spi(Engines) extension SQLiteWriter {
-    /// Keeps a digest, in place of one with the same first identifier.
+    /// Stores a digest. Replaces one with the same first identifier.
     public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
         if try !digestsExist() {
             try connection.exec(SQLiteFormat.digestDefinition)
@@ -78,7 +78,7 @@ import Foundation
         }
     }
 
-    /// Forgets all kept digests of an entity.
+    /// Removes all stored digests of an entity.
     public func removeDigestLeaves(entity: Int) throws {
         guard try digestsExist() else { return }
         try connection.withStatement("DELETE FROM habitstore_digest WHERE entity = ?1") { statement in

@@ -5,27 +5,27 @@ import Synchronization
 
 /// The engine of ``SQLiteHabitStore``: an SQLite database in WAL mode with `synchronous=FULL`.
 @_spi(Engines) public final class SQLiteEngine: StorageEngine {
-    /// The file.
+    /// The path of the file.
     public var path: String? { database.path }
 
     let database: SQLiteDatabase
     let tables: [SQLiteTable]
     private let schema: Schema
     private let definitions: SQLiteDefinitions
-    /// Once all text was in NFC, it stays so: nothing here writes another form.
+    /// Text that is all in NFC stays so: this engine writes no other form.
     private let isKnownCanonical = Atomic<Bool>(false)
-    /// Once there is a table of digests, it stays.
+    /// A table of digests is never removed.
     private let hasDigests = Atomic<Bool>(false)
     /// The writes that wait to share a commit.
     let commits: SharedCommit<SQLiteConnection>
 
     #if PLANNER_MUTANTS
-    /// The bug that plans have, in tests of what finds it.
+    /// A planner bug, planted by tests of the checks that must find it.
     private let mutant: SQLitePlannerMutant?
     private let joinShare: Int?
     #endif
 
-    /// How a file is opened.
+    /// How to open a file.
     struct Options {
         var mode = SQLiteOpenMode.readOnly
         var file = SQLiteOptions()
@@ -35,7 +35,7 @@ import Synchronization
         #endif
     }
 
-    /// Opens a store, or makes one.
+    /// Opens or creates a store.
     init(path: String, schema: Schema, options: Options) throws {
         #if PLANNER_MUTANTS
         (mutant, joinShare) = (options.mutant, options.joinShare)
@@ -76,11 +76,11 @@ import Synchronization
         }
     }
 
-    /// Where that is not possible now, the file is read and written with the indexes that it has.
+    /// If the indexes cannot be completed now, the store works with those that the file has.
     private func completeIndexes(_ schema: Schema) throws {
         do {
             try write { writer in
-                // Before anything is built for a schema that the store does not have.
+                // Checked before building indexes for a schema that the store does not have.
                 try writer.requireSchema(schema, path: path)
                 try SQLiteIndexUpkeep(tables).complete(writer)
             }
@@ -93,7 +93,7 @@ import Synchronization
         [.corrupt, .full, .limitExceeded, .inputOutput, .busy, .outcomeUnknown, .permissionDenied].contains(error.code)
     }
 
-    /// Another process may be about to do the same: who comes second finds a store.
+    /// Another process may be creating the same store; the second one finds it complete.
     private func create() throws {
         try database.withWrite { connection in
             try connection.withLogMark {
@@ -102,7 +102,7 @@ import Synchronization
         }
     }
 
-    /// Runs `body` over one snapshot.
+    /// Runs `body` on one snapshot.
     public func read<R>(_ body: (SQLiteSnapshot) throws -> R) throws -> R {
         try database.withRead { connection in
             try definitions.require(connection, schema, tables)
@@ -124,16 +124,16 @@ import Synchronization
         }
     }
 
-    /// Refuses where the path leads to another file than the open one.
+    /// Throws if the path now leads to another file than the open one.
     public func requireInPlace() throws { try database.using { try $0.requireInPlace() } }
 
-    /// Runs `body` in the write transaction and makes it durable before it returns.
+    /// Runs `body` in the write transaction, which is durable before this method returns.
     public func write<R>(_ body: (SQLiteWriter) throws -> R) throws -> R {
         try requireNoWrite()
         return try database.withWrite { connection in try connection.withLogMark { try run(body, connection) } }
     }
 
-    /// Runs `body` in a write transaction that others may share; each of them in a savepoint but for the first.
+    /// Runs `body` in a write transaction that other writers may share; all but the first run in a savepoint.
     public func writeTogether<R>(_ body: (SQLiteWriter) throws -> R) throws -> R {
         try requireNoWrite()
         return try database.using { file in
@@ -142,7 +142,7 @@ import Synchronization
                 until: deadline.dispatchTime,
                 leading: { gather in
                     try database.withWrite(until: deadline) { connection in
-                        // Once for all of them: two marks in one commit would leave a gap in the log.
+                        // Once for all writers: two marks in one commit would leave a gap in the log.
                         try connection.withLogMark {
                             let beginning = DispatchTime.now().uptimeNanoseconds
                             let result = try run(body, connection)
@@ -178,7 +178,7 @@ import Synchronization
         return try body(writer)
     }
 
-    /// Checks the file's definitions, its own structure, every value of every record, the links and the form of texts.
+    /// Checks the file's definitions, its structure, every value of every record, the links and the form of texts.
     public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
         if let finding = try definitionFinding() { return [finding] }
         var findings = try SQLiteCheck.structure(database)
@@ -192,13 +192,13 @@ import Synchronization
         } catch let error as HabitStoreError
             where error.code == .corrupt && findings.contains(where: { $0.severity == .damage })
         {
-            // Over a damaged page even the end of the transaction fails; what was found says why.
+            // On a damaged page even ending the transaction fails. The findings already say why.
             return findings
         }
         return findings
     }
 
-    /// What is wrong with the file's definitions, by which everything else is read.
+    /// What is wrong with the file's definitions. All other checks read through them.
     private func definitionFinding() throws -> StoreFinding? {
         do {
             try database.withRead { try definitions.require($0, schema, tables) }
@@ -208,11 +208,11 @@ import Synchronization
         }
     }
 
-    /// Writes a consistent, compact copy to a path at which there is nothing yet.
+    /// Writes a consistent, compact copy to an unused path.
     public func backup(to path: String) throws { try database.backup(to: path) }
 
     /// Closes the file. Later transactions throw ``HabitStoreError/Code/closed``.
     ///
-    /// Nothing is lost when emptying the log fails here: it is read again when the store is opened.
+    /// If the checkpoint fails here, nothing is lost: the log is read when the store is next opened.
     public func close() { _ = try? database.close() }
 }

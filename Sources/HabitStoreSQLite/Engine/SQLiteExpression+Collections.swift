@@ -1,23 +1,23 @@
 @_spi(Engines) import HabitStore
 
 extension SQLiteExpression {
-    /// Whether one of the related records fulfils a condition.
+    /// Whether any of the related records meets a condition.
     mutating func some(_ collection: BoundCollection, _ inner: BoundExpression, _ use: Use) -> Condition? {
         if let joined = attempt({ $0.ownersJoin(collection, inner, use) }) { return joined }
         return members(collection, inner, use.forWhere, isNegated: false)
             .map { Condition(sql: "EXISTS (SELECT 1 \($0.sql))", isExact: $0.isExact) }
     }
 
-    /// Whether all related records fulfil a condition: whether there is none that does not.
+    /// Whether all related records meet a condition: whether none fails it.
     mutating func every(_ collection: BoundCollection, _ inner: BoundExpression, _ use: Use) -> Condition? {
         let use = Use(allowsSuperset: use.allowsSuperset, nullIsFalse: false)
         return members(collection, inner, use, isNegated: true)
             .map { Condition(sql: "NOT EXISTS (SELECT 1 \($0.sql))", isExact: $0.isExact) }
     }
 
-    /// `FROM` and `WHERE` of the related records that fulfil a condition, or that do not.
+    /// `FROM` and `WHERE` of the related records that meet a condition, or that fail it.
     ///
-    /// Links that lead to no record are passed over by joining the records.
+    /// The join with the records drops links to missing ones.
     mutating func members(
         _ collection: BoundCollection,
         _ inner: BoundExpression,
@@ -57,7 +57,7 @@ extension SQLiteExpression {
             source += isNegated ? " AND NOT (\(condition.sql))" : " AND \(condition.sql)"
             return Condition(sql: source, isExact: condition.isExact)
         }
-        // One of the records fulfils it only if there is one; that is the superset which is left.
+        // A record can only meet the condition if it exists; that superset is what is left.
         guard use.allowsSuperset, !isNegated else { return nil }
         return Condition(sql: source, isExact: false)
     }

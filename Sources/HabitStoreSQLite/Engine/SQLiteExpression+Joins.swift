@@ -1,23 +1,22 @@
 @_spi(Engines) import HabitStore
 
-/// Where a path leads: a variable's record, and the hops from it.
+/// The target of a path: a variable's record and the hops from it.
 struct SQLitePlace: Hashable {
     var variable: Int
     var hops: [BoundPath.Hop]
 }
 
-/// Semi-joins from the other side: first the related records by an index of theirs, then the records that are tied to
-/// them.
+/// Semi-joins from the other side: first the related records, by one of their indexes, then the records that refer to them.
 ///
-/// They pay only where the other side is small, and cost a hundred times the correlated form where it is large
-/// (measured: 300 ms against 0.5 ms for the habits with an entry since the first day, of 60,000 entries). Which of both
-/// it is, a count of at most a few hundred entries of the index tells, when the plan is made.
+/// They pay only if the other side is small, and cost a hundred times the correlated form if it is large (measured: 300 ms against
+/// 0.5 ms for the habits with an entry since the first day, of 60,000 entries). To decide, the planner counts at most a few hundred
+/// entries of the index.
 extension SQLiteExpression {
-    /// Whether a semi-join may stand here: NULL has to count as false, and for each row of another query it would only
-    /// be in the way.
+    /// Whether a semi-join is allowed here: NULL must count as false, and it would only slow down a subquery that runs for each row
+    /// of another query.
     func canJoin(_ use: Use) -> Bool { probe != nil && use.nullIsFalse && correlation == 0 }
 
-    /// What is said of one related record, as `habitID IN (SELECT id …)`.
+    /// Conditions on one related record, as `habitID IN (SELECT id …)`.
     mutating func semiJoin(_ parts: [BoundExpression], _ use: Use) -> Condition? {
         guard canJoin(use), let place = nextPlace(parts) else { return nil }
         return nested(11) { writer in writer.attempt { $0.references(to: place, parts, use) } }
@@ -33,7 +32,7 @@ extension SQLiteExpression {
         guard let inner = conjoined(parts, use) else { return nil }
         let from = "\(member.table.name) AS \(member.alias)"
         guard let count = probe.rows(of: member, inner.tests, join: "", bindings) else { return nil }
-        // Where many lead to it, the index on the reference would be jumped about in: the list is a filter only.
+        // If many records refer to it, searching the index on the reference would jump about, so the list only filters.
         let drives = probe.isSmallShare(count, of: member.table)
         let column = "\(base.alias).\(base.table.columns[hop.attribute])"
         let sql =
@@ -43,7 +42,7 @@ extension SQLiteExpression {
         return Condition(sql: sql, isExact: inner.isExact, tests: drives ? [test] : [])
     }
 
-    /// Whether one of the related records fulfils a condition, as `id IN (SELECT habitID …)`.
+    /// Whether any of the related records meets a condition, as `id IN (SELECT habitID …)`.
     mutating func ownersJoin(_ collection: BoundCollection, _ inner: BoundExpression, _ use: Use) -> Condition? {
         guard canJoin(use), let probe, let owner = record(at: collection.path.variable, collection.path.hops[...]),
             inner.freePaths.allSatisfy({ $0.variable == collection.variable })
@@ -90,7 +89,7 @@ extension SQLiteExpression {
         )
     }
 
-    /// Runs a translation in which a variable stands for another record.
+    /// Runs a translation with a variable bound to another record.
     mutating func bound<T>(_ variable: Int, to record: Record, _ body: (inout SQLiteExpression) -> T?) -> T? {
         let (outer, outerPlaces) = (variables[variable], places)
         variables[variable] = record
@@ -101,7 +100,7 @@ extension SQLiteExpression {
 
     // MARK: Paths
 
-    /// The record from which a path has to be followed on, and the hops that are left.
+    /// The last record of a path that is already known, and the hops that are left from there.
     func resolve(_ path: BoundPath) -> (record: Record, rest: ArraySlice<BoundPath.Hop>)? {
         if !places.isEmpty {
             for count in stride(from: path.hops.count, to: 0, by: -1) {
@@ -112,17 +111,17 @@ extension SQLiteExpression {
         return variables[path.variable].map { ($0, path.hops[...]) }
     }
 
-    /// The record at the end of a path, where it needs no following.
+    /// The record at the end of a path, if it is already known.
     private func record(at variable: Int, _ hops: ArraySlice<BoundPath.Hop>) -> Record? {
         hops.isEmpty ? variables[variable] : places[SQLitePlace(variable: variable, hops: Array(hops))]
     }
 
-    /// Where all of the paths in conditions lead first, if all lead to one related record, and no condition holds where
-    /// there is none.
+    /// The related record that all paths in the conditions reach first, if it is the same for all and no condition holds without
+    /// it.
     func nextPlace(_ parts: [BoundExpression]) -> SQLitePlace? {
         var place: SQLitePlace?
         for part in parts {
-            // What most conditions are, which leads nowhere.
+            // Fast path: most conditions do not leave the record.
             if case .compare(_, .attribute(let path, _, _, _), _) = part, path.hops.isEmpty { return nil }
             guard part.needsRecords else { return nil }
             for path in part.freePaths {
@@ -140,13 +139,13 @@ extension SQLiteExpression {
 }
 
 extension BoundExpression {
-    /// The conditions that all have to hold.
+    /// The parts of a conjunction.
     var conjuncts: [BoundExpression] {
         if case .and(let parts) = self { return parts.flatMap(\.conjuncts) }
         return [self]
     }
 
-    /// The paths that start outside of the expression.
+    /// The paths that start outside the expression.
     var freePaths: [BoundPath] {
         switch self {
         case .literal: return []
@@ -164,7 +163,7 @@ extension BoundExpression {
         }
     }
 
-    /// Whether it is false where its paths lead to no record, as far as that can be seen here.
+    /// Whether it is false if its paths lead to no record, as far as can be seen here.
     fileprivate var needsRecords: Bool {
         switch self {
         case .attribute, .exists, .some: return true

@@ -2,8 +2,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension SQLiteExpression {
-    /// Swift compares Characters, SQL bytes. In NFC, equal Characters are equal bytes, so that the bytes are found
-    /// wherever the Characters are; the other way round, a following combining mark makes another Character.
+    /// Swift compares Characters, SQL compares bytes. In NFC, equal Characters have equal bytes, so the bytes are found wherever
+    /// the Characters are. The reverse is not true: a combining mark that follows makes another Character.
     mutating func text(
         _ test: FilterExpression.TextTest,
         _ text: BoundExpression,
@@ -68,7 +68,7 @@ extension SQLiteExpression {
 }
 
 extension BoundExpression {
-    /// Whether the value is one text, as far as that can be seen here, and not a list.
+    /// Whether the value is a single text, not a list, as far as can be seen here.
     fileprivate var givesText: Bool {
         switch self {
         case .attribute(_, _, .string, _), .literal(.string): return true
@@ -80,13 +80,13 @@ extension BoundExpression {
 }
 
 extension String {
-    /// The first text, by bytes, behind all that begin with this one; nil when there is none.
+    /// The first text in byte order after all that begin with this one; nil if there is none.
     ///
-    /// The order of UTF-8 bytes is the order of the scalars.
+    /// UTF-8 bytes sort in the order of the scalars.
     var endOfPrefix: String? {
         var scalars = Array(unicodeScalars)
         while let last = scalars.popLast() {
-            // Behind U+D7FF lie the surrogates, which are no scalars.
+            // The surrogates, which follow U+D7FF, are not scalars.
             let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
             guard let scalar = Unicode.Scalar(next) else { continue }
             var result = String.UnicodeScalarView()

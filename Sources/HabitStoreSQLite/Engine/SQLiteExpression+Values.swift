@@ -38,7 +38,7 @@ extension SQLiteExpression {
         }
     }
 
-    /// A constant as a parameter.
+    /// A constant, as a parameter.
     mutating func literal(_ value: Value) -> String? {
         switch value {
         case .null: return "NULL"
@@ -48,7 +48,7 @@ extension SQLiteExpression {
         }
     }
 
-    /// Whether the bytes of a kind say what Swift says: which is greater, and which are equal.
+    /// Whether comparing the bytes of this kind gives the same order and equality as in Swift.
     func isComparable(_ kind: AttributeKind) -> Bool {
         switch kind {
         case .bool, .int, .double, .date, .uuid, .data: return true
@@ -57,10 +57,10 @@ extension SQLiteExpression {
         }
     }
 
-    /// Whether a value is nil. That can be told of every kind.
+    /// Whether a value is nil, which SQL can answer for every kind.
     mutating func nullTest(_ expression: BoundExpression) -> String? {
         guard case .attribute(let path, let position, let kind, let isOptional) = expression else {
-            // What cannot be nil is not written, nor are its constants.
+            // A value that cannot be nil is left out, along with its constants.
             let count = bindings.count
             guard let value = value(expression) else { return nil }
             if value.canBeNull { return "\(value.sql) IS NULL" }
@@ -68,12 +68,12 @@ extension SQLiteExpression {
             return "0"
         }
         guard isOptional else { return "0" }
-        // Links are nil only where there is no record.
+        // Links are nil only if there is no record.
         let asked = kind == .links ? 0 : position
         return nested(path.hops.isEmpty ? 0 : 11) { $0.column(path, asked) }.map { "\($0) IS NULL" }
     }
 
-    /// The number of links or bytes. Characters are Swift's to count.
+    /// The number of links or bytes. Only Swift can count Characters.
     private mutating func length(_ expression: BoundExpression) -> Operand? {
         if case .attribute(let path, let position, .links, let isOptional) = expression {
             guard let links = linkTable(path, position), let owner = column(path, 0) else { return nil }
@@ -85,7 +85,7 @@ extension SQLiteExpression {
         return Operand(sql: "length(\(data.sql))", canBeNull: data.canBeNull)
     }
 
-    /// Whether a text is empty; how long it is otherwise is Swift's to count. The empty text has one form only.
+    /// Whether a text is empty. Only Swift can compute other lengths, but the empty text has a single form.
     mutating func compareLength(
         _ comparison: FilterExpression.Comparison,
         _ left: BoundExpression,
@@ -96,7 +96,7 @@ extension SQLiteExpression {
         guard let isLong = comparison.asksForAny(than: right) else { return nil }
         return nested(path.hops.isEmpty ? 0 : 11) { writer in
             guard let text = writer.column(path, position) else { return nil }
-            // Nil has no length, which is not equal to 0, but neither more nor less.
+            // Nil has no length: it is not equal to 0, nor greater or less.
             if isOptional, comparison == .notEqual { return Condition(sql: "\(text) IS NOT ''", isExact: true) }
             return writer.leaf("\(text) \(isLong ? "<>" : "=") ''", canBeNull: isOptional, use)
         }
@@ -104,7 +104,7 @@ extension SQLiteExpression {
 
     // MARK: Paths
 
-    /// A column of the record that a path leads to: NULL when it leads to none.
+    /// A column of the record that a path leads to; NULL if there is no such record.
     mutating func column(_ path: BoundPath, _ position: Int) -> String? {
         guard let (record, rest) = resolve(path) else { return nil }
         guard !rest.isEmpty else { return "\(record.alias).\(record.table.columns[position])" }
@@ -120,7 +120,7 @@ extension SQLiteExpression {
             .map { Condition(sql: "EXISTS (SELECT 1 \($0.source))", isExact: true) }
     }
 
-    /// `FROM` and `WHERE` that lead along hops, and the record at their end.
+    /// `FROM` and `WHERE` that follow the hops, and the record at their end.
     private mutating func follow(
         _ hops: ArraySlice<BoundPath.Hop>,
         from start: Record
@@ -143,9 +143,9 @@ extension SQLiteExpression {
         return (source + " WHERE " + condition, record)
     }
 
-    /// What counts a record as looked at, before any other condition is evaluated; nothing where that is not asked for.
+    /// A term that counts a record as visited before any other condition is evaluated; empty if visits are not counted.
     func visit(_ kind: SQLiteVisits.Kind, _ alias: String) -> String {
-        // To SQLite's planner it is no condition that anything passes over.
+        // With this likelihood, SQLite's planner expects that the term excludes nothing.
         countsVisits ? "likelihood(habitstore_visit(\(kind.rawValue), \(alias).\"id\"), 1.0) AND " : ""
     }
 
@@ -157,7 +157,7 @@ extension SQLiteExpression {
 }
 
 extension BoundExpression {
-    /// Whether the value is of the kind data, as far as that can be seen here.
+    /// Whether the value is of the kind data, as far as can be seen here.
     fileprivate var givesData: Bool {
         switch self {
         case .attribute(_, _, .data, _), .literal(.data): return true

@@ -3,18 +3,18 @@ import Foundation
 
 /// Translates bound expressions to SQL.
 ///
-/// Swift's conditions are true or false, SQL's can also be NULL, and what is not SQL at all (arithmetic that can trap,
-/// Characters) is left out: where a superset is enough, the rest is done in Swift; elsewhere the translation is nil.
-/// Values are bound, never written into the text.
+/// Swift's conditions are true or false; SQL's can also be NULL. What SQL cannot express (arithmetic that can trap, Characters) is
+/// left out: if a superset is enough, Swift does the rest; otherwise the translation is nil. Values are bound, never written into
+/// the text.
 struct SQLiteExpression {
     /// What a condition is used for.
     struct Use {
-        /// Whether it may also hold for records that do not fulfil it.
+        /// Whether it may also hold for records that do not meet the condition.
         var allowsSuperset: Bool
         /// Whether NULL counts as false, as in WHERE; otherwise it must not occur.
         var nullIsFalse: Bool
 
-        /// A condition of a WHERE that is finished in Swift.
+        /// A condition in WHERE, which Swift completes.
         static let narrowing = Use(allowsSuperset: true, nullIsFalse: true)
         /// A condition whose value is used.
         static let value = Use(allowsSuperset: false, nullIsFalse: false)
@@ -25,11 +25,11 @@ struct SQLiteExpression {
     /// A condition in SQL.
     struct Condition: Sendable {
         var sql: String
-        /// Whether it holds for no other records than the expression.
+        /// Whether it holds only for records that meet the expression.
         var isExact: Bool
-        /// Conditions that hold wherever it holds, and that an index can answer.
+        /// Conditions that follow from this one and that an index can answer.
         var tests: [SQLiteColumnTest] = []
-        /// The same for each of the conditions of which it is the union.
+        /// The same for each of the alternatives that it unites.
         var branches: [[SQLiteColumnTest]] = []
 
         static let never = Condition(sql: "0", isExact: true)
@@ -42,39 +42,39 @@ struct SQLiteExpression {
         var canBeNull: Bool
     }
 
-    /// The record that a variable stands for.
+    /// The record bound to a variable.
     struct Record: Sendable {
         var table: SQLiteTable
         var alias: String
     }
 
-    /// SQLite's parser holds 100 symbols; each kind of nesting takes some, and this many are left to expressions.
+    /// SQLite's parser stack has 100 entries. Each kind of nesting takes some; this many are left for expressions.
     private static let maximumNesting = 68
-    /// More parts than this are left to Swift, so that texts stay far below SQLite's limits.
+    /// Swift evaluates conditions with more parts, so that the SQL stays far below SQLite's limits.
     private static let maximumParts = 4_000
-    /// Longer lists are bound as one value where that can be done, so that each length makes no statement of its own.
+    /// Longer lists are bound as one value if possible, so that lists of different lengths share a statement.
     private static let longestVariedList = 32
-    /// Longer lists of other kinds are left to Swift.
+    /// Swift evaluates longer lists of other kinds.
     private static let longestPlainList = 500
 
     let tables: [SQLiteTable]
     let textIsCanonical: Bool
-    /// Counts a few rows when a way has to be chosen; nil to take the one that is never bad.
+    /// Counts a few rows where the planner has a choice; nil to take the way that is never bad.
     let probe: SQLiteProbe?
-    /// Whether each record that is looked at is counted.
+    /// Whether to count each visited record.
     let countsVisits: Bool
-    /// Whether the rows of each part of a union are counted on their own.
+    /// Whether to count the rows of each part of a union separately.
     let countsBranches: Bool
-    /// What is bound to the parameters, from 1.
+    /// The values of the parameters, from 1.
     var bindings: [Value] = []
     var variables: [Int: Record] = [:]
-    /// The records at the end of paths, where a subquery is about them.
+    /// The records at the end of paths that a subquery is about.
     var places: [SQLitePlace: Record] = [:]
-    /// How many subqueries around this place are run for each row.
+    /// The number of enclosing subqueries that run for each row.
     var correlation = 0
-    /// How many others there are, which are run once.
+    /// The number of enclosing subqueries that run once.
     var subqueries = 0
-    /// Whether SQL looks at other rows than those of the entity asked for.
+    /// Whether the SQL visits rows of other tables than the fetched entity's.
     private(set) var readsElsewhere = false
     private var aliases = 0
     private var nesting = 0
@@ -107,7 +107,7 @@ struct SQLiteExpression {
         return "t\(aliases)"
     }
 
-    /// Runs a translation that leaves nothing behind when it fails.
+    /// Runs a translation, and undoes its effects if it fails.
     mutating func attempt<T>(_ body: (inout SQLiteExpression) -> T?) -> T? {
         let (count, aliases, reads) = (bindings.count, self.aliases, readsElsewhere)
         if let result = body(&self) { return result }
@@ -117,7 +117,7 @@ struct SQLiteExpression {
         return nil
     }
 
-    /// Runs a translation one level deeper; nil when it is too deep for SQLite's parser.
+    /// Runs a translation one level deeper; nil if that is too deep for SQLite's parser.
     mutating func nested<T>(_ symbols: Int, _ body: (inout SQLiteExpression) -> T?) -> T? {
         nesting += symbols
         defer { nesting -= symbols }
@@ -169,8 +169,7 @@ struct SQLiteExpression {
         )
     }
 
-    /// The conditions of a conjunction one by one; what is said of the same related record is one condition, where that
-    /// can be.
+    /// The conditions of a conjunction one by one, with those on the same related record combined if possible.
     mutating func conditions(
         _ parts: [BoundExpression],
         _ use: Use
@@ -223,7 +222,7 @@ struct SQLiteExpression {
         return condition
     }
 
-    /// Joined as a balanced tree: a plain chain of a thousand would be a thousand deep to SQLite.
+    /// Joins the parts as a balanced tree: to SQLite, a chain of a thousand parts is a thousand levels deep.
     static func joined(_ parts: ArraySlice<String>, by word: String, empty: String) -> String {
         guard parts.count > 1 else { return parts.first ?? empty }
         guard parts.count > 16 else { return "(\(parts.joined(separator: word)))" }
@@ -259,7 +258,7 @@ struct SQLiteExpression {
         guard let first = value(left), let second = value(right) else { return nil }
         let canBeNull = first.canBeNull || second.canBeNull
         if isEquality {
-            // NULL where it counts as false: `=` then says the same as IS, and is what indexes know best.
+            // Where NULL counts as false, `=` is equivalent to IS, and indexes support it best.
             let isPlain =
                 !canBeNull || comparison == .equal && use.nullIsFalse && !(first.canBeNull && second.canBeNull)
             let symbol = comparison == .equal ? (isPlain ? "=" : "IS") : (isPlain ? "<>" : "IS NOT")
@@ -268,7 +267,7 @@ struct SQLiteExpression {
         return leaf("\(first.sql) \(comparison.rawValue) \(second.sql)", canBeNull: canBeNull, use)
     }
 
-    /// Whether there is anything at all can be told where the number cannot.
+    /// Whether there is any element at all, which can be decided even if SQL cannot count them.
     private mutating func emptiness(
         _ comparison: FilterExpression.Comparison,
         _ left: BoundExpression,
@@ -282,7 +281,7 @@ struct SQLiteExpression {
         }
     }
 
-    /// Whether there are related records at all needs no counting.
+    /// Whether there are any related records, without counting them.
     private mutating func compareCount(
         _ comparison: FilterExpression.Comparison,
         _ left: BoundExpression,
@@ -323,12 +322,12 @@ struct SQLiteExpression {
         return leaf(test, canBeNull: true, use)
     }
 
-    /// The elements of a list. Long ones are one value: identifiers as a blob cut into pieces, numbers as JSON.
+    /// The elements of a list. A long list is bound as one value: identifiers as a blob that SQL splits, numbers as JSON.
     private mutating func list(_ values: [Value]) -> String? {
         if values.count > Self.longestVariedList, let list = nested(20, { $0.longList(values) }) { return list }
         guard values.count <= Self.longestPlainList else { return nil }
         var places: [String] = []
-        // Lists of about the same length are one statement: the last value is repeated.
+        // Lists of similar length share a statement: the last value is repeated.
         let length = Self.roundedUp(values.count)
         for value in values + Array(repeating: values[values.count - 1], count: length - values.count) {
             guard let place = literal(value) else { return nil }
@@ -354,7 +353,7 @@ struct SQLiteExpression {
             return "SELECT value FROM json_each(\(bind(.string("[\(numbers.joined(separator: ","))]"))))"
         }
         let texts = values.compactMap { value -> String? in
-            // In JSON, SQLite ends a text at a NUL.
+            // SQLite ends a JSON text at a NUL.
             if case .string(let text) = value, textIsCanonical, !text.utf8.contains(0) { return text }
             return nil
         }
@@ -374,20 +373,20 @@ struct SQLiteExpression {
             + "SELECT substr(\(blob), i * 16 + 1, 16) FROM n"
     }
 
-    /// A condition that is NULL when an operand is.
+    /// A condition that is NULL if an operand is.
     func leaf(_ sql: String, canBeNull: Bool, isExact: Bool = true, _ use: Use) -> Condition {
         Condition(sql: canBeNull && !use.nullIsFalse ? "COALESCE(\(sql), 0)" : sql, isExact: isExact)
     }
 }
 
 extension SQLiteExpression.Use {
-    /// The same inside of a WHERE.
+    /// The same inside a WHERE.
     var forWhere: SQLiteExpression.Use { .init(allowsSuperset: allowsSuperset, nullIsFalse: true) }
 }
 
 extension FilterExpression.Comparison {
-    /// Whether a number that is never negative, compared with this one, is asked to be above 0 (true) or to be 0
-    /// (false); nil for any other question.
+    /// Whether comparing a non-negative number with this one asks if it is positive (true) or 0 (false); nil for any other
+    /// comparison.
     func asksForAny(than number: BoundExpression) -> Bool? {
         switch (self, number) {
         case (.notEqual, .literal(.int(0))), (.greater, .literal(.int(0))), (.greaterOrEqual, .literal(.int(1))):

@@ -1,9 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The file format: a plain relational database, which the stock `sqlite3` shell reads and checks.
+/// The file format: a plain relational database that the stock `sqlite3` shell can read and check.
 ///
-/// The article *On-disk formats* describes it for people; this is where its names and numbers are kept.
+/// The article *On-disk formats* describes it; its names and numbers are defined here.
 enum SQLiteFormat {
     /// `HbSt`, in the database header.
     static let applicationID: Int64 = 0x4862_5374
@@ -14,18 +14,17 @@ enum SQLiteFormat {
     static let transactionTable = "history_transaction"
     static let changeTable = "history_change"
     static let digestTable = "habitstore_digest"
-    /// The bookkeeping key of the list of the indexes over columns, one a line, and what stands there behind the name of one
-    /// that holds all columns.
+    /// The bookkeeping key of the list of column indexes, one a line, and the suffix of an index that contains all columns.
     static let indexesKey = "indexes"
     static let clusteringMark = " (clustering)"
-    /// The value of a key of the bookkeeping.
+    /// Reads a bookkeeping value.
     static let selectMetadata = "SELECT value FROM habitstore_metadata WHERE key = ?1"
-    /// Sets the value of a key of the bookkeeping.
+    /// Sets a bookkeeping value.
     static let replaceMetadata =
         "INSERT INTO habitstore_metadata (key, value) VALUES (?1, ?2) "
         + "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
-    /// A name as SQL writes it, whatever is in it.
+    /// A name quoted for SQL.
     static func quoted(_ name: String) -> String {
         // Every opening quotes all names, and Foundation's search is slow.
         guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"\(name)\"" }
@@ -62,7 +61,7 @@ enum SQLiteFormat {
         digestDefinition,
     ]
 
-    /// The kept digests, which stores of the first versions lack.
+    /// The table of stored digests, which stores of the first versions lack.
     static let digestDefinition = """
         CREATE TABLE IF NOT EXISTS habitstore_digest (
           entity TEXT NOT NULL,
@@ -74,9 +73,9 @@ enum SQLiteFormat {
         ) STRICT, WITHOUT ROWID
         """
 
-    /// Looks at the header of a database before anything is changed.
+    /// Checks the header of a database before changing anything.
     ///
-    /// - Returns: whether it is a store; false for a database without any contents.
+    /// - Returns: whether it is a store; false for an empty database.
     static func isStore(_ connection: SQLiteConnection) throws -> Bool {
         let location = HabitStoreError.Location(path: connection.path)
         let header = try connection.header()
@@ -114,7 +113,7 @@ enum SQLiteFormat {
         return true
     }
 
-    /// Makes the tables of a new store, inside of a write transaction.
+    /// Creates the tables of a new store. Runs in a write transaction.
     static func create(_ tables: [SQLiteTable], _ connection: SQLiteConnection) throws {
         try connection.exec("PRAGMA application_id = \(applicationID)")
         try connection.exec("PRAGMA user_version = \(version)")
@@ -126,7 +125,7 @@ enum SQLiteFormat {
         }
     }
 
-    /// Refuses a schema whose names SQLite would take for one another, before there is a file.
+    /// Rejects a schema with names that SQLite cannot tell apart, before the file is created.
     static func validate(_ tables: [SQLiteTable], path: String) throws {
         var taken: Set<String> = [metadataTable, transactionTable, changeTable, digestTable]
         for table in tables {

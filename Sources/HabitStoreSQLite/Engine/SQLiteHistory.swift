@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The history, in two tables: the transactions, and their changes in order.
+/// The history in two tables: the transactions, and their changes in order.
 struct SQLiteHistory {
     private static let selectLast = "SELECT max(token) FROM history_transaction"
     private static let select =
@@ -14,7 +14,7 @@ struct SQLiteHistory {
         "INSERT INTO history_change (token, sequence, entity, id, kind, attributes, tombstone) "
         + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
 
-    /// The changes from which on a transaction is worth to be counted before it is read on.
+    /// The number of changes at which a transaction's changes are counted before reading on.
     private static let largeCount = 4_096
 
     private let connection: SQLiteConnection
@@ -29,11 +29,11 @@ struct SQLiteHistory {
 
     // MARK: Reading
 
-    /// One transaction at a time is in memory.
+    /// Keeps one transaction at a time in memory.
     func walk(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
         guard token < Int64.max else { return }
         try connection.withStatement(Self.select) { statement in
-            // The least number is a token in a damaged file too, and nothing comes before it.
+            // In a damaged file, the least number can be a token, and nothing comes before it.
             try statement.bind(token == Int64.min ? token : token + 1, at: 1)
             var current: (token: Int64, timestamp: Date, author: String?)?
             var changes: [HistoryChange] = []
@@ -54,7 +54,7 @@ struct SQLiteHistory {
                     current = (token, Date(timeIntervalSinceReferenceDate: timestamp), author?.normalizedToNFC())
                 }
                 if !statement.isNull(at: 3) { changes.append(try change(statement, token)) }
-                // An array that grows by doubling has three times the memory of its elements on the way.
+                // An array that grows by doubling briefly takes three times the memory of its elements.
                 if changes.count == Self.largeCount { changes.reserveCapacity(try changeCount(token)) }
             }
             if let current { _ = try body(Self.transaction(current, changes)) }
@@ -127,7 +127,7 @@ struct SQLiteHistory {
             for (sequence, change) in transaction.changes.enumerated() {
                 // From 1, as in the other engine.
                 try statement.bind(Int64(sequence) + 1, at: 2)
-                // What is bound stays bound, and most changes are like the one before.
+                // Bindings persist, and most changes have the same entity and kind as the one before.
                 if entity != change.entity { try statement.bind(change.entity, at: 3) }
                 entity = change.entity
                 try statement.bind(change.id, at: 4)

@@ -1,9 +1,10 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Names the records whose index entries do not fit. SQLite's own integrity check says that there are some, and not whose.
+/// Names the records whose index entries are wrong. SQLite's own integrity check reports that there are some, but not which records
+/// they belong to.
 struct SQLiteIndexCheck {
-    /// More findings than this about one index help nobody.
+    /// More findings about one index would not help.
     private static let mostFindings = 100
 
     private let connection: SQLiteConnection
@@ -34,7 +35,7 @@ struct SQLiteIndexCheck {
         }
     }
 
-    /// Names the records whose entry is there and has other values in the columns behind its keys.
+    /// Names the records whose entry exists but has other values in the columns after its keys.
     private mutating func compareCopies(_ index: String, _ title: String) throws {
         let columns = table.columnPositions.map { table.columns[$0] }.joined(separator: ", ")
         let name = table.description.name
@@ -60,8 +61,8 @@ struct SQLiteIndexCheck {
         }
     }
 
-    /// The index of the primary key is the table itself, and has this name. With `NOT INDEXED`, SQLite reads a table without
-    /// row numbers from whichever index holds all of the columns.
+    /// The name of the primary key's index, which is the table itself. `NOT INDEXED` would let SQLite read a table without row
+    /// numbers from any index that has all of the columns.
     private static func primaryKey(_ table: String) -> String {
         SQLiteFormat.quoted("sqlite_autoindex_\(table)_1")
     }

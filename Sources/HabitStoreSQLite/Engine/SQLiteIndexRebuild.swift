@@ -1,18 +1,18 @@
 import HabitStore
 
-/// Indexes that are dropped while many records are inserted, and made anew from all of them: SQLite sorts them then, instead
-/// of looking for the place of each record in each index. In one transaction, which has them all when it is committed.
+/// Drops indexes while many records are inserted and rebuilds them afterwards: SQLite then sorts all entries instead of searching
+/// for the place of each record in each index. Everything happens in one transaction, which has all indexes when it commits.
 struct SQLiteIndexRebuild {
-    /// The records from which on it is worth the change of the file's schema, after which others prepare their statements anew.
+    /// The least number of records for which a schema change pays: after it, other connections prepare their statements again.
     private static let leastCount = 2_000
 
     private let indexes: [SQLiteColumnIndex]
     private let connection: SQLiteConnection
 
-    /// - Parameter count: how many records are to be inserted.
+    /// - Parameter count: the number of records that will be inserted.
     init(_ table: SQLiteTable, inserting count: Int, _ connection: SQLiteConnection) throws {
         self.connection = connection
-        // An index cannot go while a statement reads, and what is there already has to be sorted once more.
+        // An index cannot be dropped while a statement reads, and a rebuild also sorts the records that are already there.
         guard count >= Self.leastCount, !table.columnIndexes.isEmpty, !connection.isReading,
             try Self.hasAtMost(2 * count, table, connection)
         else {
@@ -22,10 +22,10 @@ struct SQLiteIndexRebuild {
         indexes = try table.columnIndexes.filter { try Self.isAsDeclared($0, connection) }
     }
 
-    /// Whether there is nothing to gain.
+    /// Whether there is nothing to rebuild.
     var isEmpty: Bool { indexes.isEmpty }
 
-    /// Only what would come out the same: a file keeps the indexes of earlier versions as they are.
+    /// Only indexes that would come out the same: a file keeps the indexes of earlier versions unchanged.
     private static func isAsDeclared(_ index: SQLiteColumnIndex, _ connection: SQLiteConnection) throws -> Bool {
         try connection.withStatement("SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?1") { statement in
             try statement.bind(index.name, at: 1)

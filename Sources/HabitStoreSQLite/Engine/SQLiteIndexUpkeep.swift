@@ -2,11 +2,11 @@ import HabitStore
 
 /// Brings the indexes of a file into the form that the schema declares.
 ///
-/// SQLite keeps up whatever indexes a file has and answers from them what it can, so that nothing here decides what an
-/// answer is, only how fast it comes.
+/// SQLite maintains whatever indexes a file has and uses those that it can, so they affect the speed of an answer but not its
+/// contents.
 struct SQLiteIndexUpkeep {
     private let indexes: [SQLiteColumnIndex]
-    /// What ``SQLiteFormat/indexesKey`` says when the file has all of them.
+    /// The value of ``SQLiteFormat/indexesKey`` in a file with all of the indexes.
     let list: String
 
     init(_ tables: [SQLiteTable]) {
@@ -14,7 +14,7 @@ struct SQLiteIndexUpkeep {
         list = indexes.map(\.listedName).joined(separator: "\n")
     }
 
-    /// What the file says that it has; nil in stores of the first versions.
+    /// The indexes that the file lists; nil in stores of the first versions.
     static func listed(_ connection: SQLiteConnection) throws -> String? {
         try connection.withStatement(SQLiteFormat.selectMetadata) { statement in
             try statement.bind(SQLiteFormat.indexesKey, at: 1)
@@ -22,8 +22,8 @@ struct SQLiteIndexUpkeep {
         }
     }
 
-    /// Makes the indexes that are missing or hold other columns, and drops those that a schema before this one declared. In a
-    /// write transaction: a process that dies leaves the file as it was.
+    /// Creates the indexes that are missing or have other columns, and drops those that only an earlier schema declared. Runs in a
+    /// write transaction: if the process dies, the file is unchanged.
     func complete(_ writer: SQLiteWriter) throws {
         let connection = try writer.connection
         let listed = try Self.listed(connection)
@@ -47,7 +47,7 @@ struct SQLiteIndexUpkeep {
         try connection.exec("DROP INDEX IF EXISTS \(SQLiteFormat.quoted(name))")
     }
 
-    /// The columns of an index that is in the file; none without it.
+    /// The columns of an index in the file; empty without such an index.
     static func columns(of index: String, _ connection: SQLiteConnection) throws -> [String] {
         try connection.withStatement("SELECT name FROM pragma_index_info(?1) ORDER BY seqno") { statement in
             try statement.bind(index, at: 1)

@@ -1,16 +1,16 @@
 @_spi(Engines) import HabitStore
 
-/// What of a plan depends on nothing but the shape of its query, and which constant each parameter is bound to.
+/// The part of a plan that depends only on the shape of its query, and the constant that each parameter is bound to.
 ///
 /// Belongs to its connection.
 final class SQLiteKeptPlan {
     private let query: KeptQuery
     private let textIsCanonical: Bool
     private let table: SQLiteTable
-    /// Without the connection, which owns this; nil when the plan has to be made each time.
+    /// The plan without the connection, which owns this object; nil if the plan must be made each time.
     private let text: Text?
     private let places: [KeptQuery.Place]
-    /// The statement for the rows, once there has been one.
+    /// The statement for the rows, after its first use.
     var statement: SQLiteStatement?
 
     private struct Text {
@@ -26,8 +26,8 @@ final class SQLiteKeptPlan {
 
     /// - Parameters:
     ///   - plan: the plan of a query with this shape.
-    ///   - marked: the plan of the same query with the constants that mark their places; nil when rows had to be counted for
-    ///     one of both, which there can be more of next time.
+    ///   - marked: the plan of the same query with constants that mark their places; nil if one of the two plans depended on a
+    ///     count of rows, which may grow.
     init(_ query: BoundQuery, _ shape: PredicateShape, _ values: [Value], _ plan: SQLitePlan, marked: SQLitePlan?) {
         let kept = KeptQuery(query, shape)
         (self.query, table, textIsCanonical) = (kept, plan.table, plan.textIsCanonical)
@@ -51,12 +51,12 @@ final class SQLiteKeptPlan {
         )
     }
 
-    /// Whether another query of the shape differs in nothing but constants and the window's ends.
+    /// Whether another query of the shape differs only in its constants and in the ends of its window.
     func isFor(_ other: BoundQuery, _ planner: SQLitePlanner) -> Bool {
         query.covers(other) && textIsCanonical == planner.textIsCanonical && table === planner.tables[other.entity]
     }
 
-    /// The plan of such a query; nil when it has to be made.
+    /// The plan of such a query; nil if it must be made.
     func plan(_ query: BoundQuery, _ values: [Value], _ planner: SQLitePlanner) -> SQLitePlan? {
         guard let text else { return nil }
         return SQLitePlan(
@@ -82,7 +82,7 @@ final class SQLiteKeptPlan {
 }
 
 extension SQLitePlan {
-    /// Whether two plans differ at most in what is bound; neither leaves anything to Swift.
+    /// Whether two plans differ at most in their bindings, and neither leaves anything to Swift.
     fileprivate func saysTheSame(as other: SQLitePlan) -> Bool {
         sql == other.sql && countSQL == other.countSQL && recheckSQL == other.recheckSQL
             && residual == nil && other.residual == nil && branches.isEmpty && other.branches.isEmpty

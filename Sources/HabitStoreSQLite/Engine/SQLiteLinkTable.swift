@@ -1,10 +1,10 @@
 import HabitStore
 
-/// The table of one links attribute: who links, and to whom.
+/// The table of one links attribute, with an owner and a target in each row.
 struct SQLiteLinkTable: Sendable {
-    /// The table, quoted.
+    /// The quoted name of the table.
     let name: String
-    /// The table and its index, unquoted.
+    /// The unquoted names of the table and its index.
     let objectNames: [String]
     let selectTargets: String
     let selectOwners: String
@@ -23,10 +23,10 @@ struct SQLiteLinkTable: Sendable {
         deleteAll = "DELETE FROM \(name) WHERE owner = ?1"
     }
 
-    /// What makes the table and its index; only a new store needs it.
+    /// The statements that create the table and its index in a new store.
     var definitions: [String] { [definition, indexDefinition] }
 
-    /// What makes the table.
+    /// The `CREATE TABLE` statement.
     var definition: String {
         """
         CREATE TABLE \(name) (
@@ -37,6 +37,6 @@ struct SQLiteLinkTable: Sendable {
         """
     }
 
-    /// What makes its index.
+    /// The `CREATE INDEX` statement.
     var indexDefinition: String { "CREATE INDEX \(SQLiteFormat.quoted(objectNames[1])) ON \(name) (target, owner)" }
 }

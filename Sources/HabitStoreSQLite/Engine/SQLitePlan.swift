@@ -1,42 +1,42 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A query as SQL, and what of it that SQL does.
+/// A query in SQL, and which parts of it SQL does.
 @_spi(Engines) public struct SQLitePlan: EnginePlan {
     let table: SQLiteTable
-    /// The rows.
+    /// Selects the rows.
     var sql: String
-    /// Their number, without the window.
+    /// Counts the rows, without the window.
     var countSQL: String
-    /// A row of `sql` by its identifier, which is the last parameter, if it still fulfils the conditions.
+    /// Selects a row of `sql` by its identifier, the last parameter, if it still meets the conditions.
     var recheckSQL: String
-    /// What is bound to the parameters of the conditions, from 1.
+    /// The values of the conditions' parameters, from 1.
     let bindings: [Value]
-    /// What SQL cuts, as limit and offset that are bound behind; nil where it does not.
+    /// The window that SQL applies as limit and offset, bound after the conditions; nil if it does not.
     var window: FetchWindow?
-    /// The conditions that an index can answer, all of which hold; where there is a union, those of each part.
+    /// The conditions that an index can answer, all of which hold; for a union, those of each part.
     let tests: [SQLiteColumnTest]
     let branches: [[SQLiteColumnTest]]
-    /// Whether there are no other conditions than those.
+    /// Whether there are no other conditions.
     let isWhollyTested: Bool
-    /// Whether `sql` counts each record that it looks at.
+    /// Whether `sql` counts each visited record.
     let countsVisits: Bool
-    /// Whether scans are of the entity asked for, and of nothing else.
+    /// Whether only the fetched entity is scanned.
     let scansOneTable: Bool
-    /// Whether the bytes of the store's texts were known to say which are equal.
+    /// Whether the store's texts were known to be equal exactly if their bytes are.
     let textIsCanonical: Bool
     let connection: SQLiteConnection
-    /// Where the connection keeps it.
+    /// The connection's cached plan.
     var kept: SQLiteKeptPlan?
 
-    /// What is left of the filter.
+    /// The part of the filter that is left to Swift.
     public var residual: BoundExpression?
     /// Whether candidates come in the query's total order.
     public let orderIsExact: Bool
     /// Whether offset and limit are already applied.
     public var windowIsApplied: Bool
 
-    /// The access path, as SQLite itself explains it. Only inside of the transaction that made the plan.
+    /// The access path as explained by SQLite. Valid only in the transaction that made the plan.
     public var accessPath: String {
         do {
             return try SQLiteAccessPath(self).description
@@ -56,7 +56,8 @@ import Foundation
         for (index, value) in bindings.enumerated() { try statement.bind(value, at: Int32(index + 1)) }
     }
 
-    /// The rows that the access path leads to; within a part of an order that an index gives, no more than are wanted.
+    /// The number of rows that the access path reaches; in a part of an order that an index gives, at most as many as the query
+    /// asks for.
     func estimatedRows() throws -> Int {
         let path = try SQLiteAccessPath(self)
         let probe = SQLiteProbe(connection: connection)

@@ -1,18 +1,18 @@
 @_spi(Engines) import HabitStore
 
-/// The plans of one connection, by the shapes of their filters.
+/// The cached plans of one connection, by the shapes of their filters.
 ///
-/// Kept is a plan that does all of its filter in SQL, for which no rows had to be counted, and in which every constant is
-/// bound and none decided anything. That is seen by making it once more with constants that mark their places: its text must
-/// be the same.
+/// A plan is cached if SQL does its whole filter, no rows had to be counted for it, and every constant is bound without having
+/// influenced the plan. To check the latter, the plan is made again with constants that mark their places; its text must be the
+/// same.
 final class SQLitePlanCache {
-    /// When there are more, all are forgotten: whoever asks for so many asks for few of them often.
+    /// With more plans than this the cache is emptied: a caller with so many queries repeats few of them often.
     private static let mostPlans = 64
 
     private var plans: [ObjectIdentifier: [SQLiteKeptPlan]] = [:]
     private var count = 0
 
-    /// The plan of a query that has a shape: the kept one with the query's constants, or one that `make` makes.
+    /// The plan of a query: a cached one with the query's constants, or one from `make`.
     func plan(_ query: BoundQuery, _ planner: SQLitePlanner, _ make: (BoundQuery) -> SQLitePlan) -> SQLitePlan {
         guard let (shape, values) = query.shape, shape.comparesDirectly else { return make(query) }
         let known = plans[ObjectIdentifier(shape)]
@@ -45,7 +45,7 @@ final class SQLitePlanCache {
         count += 1
     }
 
-    /// Forgets all plans, and lets go of their statements.
+    /// Removes all plans and releases their statements.
     func removeAll() {
         plans.removeAll()
         count = 0

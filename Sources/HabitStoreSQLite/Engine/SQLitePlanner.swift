@@ -1,16 +1,16 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Makes plans.
+/// Plans queries.
 struct SQLitePlanner {
-    /// Far below the limit that connections are opened with.
+    /// Far below the limit of the connections.
     private static let longestText = 500_000
     private static let byIdentifier = "t0.\"id\""
 
     let tables: [SQLiteTable]
     let textIsCanonical: Bool
     let connection: SQLiteConnection
-    /// What semi-joins have to be worth.
+    /// How selective a semi-join must be; see ``SQLiteProbe/leastShare``.
     var joinShare = SQLiteProbe.leastShare
 
     init(_ tables: [SQLiteTable], textIsCanonical: Bool, _ connection: SQLiteConnection) {
@@ -27,7 +27,7 @@ struct SQLitePlanner {
         _ = try connection.countingVisits()
         let plan = plan(query, counting: .rows)
         guard try !plan.branches.isEmpty && SQLiteAccessPath(plan).isUnion else { return plan }
-        // Rows that one of several ranges leads to, and that a condition beside it passes over, are seen in there only.
+        // Only a plan that counts each branch sees the rows that a range reaches and another condition excludes.
         let detailed = self.plan(query, counting: .branches)
         return try SQLiteAccessPath(detailed).isUnion ? detailed : plan
     }
@@ -41,12 +41,12 @@ struct SQLitePlanner {
     private func plan(_ query: BoundQuery, counting: Counting) -> SQLitePlan {
         let table = tables[query.entity]
         let filter = self.filter(query.filter, table, counting)
-        // Where evaluating may fail, the runner looks at all candidates before it puts them in order.
+        // If evaluation may fail, the runner visits all candidates before it sorts them.
         var order = query.mayFail ? nil : self.order(query.order, table)
         if let keys = order, let first = query.order.first, !filter.tests.isEmpty {
             let probe = SQLiteProbe(connection: connection, share: joinShare)
             let record = SQLiteExpression.Record(table: table, alias: "t0")
-            // No index gives the order of an expression.
+            // No index gives the order of an expression, so the `+` keeps SQLite from using one for it.
             if probe.isSmallRange(record, filter.tests, orderedBy: first.position, filter.bindings) {
                 order = "+" + keys
             }
@@ -57,7 +57,7 @@ struct SQLitePlanner {
         let condition = filter.condition.map { " WHERE \($0)" } ?? ""
         let selection = selection(query, filter.residual, table)
         var sql = table.selectAll
-        // The one order that nearly every query has is a constant.
+        // Nearly all queries have this order, and its SQL is a constant.
         if filter.condition != nil || order != Self.byIdentifier || selection != nil {
             sql = (selection ?? table.selection) + condition + (order.map { " ORDER BY \($0)" } ?? "")
         }
@@ -85,7 +85,7 @@ struct SQLitePlanner {
 
     // MARK: Conditions
 
-    /// What SQL does of a filter, and what is left.
+    /// The part of a filter that SQL does, and the part that is left.
     private struct Filter {
         var condition: String?
         var bindings: [Value] = []
@@ -96,8 +96,8 @@ struct SQLitePlanner {
         var readsElsewhere = false
     }
 
-    /// The conditions that SQL can narrow by. Those behind one that can fail are not among them: they would pass over
-    /// records whose failure Swift reports; the whole filter is left over then.
+    /// The conditions that SQL can narrow by. It leaves out those that follow one that can fail: they would exclude records whose
+    /// failure Swift reports. In that case the whole filter is left to Swift.
     private func filter(_ filter: BoundExpression, _ table: SQLiteTable, _ counting: Counting) -> Filter {
         var expression = SQLiteExpression(
             tables,
@@ -134,7 +134,7 @@ struct SQLitePlanner {
 
     // MARK: Columns and order
 
-    /// `SELECT` and `FROM` where not all attributes are read; nil where they are.
+    /// `SELECT` and `FROM` of a query that reads some of the attributes; nil for one that reads all.
     private func selection(_ query: BoundQuery, _ residual: BoundExpression?, _ table: SQLiteTable) -> String? {
         guard let projection = query.projection, !query.hasOpaqueCondition else { return nil }
         var wanted = Set(projection)
@@ -143,7 +143,7 @@ struct SQLitePlanner {
         return table.selection(of: wanted)
     }
 
-    /// The keys, up to the identifier, which decides; nil when SQLite would order one of them in another way.
+    /// The sort keys up to the identifier, which is unique; nil if SQLite would order one of them differently.
     private func order(_ keys: [BoundQuery.SortKey], _ table: SQLiteTable) -> String? {
         var terms: [String] = []
         for key in keys {
@@ -160,8 +160,8 @@ struct SQLitePlanner {
 }
 
 extension BoundExpression {
-    /// The attributes of the record asked for that it reads. Variables of its own can have the same number, which makes
-    /// it more than it is.
+    /// Adds the attributes of the fetched record that the expression reads. A nested variable can have the same number, which may
+    /// add too many.
     fileprivate func addRootAttributes(to positions: inout Set<Int>) {
         func add(_ path: BoundPath, _ position: Int? = nil) {
             guard path.variable == 0, let position = path.hops.first?.attribute ?? position else { return }
@@ -180,7 +180,7 @@ extension BoundExpression {
             left.addRootAttributes(to: &positions)
             right.addRootAttributes(to: &positions)
         case .some(let collection, let inner), .every(let collection, let inner), .count(let collection, let inner):
-            // Links are read by the identifier, and are no column.
+            // Links are read by the identifier and have no column.
             add(collection.path)
             inner.addRootAttributes(to: &positions)
         case .conditional(let test, let first, let second):

@@ -2,7 +2,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Bugs that a planner of SQL could well have, for tests of what is to find them. Only debug builds know them.
+/// Bugs that an SQL planner could plausibly have, for tests of the checks that must find them. Only in debug builds.
 package enum SQLitePlannerMutant: String, CaseIterable, Sendable {
     case excludedLowerBound = "a range begins behind its lower bound (> for >=)"
     case includedUpperBound = "a range holds its upper bound (<= for <)"
@@ -22,7 +22,7 @@ package enum SQLitePlannerMutant: String, CaseIterable, Sendable {
     case referenceTakenForRecord = "a dangling reference is taken for a record"
     case failuresPassedOver = "records whose evaluation fails are passed over by a later condition"
 
-    /// The plan of a query with this bug.
+    /// The plan of a query, with this bug.
     func plan(_ query: BoundQuery, _ planner: SQLitePlanner) throws -> SQLitePlan {
         var changed = query
         changed.filter = rewritten(query.filter)
@@ -89,7 +89,7 @@ package enum SQLitePlannerMutant: String, CaseIterable, Sendable {
         return sql[..<word.upperBound] + keys.joined(separator: ", ") + sql[end...]
     }
 
-    /// The first EXISTS of a conjunction as a join.
+    /// Turns the first EXISTS of a conjunction into a join.
     private func joined(_ sql: String) -> String {
         let start = #" AS t0 WHERE EXISTS \(SELECT 1 FROM ("\w+" AS t1) WHERE (t1\."\w+" = t0\."id"( AND t1\."\w+" "#
         return sql.replacingOccurrences(
@@ -128,13 +128,13 @@ extension SQLiteTable {
 extension BoundExpression {
     fileprivate var isTextTest: Bool { if case .text = self { true } else { false } }
 
-    /// What is left without some of the conditions; nil for nothing.
+    /// The conjunction without some of its conditions; nil if none is left.
     fileprivate func without(_ isDropped: (BoundExpression) -> Bool) -> BoundExpression? {
         let left = conjuncts.filter { !isDropped($0) }
         return left.isEmpty ? nil : .and(left)
     }
 
-    /// The conditions of its conjunctions, disjunctions and negations changed.
+    /// Changes the conditions inside conjunctions, disjunctions and negations.
     fileprivate func mapped(_ change: (BoundExpression) -> BoundExpression) -> BoundExpression {
         switch self {
         case .and(let parts): return .and(parts.map { $0.mapped(change) })

@@ -1,23 +1,23 @@
 import HabitStore
 
-/// Counts the entries of index ranges, up to a limit: what tells which of two ways through the data is short.
+/// Counts the entries of index ranges up to a limit, to decide which of two access paths is shorter.
 struct SQLiteProbe {
-    /// Lists from the other side of a relationship are at most this long.
+    /// The maximum length of a list from the other side of a relationship.
     private static let longestList = 256
-    /// They are worth starting from only when they lead to less than one in so many records.
+    /// Such a list must select less than one in this many records.
     static let leastShare = 16
-    /// Ranges are looked through for this many entries, to tell whether they are small.
+    /// The number of entries counted to find out if a range is small.
     private static let longestRange = 1_024
-    /// Up to this, estimates are counted.
+    /// Estimates are counted up to this number.
     static let longestCount = 10_000
 
     let connection: SQLiteConnection
-    /// ``leastShare``, or in tests another.
+    /// ``leastShare``, or another value in tests.
     var share = leastShare
 
-    /// How many records fulfil conditions that an index answers; nil when no index does, or when there are many.
+    /// The number of records that meet conditions that an index answers; nil if no index does, or if there are many.
     ///
-    /// A count that fails is none: the query itself meets the same page, and says what is wrong with it.
+    /// A failed count is ignored: the query itself reads the same page and reports what is wrong with it.
     func rows(
         of record: SQLiteExpression.Record,
         _ tests: [SQLiteColumnTest],
@@ -30,8 +30,8 @@ struct SQLiteProbe {
         return count <= Self.longestList ? count : nil
     }
 
-    /// Whether some conditions are of a range of an index that is a small part of it, which SQLite cannot know: without
-    /// that it would rather read the whole table in the order that is asked for.
+    /// Whether the conditions select a small part of an index. SQLite cannot know that, and would rather read the whole table in
+    /// the requested order.
     func isSmallRange(
         _ record: SQLiteExpression.Record,
         _ tests: [SQLiteColumnTest],
@@ -52,8 +52,7 @@ struct SQLiteProbe {
         return (try? self.count("FROM \(table.name)", limit: wanted, [])).map { $0 >= wanted } ?? false
     }
 
-    /// How many rows an index range has. Beyond the limit nothing is known of it, and the answer lies halfway to all
-    /// rows.
+    /// The number of rows in an index range. Beyond the limit it is unknown, and the estimate is halfway to all rows.
     func estimate(_ record: SQLiteExpression.Record, _ tests: [SQLiteColumnTest], _ bindings: [Value]) throws -> Int {
         guard let found = record.table.index(for: tests) else { return try total(record.table) }
         let source = Self.source(record, found.index, join: "", found.tests)
@@ -62,7 +61,7 @@ struct SQLiteProbe {
         return try (Self.longestCount + total(record.table)) / 2
     }
 
-    /// The rows of a table, which SQLite counts by pages.
+    /// The number of rows in a table, which SQLite counts by pages.
     func total(_ table: SQLiteTable) throws -> Int {
         try connection.withStatement("SELECT COUNT(*) FROM \(table.name)") { statement in
             try statement.step() ? Int(statement.int64(at: 0)) : 0
@@ -75,7 +74,7 @@ struct SQLiteProbe {
         join: String,
         _ tests: [SQLiteColumnTest]
     ) -> String {
-        // Named, so that an index that is missing in the file is an error, and not a scan.
+        // Naming the index turns one that is missing in the file into an error rather than a scan.
         let choice = index.name.map { " INDEXED BY \($0)" } ?? ""
         return "FROM \(record.table.name) AS \(record.alias)\(choice)\(join) "
             + "WHERE \(tests.map(\.sql).joined(separator: " AND "))"

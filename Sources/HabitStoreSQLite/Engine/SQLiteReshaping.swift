@@ -1,7 +1,7 @@
 import HabitStore
 
 @_spi(Engines) extension SQLiteEngine {
-    /// Runs `body` in one write transaction over this schema's tables and then over those of another one.
+    /// Runs `body` in one write transaction, first on this schema's tables, then on those of another.
     public func reshape<R>(
         to schema: Schema,
         _ body: (_ writer: SQLiteWriter, _ reshaped: (Set<String>) throws -> SQLiteWriter) throws -> R

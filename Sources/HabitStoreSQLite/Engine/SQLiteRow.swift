@@ -1,9 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The row on which a statement stands, as an entity's record; what rows of one walk share.
+/// The current row of a statement as an entity's record; the rows of one walk share this object.
 ///
-/// Nothing in the file is trusted: a value of another kind, size or range is an error with the place.
+/// The file's contents are not trusted: a value of another kind, size or range throws an error with its location.
 final class SQLiteRow: AttributeColumns {
     let statement: SQLiteStatement
     let table: SQLiteTable
@@ -16,12 +16,12 @@ final class SQLiteRow: AttributeColumns {
         self.connection = connection
     }
 
-    /// Lends the row as models and filters read it; where the statement steps on, the reader is to be rewound.
+    /// Lends the row to models and filters. Rewind the reader after the statement steps.
     func withReader<R>(_ body: (inout AttributeReader) throws -> R) rethrows -> R {
         try AttributeReader.withReader(of: self, layout: table.description.layout, body)
     }
 
-    /// Whether the column holds NULL. Links have none, and are never asked.
+    /// Whether the column holds NULL. Never called for links, which have no column.
     @inline(__always)
     override func isNull(_ field: Int) -> Bool { stored(field).isNull }
 
@@ -84,14 +84,14 @@ final class SQLiteRow: AttributeColumns {
         return text
     }
 
-    /// Why there is no text: SQLite had no memory, or the file has none there.
+    /// Why there is no text: SQLite ran out of memory, or the column does not contain any.
     @inline(never)
     private func noText(_ field: Int) throws -> HabitStoreError {
         _ = try storedText(field)
         return corrupt(field, "no text in UTF-8")
     }
 
-    /// Text as it is stored, in whatever form.
+    /// The text as stored, in any normalization form.
     func storedText(_ field: Int) throws -> String {
         do {
             return try statement.text(at: Int32(truncatingIfNeeded: field))
@@ -108,7 +108,7 @@ final class SQLiteRow: AttributeColumns {
         }
     }
 
-    /// A list of texts as it is stored.
+    /// The list of texts as stored.
     func storedTexts(_ field: Int) throws -> [String] {
         guard let texts = SQLiteTextList.decode(try storedText(field)) else {
             throw corrupt(field, "no JSON array of texts")
@@ -118,7 +118,7 @@ final class SQLiteRow: AttributeColumns {
 
     override func texts(_ field: Int) throws -> [String] { try storedTexts(field).map { $0.normalizedToNFC() } }
 
-    /// Links are in a table of their own; they are read when they are asked for.
+    /// Links are in a separate table, and read on demand.
     override func links(_ field: Int) throws -> [UUID] {
         guard let links = table.links[field] else { throw corrupt(field, "no links") }
         let owner = try identifier()
@@ -136,7 +136,7 @@ final class SQLiteRow: AttributeColumns {
         }
     }
 
-    /// The value at a position, of the attribute's kind.
+    /// The value at a position, in the attribute's kind.
     override func value(_ field: Int) throws -> Value {
         let attribute = table.description.attributes[field]
         guard attribute.kind != .links else { return .links(try links(field)) }
@@ -166,7 +166,7 @@ final class SQLiteRow: AttributeColumns {
     @inline(never)
     func corrupt(_ field: Int, _ found: String) -> HabitStoreError {
         let attribute = table.description.attributes[field]
-        // Without a readable identifier the record has no name to be called by.
+        // Without a readable identifier, the error cannot name the record.
         let isIdentified = field > 0 && statement.type(at: 0) == .blob && statement.bytes(at: 0).count == 16
         return HabitStoreError.damage(
             "\(table.description.name).\(attribute.name) holds \(found), where a \(attribute.kind.rawValue) belongs; "
@@ -181,7 +181,7 @@ final class SQLiteRow: AttributeColumns {
     }
 }
 
-/// Encodes rows of one entity, in memory that is used again for each.
+/// Encodes rows of one entity in a buffer that it reuses.
 private final class SQLiteEncoder {
     private var writer: AttributeWriter
     private let kinds: [AttributeKind]
@@ -195,7 +195,7 @@ private final class SQLiteEncoder {
 
     func encode(_ row: SQLiteRow) throws -> EncodedRecord { try encode(row, &writer) }
 
-    /// The writer is passed on, so that it is asked for once and not for each attribute.
+    /// Passing the writer avoids an access to the property for each attribute.
     private func encode(_ row: SQLiteRow, _ writer: inout AttributeWriter) throws -> EncodedRecord {
         writer.begin()
         for field in 0..<kinds.count {
@@ -223,7 +223,7 @@ private final class SQLiteEncoder {
         case .uuid: writer.append(try row.uuid(field))
         case .data: writer.append(try row.data(field))
         case .strings: writer.append(try row.storedTexts(field))
-        // The table's key has them in order, each once.
+        // The table's key makes them unique and sorted.
         case .links: writer.append(ascendingLinks: try row.links(field))
         }
     }

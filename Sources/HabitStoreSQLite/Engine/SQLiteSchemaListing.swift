@@ -1,26 +1,26 @@
 @_spi(Engines) import HabitStore
 
-/// What a file's own `sqlite_schema` lists: every table, index, view and trigger, with the text that declares it.
+/// The contents of a file's `sqlite_schema`: every table, index, view and trigger with the text that declares it.
 struct SQLiteSchemaListing {
-    /// One of them.
+    /// A table, index, view or trigger.
     struct Item {
         let kind: String
         let name: String
         let table: String
         let definition: SQLiteDefinition?
-        /// The text that declares it; empty for what SQLite makes without one.
+        /// The declaration; empty for an object that SQLite creates without one.
         let text: String
     }
 
-    /// More than any store has. A damaged file may list without end.
+    /// More than any store has. A damaged file may list items without end.
     private static let mostItems = 10_000
 
     private let statement: SQLiteStatement
-    /// All of it as one run of bytes that no other listing has, but for the pages at which things lie.
+    /// The whole listing as bytes, without page numbers; different for different listings.
     private(set) var bytes: [UInt8] = []
     private var pages: [Int64] = []
 
-    /// Reads it.
+    /// Reads the listing.
     init(_ connection: SQLiteConnection) throws {
         statement = try connection.prepare("SELECT type, name, tbl_name, sql, rootpage FROM sqlite_schema")
         bytes.reserveCapacity(4_096)
@@ -43,13 +43,13 @@ struct SQLiteSchemaListing {
         bytes.append(contentsOf: value)
     }
 
-    /// Whether each lies at pages of its own, of which the first belongs to the listing itself.
+    /// Whether each item has its own root page; the first page belongs to the listing itself.
     var liesApart: Bool {
         let sorted = pages.sorted()
         return sorted.first ?? 2 > 1 && zip(sorted, sorted.dropFirst()).allSatisfy { $0 < $1 }
     }
 
-    /// All of it, taken apart.
+    /// The parsed items.
     func items() throws -> [Item] {
         var items: [Item] = []
         defer { statement.reset() }

@@ -1,19 +1,19 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// One read transaction: everything in it is of one moment.
+/// A read transaction, which sees the store at one moment.
 @_spi(Engines) public class SQLiteSnapshot: EngineSnapshot {
     private let lent: SQLiteConnection
     private let thread = TransactionThread()
     let tables: [SQLiteTable]
     private let isKnownCanonical: Bool
     private(set) var textForm: Bool?
-    /// Whether there is a table of digests; nil until someone asks.
+    /// Whether there is a table of digests; nil before the first query for it.
     var hasDigests: Bool?
     #if PLANNER_MUTANTS
-    /// The bug that plans have, in tests of what finds it.
+    /// A planner bug, planted by tests of the checks that must find it.
     var mutant: SQLitePlannerMutant?
-    /// What semi-joins have to be worth in tests.
+    /// How selective semi-joins must be, in tests.
     var joinShare: Int?
     #endif
 
@@ -27,7 +27,7 @@ import Foundation
         self.hasDigests = hasDigests ? true : nil
     }
 
-    /// The connection, as long as the transaction goes on, and on its thread: afterwards it is lent to others.
+    /// The connection, during the transaction and on its thread. Afterwards it is lent to others.
     final var connection: SQLiteConnection {
         get throws {
             try thread.require()
@@ -35,7 +35,7 @@ import Foundation
         }
     }
 
-    /// The transaction ends; the connection may be another's from now on.
+    /// Ends the transaction. From now on another transaction may use the connection.
     final func end() { thread.end() }
 
     // MARK: Bookkeeping
@@ -48,7 +48,7 @@ import Foundation
         }
     }
 
-    /// Whether all text in the store is in NFC, so that its bytes can be compared. In older stores it need not be.
+    /// Whether all text in the store is in NFC, so that its bytes can be compared. Text in older stores may not be.
     func textIsCanonical() throws -> Bool {
         if isKnownCanonical { return true }
         if let textForm { return textForm }
@@ -57,12 +57,12 @@ import Foundation
         return found
     }
 
-    /// What was known of the text's form holds no more.
+    /// Discards what is known about the text's form.
     func forgetTextForm() { textForm = nil }
 
     // MARK: Reading
 
-    /// Lends the record of an identifier to `body`; nil when there is none.
+    /// Lends the record with an identifier to `body`; nil if there is none.
     public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
         let table = tables[entity]
         return try connection.withStatement(table.selectOne) { statement in
@@ -72,7 +72,7 @@ import Foundation
         }
     }
 
-    /// Translates a query to SQL, as far as that can be done without changing its meaning.
+    /// Translates a query to SQL, as far as this preserves its meaning.
     public func plan(_ query: BoundQuery) throws -> SQLitePlan {
         #if PLANNER_MUTANTS
         var planner = try SQLitePlanner(tables, textIsCanonical: textIsCanonical(), connection)
@@ -83,7 +83,7 @@ import Foundation
         #endif
     }
 
-    /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
+    /// Passes every candidate of a plan to `body` until it returns false. A row is valid during the call.
     @discardableResult
     public func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         try connection.withStatement(of: plan) { statement in
@@ -101,10 +101,10 @@ import Foundation
         }
     }
 
-    /// About how many rows the access path leads to.
+    /// The approximate number of rows that the access path reaches.
     public func estimatedRows(_ plan: SQLitePlan) throws -> Int? { try plan.estimatedRows() }
 
-    /// The number of records of a plan whose filter is exact, its window aside.
+    /// The number of records of a plan whose filter is exact, regardless of its window.
     public func count(_ plan: SQLitePlan) throws -> Int {
         try connection.withStatement(plan.countSQL) { statement in
             try plan.bindConditions(to: statement)
@@ -134,10 +134,10 @@ import Foundation
         }
     }
 
-    /// Looks at the records themselves, where equal values can have different bytes.
+    /// Compares the records themselves, for kinds in which equal values can have different bytes.
     ///
-    /// - Parameter everything: otherwise, at the text of the same bytes and at all that is not ASCII, which is where
-    ///   other forms of the same text are. (A NUL ends what `length` counts, and so is looked at too.)
+    /// - Parameter everything: whether to compare all records. Otherwise only texts with the same bytes and texts that are not all
+    ///   ASCII, which may be other forms of the same text. (`length` stops at a NUL, so a text with one is compared too.)
     private func identifiersByValue(
         _ table: SQLiteTable,
         _ attribute: Int,
@@ -161,17 +161,17 @@ import Foundation
 
     // MARK: History
 
-    /// The number of the last history transaction; 0 when there has been none.
+    /// The number of the last history transaction; 0 if there is none.
     public func lastToken() throws -> Int64 { try SQLiteHistory(connection).lastToken() }
 
-    /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
+    /// Passes the history transactions after a number to `body`, oldest first, until it returns false.
     public func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
         try SQLiteHistory(connection).walk(after: token, body)
     }
 }
 
 extension SQLiteStatement {
-    /// Binds a value as a column of its kind keeps it.
+    /// Binds a value in the form that a column of its kind stores.
     func bind(_ value: Value, at index: Int32) throws {
         switch value {
         case .null: try bindNull(at: index)

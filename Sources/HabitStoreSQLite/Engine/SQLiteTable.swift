@@ -1,56 +1,56 @@
 import HabitStore
 
-/// One entity as SQLite keeps it: its names, quoted, and the SQL that is the same for every use.
+/// An entity in SQLite: its quoted names, and the SQL that is the same for every use.
 ///
-/// Links attributes are tables of their own and no columns; in rows they hold a place, so that an attribute's position
-/// is its column's index.
+/// Links attributes have their own tables instead of columns. In rows they still take a place, so that an attribute's position is
+/// its column's index.
 final class SQLiteTable: Sendable {
     /// The position of the entity in the schema.
     let entity: Int
     let description: EntityDescription
-    /// The table.
+    /// The quoted name of the table.
     let name: String
     /// The column of each attribute.
     let columns: [String]
-    /// The link table of each attribute of that kind.
+    /// The link table of each links attribute; nil for other attributes.
     let links: [SQLiteLinkTable?]
     /// The kind of each attribute.
     let kinds: [AttributeKind]
     /// The positions of the links attributes.
     let linkPositions: [Int]
-    /// The positions of the attributes that are columns.
+    /// The positions of the attributes with a column.
     let columnPositions: [Int]
-    /// The tables and indexes, unquoted.
+    /// The unquoted names of the tables and indexes.
     let objectNames: [String]
-    /// The tables alone, unquoted.
+    /// The unquoted names of the tables alone.
     let tableNames: [String]
-    /// For each index, by its name, what people are told of it: `Entry(habitID, date)`.
+    /// The title of each index, by its name: `Entry(habitID, date)`.
     let indexes: [String: String]
-    /// The indexes over columns, as the file has to have them.
+    /// The column indexes that the file must have.
     let columnIndexes: [SQLiteColumnIndex]
 
     /// The indexes that can answer a condition: the primary key and those over columns.
     let indexKeys: [IndexKeys]
 
-    /// An index as conditions are matched with it.
+    /// An index in the form used to match conditions.
     struct IndexKeys: Sendable {
-        /// The name, quoted; nil for the primary key.
+        /// The quoted name; nil for the primary key.
         var name: String?
         /// The positions of its attributes.
         var positions: [Int]
-        /// Whether it is declared to hold all columns.
+        /// Whether it is declared to contain all columns.
         var isClustering = false
     }
 
-    /// `SELECT` and `FROM` of rows, the table being called `t0`.
+    /// `SELECT` and `FROM` of rows; the table's alias is `t0`.
     let selection: String
-    /// All rows in the order of their identifiers.
+    /// Selects all rows in the order of their identifiers.
     let selectAll: String
-    /// The row of an identifier.
+    /// Selects the row with an identifier.
     let selectOne: String
     let insert: String
     let delete: String
-    /// For each attribute: the identifiers of the records that have a value there.
+    /// For each attribute, selects the identifiers of the records with a given value.
     let selectIdentifiers: [String]
 
     init(entity: Int, _ description: EntityDescription) {
@@ -67,7 +67,7 @@ final class SQLiteTable: Sendable {
         self.links = links
         self.columnPositions = columnPositions
         self.columnIndexes = columnIndexes
-        // A different index of the same name is a contradiction, which is found by its name among all.
+        // Two different indexes with the same name are a conflict, which the check of all names finds.
         indexes = Dictionary(columnIndexes.map { ($0.name, $0.title) }, uniquingKeysWith: { first, _ in first })
         indexKeys =
             [IndexKeys(name: nil, positions: [0])]
@@ -95,7 +95,7 @@ final class SQLiteTable: Sendable {
         }
     }
 
-    /// `SELECT` and `FROM` of rows of which only some attributes are read; NULL stands for the others.
+    /// `SELECT` and `FROM` of rows with only some attributes; the others are NULL.
     func selection(of positions: Set<Int>) -> String {
         let places = columns.indices.map { position in
             links[position] == nil && positions.contains(position) ? "t0.\(columns[position])" : "NULL"
@@ -103,18 +103,18 @@ final class SQLiteTable: Sendable {
         return "SELECT \(places.joined(separator: ", ")) FROM \(name) AS t0"
     }
 
-    /// `UPDATE` of the columns at these positions: the identifier is parameter 1, the values follow.
+    /// `UPDATE` of the columns at these positions: the identifier is parameter 1, followed by the values.
     func update(_ positions: [Int]) -> String {
         let assignments = positions.enumerated().map { "\(columns[$1]) = ?\($0 + 2)" }
         return "UPDATE \(name) SET \(assignments.joined(separator: ", ")) WHERE \"id\" = ?1"
     }
 
-    /// What makes the tables and indexes; only a new store needs it.
+    /// The statements that create the tables and indexes of a new store.
     var definitions: [String] {
         [definition] + columnIndexes.map(\.definition) + links.compactMap(\.self).flatMap(\.definitions)
     }
 
-    /// What makes the table of the records.
+    /// The `CREATE TABLE` statement of the records.
     var definition: String {
         let parts = columnPositions.map { position in
             let attribute = description.attributes[position]

@@ -1,9 +1,9 @@
 import Foundation
 import HabitStore
 
-/// A list of texts as a JSON array, the form in which SQLite's own JSON functions read it.
+/// A list of texts as a JSON array, which SQLite's own JSON functions can read.
 enum SQLiteTextList {
-    /// The shortest form: no blanks, and nothing escaped that need not be.
+    /// The shortest form: no whitespace, and only the escapes that JSON requires.
     static func encode(_ texts: [String]) -> String {
         var bytes: [UInt8] = [UInt8(ascii: "[")]
         for (index, text) in texts.enumerated() {
@@ -24,14 +24,14 @@ enum SQLiteTextList {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The texts of any JSON array of texts; nil when it is something else.
+    /// The texts of any JSON array of texts; nil for anything else.
     static func decode(_ json: String) -> [String]? {
         if let texts = decodePlain(json) { return texts }
-        // Escapes and blanks are rare enough for the general reader.
+        // Escapes and whitespace are rare enough for the general decoder.
         return try? JSONDecoder().decode([String].self, from: Data(json.utf8))
     }
 
-    /// The form that ``encode(_:)`` writes when nothing is escaped; nil for any other.
+    /// Decodes the form that ``encode(_:)`` writes without escapes; nil for any other.
     private static func decodePlain(_ json: String) -> [String]? {
         let quote = UInt8(ascii: "\"")
         var texts: [String] = []

@@ -1,11 +1,11 @@
 @_spi(Engines) import HabitStore
 
-/// Many new records at a time.
+/// Inserting many records at a time.
 @_spi(Engines) extension SQLiteWriter {
-    /// Stores the records of a batch, under identifiers that have none yet: in the order of the table, and its indexes behind
-    /// it, when that pays; else in the order in which they are given, which is often that of an index.
+    /// Stores the records of a batch under identifiers that are not in use. If it pays, it stores them in the order of the table
+    /// and rebuilds the indexes afterwards; otherwise it keeps the given order, which is often that of an index.
     ///
-    /// - Returns: nil; or the place of the first record whose identifier is taken.
+    /// - Returns: the place of the first record whose identifier is taken; nil if all were stored.
     public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
         try fixWalks()
         let table = tables[entity]

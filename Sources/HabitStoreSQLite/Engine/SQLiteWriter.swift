@@ -1,15 +1,15 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The one write transaction at a time: a snapshot that sees its own changes.
+/// The single write transaction: a snapshot that sees its own changes.
 @_spi(Engines) public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
-    /// The walks that are under way, the innermost last.
+    /// The current walks, the innermost last.
     private var walks: [SQLiteWalk] = []
 
-    /// Hands every candidate of a plan to `body` until it returns false.
+    /// Passes every candidate of a plan to `body` until it returns false.
     ///
-    /// What `body` changes cannot move records into the way of the walk: with the first change the rest of it is fixed,
-    /// and each record of the rest is handed out only if it is still there and still fulfils the plan's conditions.
+    /// Changes made in `body` cannot move records into the path of the walk: the first change fixes the remaining identifiers, and
+    /// each of those records is passed on only if it still exists and still meets the plan's conditions.
     @discardableResult
     public override func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         try connection.withStatement(plan.sql) { statement in
@@ -25,7 +25,7 @@ import Foundation
                 guard try row.withReader(body) else { return counter.passedOver(handedOut) }
             }
             guard let rest = walk.rest else { return counter.passedOver(handedOut) }
-            // What is still to come was looked at, to fix it.
+            // The remaining records were visited in order to fix their identifiers.
             let passed = max(0, counter.passedOver(handedOut) - rest.count)
             try recheck(plan, rest, body)
             return passed
@@ -50,7 +50,7 @@ import Foundation
 
     // MARK: Records
 
-    /// Stores a record under an identifier that has none yet.
+    /// Stores a record under an identifier that is not in use.
     public func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
         try fixWalks()
         let table = tables[entity]
@@ -67,13 +67,13 @@ import Foundation
     func insertLinks(_ table: SQLiteTable, _ id: UUID, _ record: RecordView) throws {
         for position in table.linkPositions {
             guard let links = table.links[position] else { continue }
-            // Links that a damaged store kept of an earlier record must not become this one's.
+            // Links that a damaged store kept of an earlier record must not become those of this one.
             try run(links.deleteAll, id)
             for target in try record.links(at: position) { try run(links.insert, id, target) }
         }
     }
 
-    /// Replaces a record; `old` is what is stored.
+    /// Replaces a record; `old` is the stored one.
     public func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws {
         try fixWalks()
         let table = tables[entity]
@@ -97,7 +97,7 @@ import Foundation
         }
     }
 
-    /// Removes a record; `old` is what is stored.
+    /// Removes a record; `old` is the stored one.
     public func delete(entity: Int, id: UUID, record old: RecordView) throws {
         try fixWalks()
         let table = tables[entity]
@@ -106,7 +106,7 @@ import Foundation
         for links in table.links { if let links { try run(links.deleteAll, id) } }
     }
 
-    /// The layers above have just read the record; if it is not there now, the file contradicts itself.
+    /// The caller has just read the record. If it is missing now, the file is inconsistent.
     private func requireOneChange(_ table: SQLiteTable, _ id: UUID) throws {
         let connection = try connection
         guard connection.changes != 1 else { return }
@@ -125,7 +125,7 @@ import Foundation
 
     // MARK: Bookkeeping and history
 
-    /// Sets a value of the store's own bookkeeping, or removes it.
+    /// Sets or removes a value of the store's own bookkeeping.
     public func setMetadata(_ key: String, _ value: String?) throws {
         forgetTextForm()
         guard let value else {
@@ -141,22 +141,22 @@ import Foundation
         }
     }
 
-    /// Appends to the history. Tokens arrive ascending.
+    /// Appends to the history. Tokens must be ascending.
     public func append(_ transaction: HistoryTransaction) throws { try SQLiteHistory(connection).append(transaction) }
 
-    /// Forgets the history up to and including a number.
+    /// Removes the history up to and including a token.
     public func pruneHistory(through token: Int64) throws { try SQLiteHistory(connection).prune(through: token) }
 }
 
-/// A walk of a write transaction, which a change of a record can overtake.
+/// A walk in a write transaction, during which records may change.
 private final class SQLiteWalk {
     private let row: SQLiteRow
-    /// The identifiers still to come, once they are fixed.
+    /// The remaining identifiers, once they are fixed.
     private(set) var rest: [UUID]?
 
     init(_ row: SQLiteRow) { self.row = row }
 
-    /// Reads to the end, before the first change of a record.
+    /// Reads the remaining identifiers, before the first change of a record.
     func fix() throws {
         guard rest == nil else { return }
         var identifiers: [UUID] = []

@@ -1,4 +1,4 @@
-/// The storage class of one value, as SQLite numbers them.
+/// The storage class of a value, with SQLite's numbers.
 enum SQLiteColumnType: Int32, Sendable {
     case integer = 1
     case real = 2

@@ -5,21 +5,21 @@ import HabitStore
 internal import SQLite3
 #endif
 
-/// How hard a checkpoint tries.
+/// How much a checkpoint copies, and whether it waits.
 enum SQLiteCheckpointMode: Sendable {
-    /// Copies what no reader still needs, and waits for nobody.
+    /// Copies what no reader still needs, without waiting.
     case passive
-    /// Copies everything and lets the next writer start the log afresh; waits for readers as long as the busy timeout.
+    /// Copies everything and lets the next writer restart the log. Waits for readers up to the busy timeout.
     case restart
-    /// As `restart`, and cuts the log's file to nothing.
+    /// Like `restart`, and truncates the log file to zero bytes.
     case truncate
 }
 
 extension SQLiteConnection {
-    /// Copies the log into the database file. Only for the holder of the store's write lock.
+    /// Copies the log into the database file. The caller must hold the store's write lock.
     ///
-    /// Gives true when nothing is left in the log that is not in the file, and false when readers were in the way. Throws before anything is
-    /// copied if the file was exchanged in place, for an older one for example.
+    /// Returns true if the file now has everything that is in the log, and false if readers were in the way. Throws before copying
+    /// anything if the file was replaced in place, for example by an older one.
     func checkpoint(_ mode: SQLiteCheckpointMode) throws -> Bool {
         try checkOpen()
         try requireOwnLog()
@@ -39,10 +39,10 @@ extension SQLiteConnection {
         return result == SQLITE_OK && logFrames == copiedFrames
     }
 
-    /// Commits a change of nothing: writes the first page as it is.
+    /// Commits a write of the unchanged first page.
     ///
-    /// A frame of a commit that failed may still lie behind the end of the log, valid, and recovery would take it in.
-    /// This commit is written over it.
+    /// A valid frame of a failed commit may still lie after the end of the log, where recovery would pick it up. This commit
+    /// overwrites it.
     func overwriteLogEnd() throws {
         try beginWrite()
         do {

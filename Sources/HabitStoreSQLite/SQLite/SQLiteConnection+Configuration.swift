@@ -7,7 +7,7 @@ internal import SQLite3
 #endif
 
 extension SQLiteConnection {
-    /// What a file may not make SQLite do. Runs before the file is read for the first time.
+    /// Restricts what a file can make SQLite do. Runs before the first read of the file.
     func harden() throws {
         try set(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, to: true)
         try set(SQLITE_DBCONFIG_DEFENSIVE, to: true)
@@ -18,10 +18,10 @@ extension SQLiteConnection {
         try set(SQLITE_DBCONFIG_ENABLE_TRIGGER, to: false)
         try set(SQLITE_DBCONFIG_ENABLE_VIEW, to: false)
         #if !canImport(Darwin)
-        // Apple's library has no extensions to load.
+        // Apple's library cannot load extensions.
         try set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, to: false)
         #endif
-        // This replaces the automatic checkpoint, whose place it takes in the library.
+        // Replaces the automatic checkpoint, which uses the same hook in the library.
         handle.observeLog()
         let pointer = handle.pointer
         sqlite3_limit(pointer, SQLITE_LIMIT_SQL_LENGTH, 1_000_000)
@@ -32,23 +32,23 @@ extension SQLiteConnection {
         sqlite3_limit(pointer, SQLITE_LIMIT_ATTACHED, 1)
     }
 
-    /// The settings that are the same for every connection. Reads the file, where one of them needs its header.
+    /// Applies the settings that are the same for every connection. Reads the file, because one of them needs its header.
     func configure() throws {
         setBusyTimeout(milliseconds: Deadline.after(seconds: options.busyLimitSeconds).remainingMilliseconds)
-        // Negative: KiB instead of pages.
+        // A negative size is in KiB rather than pages.
         let cacheKiB = max(0, options.cacheSizeBytes) / 1_024
         try exec(
             "PRAGMA cell_size_check = ON; PRAGMA mmap_size = \(max(0, options.mapSizeBytes)); "
                 + "PRAGMA cache_size = -\(cacheKiB)"
         )
         #if canImport(Darwin)
-        // fsync on Apple platforms does not reach past the drive's own cache.
+        // On Apple platforms, fsync does not flush the drive's own cache.
         try exec("PRAGMA fullfsync = ON")
         try exec("PRAGMA checkpoint_fullfsync = ON")
         #endif
     }
 
-    /// Makes every commit durable before it is acknowledged, and checks that it is so.
+    /// Makes every commit durable before it is acknowledged, and verifies the setting.
     func requireFullSynchronization() throws {
         try exec("PRAGMA synchronous = FULL")
         guard try int64("PRAGMA synchronous") == 2 else {
@@ -60,15 +60,15 @@ extension SQLiteConnection {
         }
     }
 
-    /// Switches to the write-ahead log, and checks that it is so.
+    /// Switches to the write-ahead log, and verifies the switch.
     func enterLogMode() throws {
         try requireLogMode(answer: try texts("PRAGMA journal_mode = WAL"))
-        // After a restart of the log, its file is cut back to this.
+        // After a restart, the log file is truncated to this size.
         let pageSize = try int64("PRAGMA page_size") ?? 4_096
         try exec("PRAGMA journal_size_limit = \(pageSize * Int64(max(1, options.checkpointPages)) * 4)")
     }
 
-    /// Checks that the file is in the log mode, which the writer has put it in.
+    /// Verifies that the file is in WAL mode, which the writer has set.
     func requireLogMode() throws {
         try requireLogMode(answer: try texts("PRAGMA journal_mode"))
     }

@@ -6,10 +6,9 @@ internal import SQLite3
 #endif
 
 extension SQLiteConnection {
-    /// Reads the file for the first time: is it a database, and all of it there? Then lets `validate` look at the
-    /// contents.
+    /// Reads the file for the first time, to see if it is a complete database, and then passes it to `validate`.
     ///
-    /// Nothing has been changed by then, so a file of someone else is refused as it was found.
+    /// Nothing has been changed at that point, so the file of another program is rejected unmodified.
     ///
     /// - Returns: the header.
     @discardableResult
@@ -17,9 +16,9 @@ extension SQLiteConnection {
         try explainingTruncation { try beginRead() }
         let found: SQLiteHeader
         do {
-            // The first statement of a connection that needs the file's schema reads all of it; `validate` has one of its own.
+            // The first statement of a connection that needs the file's schema reads all of it; `validate` runs one itself.
             if validate == nil { _ = try explainingTruncation { try int64("SELECT 1 FROM sqlite_schema LIMIT 1") } }
-            // Inside the snapshot: as long as it stands without a log, no checkpoint can change the file.
+            // Inside the snapshot: while it is open and there is no log, no checkpoint can change the file.
             let hasLog = try hasLog
             found = try header(hasLog: hasLog)
             if !hasLog, let error = try truncationError(found) { throw error }
@@ -34,7 +33,7 @@ extension SQLiteConnection {
         return found
     }
 
-    /// Runs what may be the first read of the file, and says so if what is wrong with it is that a part is missing.
+    /// Runs what may be the first read of the file. If that fails because part of the file is missing, the error says so.
     func explainingTruncation<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
@@ -44,9 +43,9 @@ extension SQLiteConnection {
         }
     }
 
-    /// What the file's header says in the snapshot that is being read.
+    /// The file's header in the current snapshot.
     ///
-    /// With a log the header in the file is not the last word, and SQLite is asked, which costs a statement for each number.
+    /// With a log, the header in the file may be outdated. SQLite is asked instead, at the cost of a statement for each number.
     func header() throws -> SQLiteHeader { try inspectedHeader ?? header(hasLog: hasLog) }
 
     private func header(hasLog: Bool) throws -> SQLiteHeader {
@@ -63,10 +62,9 @@ extension SQLiteConnection {
 
     private var hasLog: Bool { get throws { try SQLiteFiles.sizeBytes(of: path + "-wal") > 0 } }
 
-    /// The error to throw if the file is shorter than its own header says; nil if it is not, or if that cannot be told.
+    /// The error for a file that is shorter than its own header says; nil if it is not, or if that is unknown.
     ///
-    /// SQLite compares the two itself, but in whole pages, and calls the difference "malformed". With a log nothing can be
-    /// concluded.
+    /// SQLite makes this comparison too, but in whole pages, and reports "malformed". With a log nothing can be concluded.
     private func truncationError(_ header: SQLiteHeader, cause: HabitStoreError? = nil) throws -> HabitStoreError? {
         let expected = max(header.pageCount, cause == nil ? 0 : 1) * header.pageSizeBytes
         let actual = try SQLiteFiles.sizeBytes(of: path)
@@ -78,13 +76,14 @@ extension SQLiteConnection {
         )
     }
 
-    /// The header in the file. A short read fills the rest with zeros, which is what a file of less than a header deserves.
+    /// The header in the file. A short read fills the rest with zeros, so a file that is shorter than a header gets a zero page
+    /// count.
     private func storedHeader() -> SQLiteHeader? {
         fileBytes(SQLiteHeader.length, at: 0, mayBeShort: true).flatMap(SQLiteHeader.init)
     }
 
-    /// Bytes of the file, through SQLite's own descriptor: one of our own would drop its locks when closed. Nil where the file
-    /// has not so many or cannot be read.
+    /// Bytes of the file, read through SQLite's own descriptor: closing another one would drop SQLite's locks. Nil if the file has
+    /// fewer bytes or cannot be read.
     func fileBytes(_ count: Int, at position: Int64, mayBeShort: Bool = false) -> [UInt8]? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(handle.pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,

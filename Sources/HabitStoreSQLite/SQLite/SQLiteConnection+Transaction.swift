@@ -9,7 +9,7 @@ extension SQLiteConnection {
     /// Whether a transaction is open. Some errors end it without a ROLLBACK.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
 
-    /// Whether a statement stands between its first row and its end.
+    /// Whether a statement is between its first row and its end.
     var isReading: Bool {
         var statement = sqlite3_next_stmt(handle.pointer, nil)
         while let found = statement {
@@ -19,7 +19,7 @@ extension SQLiteConnection {
         return false
     }
 
-    /// Begins a read transaction and reads once, so that the snapshot stands from here on.
+    /// Begins a read transaction and reads once, which fixes the snapshot.
     func beginRead() throws {
         try run("BEGIN DEFERRED")
         do {
@@ -30,7 +30,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// Begins a write transaction: nobody else can write until it ends.
+    /// Begins a write transaction, which excludes other writers until it ends.
     func beginWrite() throws {
         handle.rollbackCause = nil
         try run("BEGIN IMMEDIATE")
@@ -46,28 +46,27 @@ extension SQLiteConnection {
         schemaCookie = try withStatement("PRAGMA schema_version") { try $0.step() ? $0.int64(at: 0) : 0 }
     }
 
-    /// Commits. A statement that still has rows is reset first: it would keep the snapshot open.
+    /// Commits. First resets statements with remaining rows, which would keep the snapshot open.
     func commit() throws {
         resetStatements()
         try run("COMMIT")
     }
 
-    /// Ends the transaction without effect, if one is open. Gives false when even that failed: close the connection
-    /// then.
+    /// Rolls back the transaction if one is open. Returns false if even that failed; the connection must then be closed.
     @discardableResult
     func rollback() -> Bool {
         resetStatements()
         guard isInTransaction else { return true }
-        // The result says less than the state: whatever ROLLBACK answered, either the transaction is over or it is not.
+        // Whatever ROLLBACK returns, only the state tells if the transaction has ended.
         sqlite3_exec(handle.pointer, "ROLLBACK", nil, nil, nil)
         return !isInTransaction
     }
 
-    /// Runs `body` inside of the open transaction so that a throw undoes what it did, and nothing else.
+    /// Runs `body` in the open transaction. If it throws, only its own changes are undone.
     ///
-    /// Where even that fails the whole transaction is ended, and cannot be committed any more.
+    /// If that fails, the whole transaction is rolled back and can no longer be committed.
     func withSavepoint<T>(_ body: () throws -> T) throws -> T {
-        // Outside of a transaction a savepoint would begin one.
+        // Outside a transaction, a savepoint would begin one.
         guard isInTransaction else { throw prematureEndError() }
         try run("SAVEPOINT part")
         do {
@@ -94,7 +93,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// The error that ended the transaction before its time, for a body that went on after it.
+    /// The error that ended the transaction early, for a body that continued after it.
     func prematureEndError() -> HabitStoreError {
         if let cause = handle.rollbackCause {
             return SQLiteError.make(cause, path: path, while: "an earlier statement of the transaction")
@@ -106,11 +105,10 @@ extension SQLiteConnection {
         )
     }
 
-    /// Whether a commit that failed with this result has surely left nothing behind.
+    /// Whether a commit that failed with this result certainly left nothing behind.
     ///
-    /// BUSY and a constraint leave the transaction open. A full disk leaves a last frame that is cut off, which
-    /// recovery does not accept, unless the library pads the log with further frames; it pads where the device may tear
-    /// neighbouring bytes.
+    /// BUSY and a constraint leave the transaction open. A full disk leaves a truncated last frame, which recovery rejects, unless
+    /// the library pads the log with further frames; it does so on devices that may tear neighbouring bytes.
     func isKnownAbsent(after result: SQLiteResult?) -> Bool {
         switch result?.primary {
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CONSTRAINT: return true

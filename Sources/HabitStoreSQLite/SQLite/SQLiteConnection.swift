@@ -6,37 +6,37 @@ import Foundation
 internal import SQLite3
 #endif
 
-/// One connection to a database file. Used by one thread at a time: SQLite's own mutex is off.
+/// A connection to a database file, used by one thread at a time: SQLite's own mutex is off.
 ///
-/// No connection checkpoints by itself, neither after a commit nor when it is closed; see ``SQLiteSharedFile``.
+/// No connection checkpoints automatically, neither after a commit nor on close; see ``SQLiteSharedFile``.
 final class SQLiteConnection {
-    /// The file's path through all symbolic links.
+    /// The file's path, with symbolic links resolved.
     let path: String
     let options: SQLiteOptions
     let handle: SQLiteHandle
     let cache: SQLiteStatementCache
-    /// What the owner of a pool uses to tell connections from before a reopening.
+    /// Tells connections from before a reopening apart from later ones, for the owner of a pool.
     var generation = 0
-    /// The header of the snapshot that an inspection has open.
+    /// The header of the snapshot during an inspection.
     var inspectedHeader: SQLiteHeader?
-    /// The file's schema cookie at the moment that the last transaction reads: another one says that tables or indexes changed.
+    /// The file's schema cookie in the last transaction's snapshot. It changes with tables and indexes.
     var schemaCookie: Int64 = -1
-    /// Counts what statements look at, once that has been asked for.
+    /// Counts the records that statements visit, after the first request for it.
     var visits: SQLiteVisits?
-    /// What the layer above keeps with the connection until it is closed.
+    /// State that the layer above keeps with the connection until it is closed.
     var companion: AnyObject?
 
-    /// Opens the file, in the mode `.create` makes it first.
+    /// Opens the file. The mode `.create` creates a missing one.
     convenience init(path: String, mode: SQLiteOpenMode, options: SQLiteOptions = SQLiteOptions()) throws {
         try self.init(prepared: try SQLiteFiles.prepare(path, mode: mode).path, mode: mode, options: options)
     }
 
-    /// Opens a file that ``SQLiteFiles/prepare(_:mode:)`` has looked at, by the path that it gave.
+    /// Opens a file that ``SQLiteFiles/prepare(_:mode:)`` has examined, by the path that it returned.
     ///
-    /// - Parameter isImmutable: reads the file without locks and without its log. Hazard: right only for a file that no
-    ///   one changes meanwhile; the caller has to check that.
-    /// - Parameter checksLog: whether to refuse a log that does not belong to the file, before SQLite recovers it. Not needed
-    ///   while this process has the file open already.
+    /// - Parameter isImmutable: whether to read the file without locks and without its log. Hazard: only correct if no process
+    ///   changes the file at the same time, which the caller must check.
+    /// - Parameter checksLog: whether to reject a log that does not belong to the file, before SQLite recovers it. Not needed if
+    ///   this process already has the file open.
     init(
         prepared path: String,
         mode: SQLiteOpenMode,
@@ -67,7 +67,7 @@ final class SQLiteConnection {
         sqlite3_extended_result_codes(pointer, 1)
         try harden()
         if checksLog, !isImmutable { try requireOwnLog() }
-        // Where writing is refused, SQLite opens for reading and tells nobody.
+        // If writing is not allowed, SQLite silently opens the file for reading.
         if mode.isWritable, sqlite3_db_readonly(pointer, "main") != 0 {
             throw HabitStoreError(
                 .permissionDenied,
@@ -78,7 +78,7 @@ final class SQLiteConnection {
         try explainingTruncation { try configure() }
     }
 
-    /// Closes the connection. Statements that are still held throw `.closed` from then on.
+    /// Closes the connection. Statements that are still referenced throw `.closed` from then on.
     func close() {
         companion = nil
         cache.removeAll()
@@ -90,19 +90,19 @@ final class SQLiteConnection {
         sqlite3_busy_timeout(handle.pointer, milliseconds)
     }
 
-    /// The rows that the last INSERT, UPDATE or DELETE changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     var changes: Int { Int(sqlite3_changes(handle.pointer)) }
 
-    /// The rows that INSERT, UPDATE and DELETE have changed since the connection was opened.
+    /// The number of rows that INSERT, UPDATE and DELETE have changed since the connection was opened.
     var totalChanges: Int { Int(sqlite3_total_changes(handle.pointer)) }
 
-    /// The rowid of the last INSERT into a table that has them.
+    /// The rowid of the last INSERT into a table with rowids.
     var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle.pointer) }
 
-    /// The pages in the log after this connection's last commit or checkpoint.
+    /// The number of pages in the log after this connection's last commit or checkpoint.
     var logPages: Int { handle.logPages }
 
-    /// Runs one or more statements that give no rows.
+    /// Runs one or more statements that return no rows.
     func exec(_ sql: String) throws {
         try checkOpen()
         handle.beginStep()
@@ -114,19 +114,19 @@ final class SQLiteConnection {
         }
     }
 
-    /// Prepares a statement that the caller keeps. Prefer ``withStatement(_:_:)``.
+    /// Prepares a statement for the caller to keep. Prefer ``withStatement(_:_:)``.
     func prepare(_ sql: String) throws -> SQLiteStatement {
         try SQLiteStatement(sql, handle: handle, isKept: false)
     }
 
-    /// Lends the cached statement of this text; afterwards it is reset and unbound, whatever `body` did.
+    /// Lends the cached statement for this SQL. Afterwards it is reset and its bindings are cleared, whatever `body` did.
     func withStatement<T>(_ sql: String, _ body: (SQLiteStatement) throws -> T) throws -> T {
         let statement = try borrowStatement(sql)
         defer { giveBack(statement) }
         return try body(statement)
     }
 
-    /// Takes the cached statement of this text for a use that no closure encloses; give it back.
+    /// Borrows the cached statement for this SQL beyond a closure's scope; return it with ``giveBack(_:)``.
     func borrowStatement(_ sql: String) throws -> SQLiteStatement {
         try checkOpen()
         return try cache.borrow(sql) { isKept in
@@ -134,7 +134,7 @@ final class SQLiteConnection {
         }
     }
 
-    /// Ends what ``borrowStatement(_:)`` began.
+    /// Returns a statement from ``borrowStatement(_:)``.
     func giveBack(_ statement: SQLiteStatement) { cache.giveBack(statement) }
 
     /// The first column of the first row as an integer; nil without a row or for NULL.
@@ -144,7 +144,7 @@ final class SQLiteConnection {
         return statement.int64(at: 0)
     }
 
-    /// Whether there is a table with this column; asked of the schema that the connection has read, without a statement.
+    /// Whether there is a table with this column, according to the schema that the connection has read; runs no statement.
     func hasTable(_ name: String, column: String) throws -> Bool {
         try checkOpen()
         return sqlite3_table_column_metadata(handle.pointer, "main", name, column, nil, nil, nil, nil, nil) == SQLITE_OK
@@ -162,7 +162,7 @@ final class SQLiteConnection {
         guard !handle.isClosed else { throw SQLiteStatement.closedError(path: path) }
     }
 
-    /// The path as a URI, with every byte escaped that has a meaning in one.
+    /// The path as a URI, with every byte escaped that has a meaning in URIs.
     private static func immutableName(of path: String) -> String {
         let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
         let digits = Array("0123456789ABCDEF".utf8)

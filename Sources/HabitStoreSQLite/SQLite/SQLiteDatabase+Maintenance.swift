@@ -10,27 +10,27 @@ import Darwin
 #endif
 
 extension SQLiteDatabase {
-    /// What SQLite finds wrong in its own file, at most 100 lines; empty for a sound one.
+    /// The problems that SQLite finds in its file, at most 100 lines; empty if there are none.
     ///
-    /// - Parameter quick: leaves the comparison of indexes with tables out, which is most of the work.
+    /// - Parameter quick: whether to skip comparing indexes with tables, which is most of the work.
     func integrityCheck(quick: Bool) throws -> [String] {
         try withRead { connection in
             let lines = try connection.texts(quick ? "PRAGMA quick_check" : "PRAGMA integrity_check")
-            // The whole file has gone through this connection's page cache, and is of no use there.
+            // The whole file has passed through this connection's page cache, which is useless there.
             try connection.exec("PRAGMA shrink_memory")
             return lines == ["ok"] ? [] : lines
         }
     }
 
-    /// Copies the log into the database and empties it; false when readers of it are in the way.
+    /// Copies the log into the database and empties it; false if readers are in the way.
     func checkpoint() throws -> Bool { try using { try $0.checkpoint() } }
 
-    /// Why the last checkpoint after a commit failed; nil when it did not. Nothing is lost by that, but the log grows.
+    /// Why the last checkpoint after a commit failed; nil if it succeeded. A failure loses nothing, but the log grows.
     var lastCheckpointFailure: HabitStoreError? {
         get throws { try using { $0.lastCheckpointFailure } }
     }
 
-    /// The sizes of the files, as the file system has them.
+    /// The sizes of the files in the file system.
     var fileSizes: SQLiteFileSizes {
         get throws {
             SQLiteFileSizes(
@@ -41,21 +41,20 @@ extension SQLiteDatabase {
         }
     }
 
-    /// The pages that the log's file has room for. After a restart of the log, some of them are left over from before.
+    /// The number of pages that the log file has room for. After a restart of the log, some of them are old.
     var walPages: Int {
         get throws {
             let bytes = try fileSizes.logBytes
             let pageSize = try withRead { try $0.int64("PRAGMA page_size") ?? 4_096 }
-            // A header of 32 bytes, then a header of 24 before each page (https://www.sqlite.org/fileformat.html, 4).
+            // A header of 32 bytes, then 24 bytes before each page (https://www.sqlite.org/fileformat.html, 4).
             return Int(max(0, bytes - 32) / (pageSize + 24))
         }
     }
 
-    /// Writes one consistent, compact copy, in one file that only its owner may read. An existing file is never
-    /// replaced.
+    /// Writes a consistent, compact copy as a single file that only its owner may read. Never replaces an existing file.
     ///
-    /// The copy is written under another name and renamed when it is on the disk: a file of the asked-for name is
-    /// whole, or, after a crash, empty.
+    /// The copy is written under another name and renamed when it is on the disk, so a file with the requested name is complete or,
+    /// after a crash, empty.
     func backup(to target: String) throws {
         let target = try SQLiteFiles.canonicalPath(target)
         guard try SQLiteFiles.status(of: target) == nil else {
@@ -65,7 +64,7 @@ extension SQLiteDatabase {
                 at: HabitStoreError.Location(path: target)
             )
         }
-        // Holds the name, so that of two backups to one path one fails at once.
+        // Reserves the name, so that of two backups to one path, one fails immediately.
         try SQLiteFiles.create(target)
         let partial = target + ".partial-\(UUID().uuidString.lowercased())"
         do {
@@ -81,8 +80,7 @@ extension SQLiteDatabase {
             try SQLiteFiles.synchronize(partial)
             try SQLiteFiles.move(partial, to: target)
         } catch {
-            // All three are this call's own, and of no use to anyone. A name that is not there is as good as one
-            // removed.
+            // This call created all three, and they are useless now. A missing file is as good as a removed one.
             for path in [partial, partial + "-journal", target] { unlink(path) }
             throw error
         }

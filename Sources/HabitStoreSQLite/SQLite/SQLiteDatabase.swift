@@ -1,11 +1,11 @@
 import Foundation
 import HabitStore
 
-/// A database file as an engine has it: read transactions over snapshots, and one write transaction at a time.
+/// An engine's database file: read transactions on snapshots, and one write transaction at a time.
 ///
-/// Several of these for one file share its connections; each is closed by itself, and the last one empties the log.
+/// Several instances for one file share its connections. Each is closed separately, and the last one empties the log.
 final class SQLiteDatabase: Sendable {
-    /// The path through which the file was opened first, without symbolic links.
+    /// The path through which the file was first opened, with symbolic links resolved.
     var path: String { file.path }
     /// Whether write transactions are possible.
     var isWritable: Bool { file.isWritable }
@@ -15,9 +15,9 @@ final class SQLiteDatabase: Sendable {
 
     /// Opens the file.
     ///
-    /// - Parameter options: for the first opening in this process; later ones of the same file share what the first has
-    ///   set.
-    /// - Parameter validate: sees the contents of a file that is not empty before anything is changed, and may throw.
+    /// - Parameter options: applies to the first opening in this process; later ones of the same file share the first one's
+    ///   options.
+    /// - Parameter validate: examines the contents of a file that is not empty before anything is changed, and may throw.
     init(
         path: String,
         mode: SQLiteOpenMode,
@@ -28,31 +28,31 @@ final class SQLiteDatabase: Sendable {
     }
 
     deinit {
-        // There is nobody left to tell. What a failed checkpoint did not copy is in the log, from which the next
-        // opening reads.
+        // No caller can receive an error here. Whatever a failed checkpoint did not copy is still in the log, where the next
+        // opening reads it.
         if usage.close() == .last { _ = try? SQLiteRegistry.shared.close(file) }
     }
 
-    /// Closes this use of the file, and with the last use the file. New transactions throw `.closed` at once; those
-    /// that are in progress go on, and the last of them closes the file instead of this call.
+    /// Closes this use of the file, and with the last use the file itself. New transactions throw `.closed` immediately. Those in
+    /// progress continue, and the last of them closes the file instead of this call.
     ///
-    /// Throws when emptying the log failed; the store is closed even so, and complete together with its log.
+    /// Throws if emptying the log failed. The store is closed even then, and is complete together with its log.
     func close() throws {
         if usage.close() == .last { try SQLiteRegistry.shared.close(file) }
     }
 
-    /// Runs `body` over one snapshot, which no concurrent write changes. The connection must not be kept.
+    /// Runs `body` on a snapshot, which concurrent writes do not change. `body` must not keep the connection.
     func withRead<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
         try using { try $0.withRead(body) }
     }
 
-    /// Runs `body` in the only write transaction: durable when this returns, without effect when it throws, except for
-    /// `.outcomeUnknown`. The connection must not be kept.
+    /// Runs `body` in the only write transaction, which is durable when this method returns and has no effect if it throws, except
+    /// for `.outcomeUnknown`. `body` must not keep the connection.
     func withWrite<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
         try using { try withWrite(until: $0.writeDeadline, body) }
     }
 
-    /// The same, with a wait for other writers that ends at a deadline.
+    /// The same, waiting for other writers until a deadline.
     func withWrite<T>(until deadline: Deadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
         try using { file in
             guard file.isWritable else {
@@ -66,7 +66,7 @@ final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Runs `body` as one use, in which the file stays open.
+    /// Runs `body` as one use, during which the file stays open.
     func using<T>(_ body: (SQLiteSharedFile) throws -> T) throws -> T {
         guard usage.begin() else {
             throw HabitStoreError(
@@ -75,8 +75,8 @@ final class SQLiteDatabase: Sendable {
                 at: HabitStoreError.Location(path: file.path)
             )
         }
-        // Closed meanwhile, by someone who did not wait. What a failed checkpoint did not copy is in the log, from
-        // which the next opening reads: it must not make a failure of a transaction that is committed.
+        // Another caller closed the database without waiting. Whatever a failed checkpoint did not copy is in the log, where the
+        // next opening reads it, so it must not make a committed transaction fail.
         defer { if usage.end() == .last { _ = try? SQLiteRegistry.shared.close(file) } }
         return try body(file)
     }

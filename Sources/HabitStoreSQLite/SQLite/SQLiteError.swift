@@ -13,12 +13,11 @@ import Musl
 import Darwin
 #endif
 
-/// The one place where SQLite's result codes become errors of the boundary.
+/// Translates SQLite's result codes to errors of HabitStore. Nothing else does.
 enum SQLiteError {
-    /// Makes the error for a result of `database`.
+    /// The error for a result of `database`.
     ///
-    /// SQLite's own message can name tables and hold parts of a statement, so it goes to the detail and not to the
-    /// message.
+    /// SQLite's own message can contain table names and parts of a statement, so it goes to the detail rather than the message.
     static func make(
         _ code: Int32,
         database: OpaquePointer?,
@@ -34,7 +33,7 @@ enum SQLiteError {
         return make(result, path: path, while: action, detail: detail)
     }
 
-    /// Makes the error for a result that is already taken out of its connection.
+    /// The error for a result that was already taken from its connection.
     static func make(
         _ result: SQLiteResult,
         path: String,
@@ -52,7 +51,7 @@ enum SQLiteError {
         )
     }
 
-    /// The boundary's code for an extended result code.
+    /// The error code for an extended result code.
     static func boundaryCode(of result: SQLiteResult, path: String) -> HabitStoreError.Code {
         if let special = extendedCodes[result.code] { return special }
         switch result.primary {
@@ -62,7 +61,7 @@ enum SQLiteError {
         }
     }
 
-    /// The extended codes that do not mean what their primary code means.
+    /// The extended codes that differ in meaning from their primary code.
     private static let extendedCodes: [Int32: HabitStoreError.Code] = [
         code(SQLITE_IOERR, 12): .limitExceeded,  // IOERR_NOMEM
         code(SQLITE_READONLY, 4): .fileMoved,  // READONLY_DBMOVED
@@ -94,7 +93,7 @@ enum SQLiteError {
 
     private static func code(_ primary: Int32, _ extension: Int32) -> Int32 { primary | `extension` << 8 }
 
-    /// `errno` says it best; where SQLite left none, the path itself is asked.
+    /// `errno` is the most precise answer. If SQLite left none, this examines the path itself.
     private static func cannotOpenCode(of result: SQLiteResult, path: String) -> HabitStoreError.Code {
         if isOutOfSpace(result.systemError) { return .full }
         switch result.systemError {
@@ -107,7 +106,7 @@ enum SQLiteError {
             guard let status = try SQLiteFiles.status(of: path) else { return .notFound }
             return status.kind == .regular ? .inputOutput : .notAStore
         } catch {
-            // The path cannot even be looked at: that is the answer, and its code is in the error.
+            // If even examining the path fails, that error has the right code.
             return (error as? HabitStoreError)?.code ?? .inputOutput
         }
     }

@@ -1,12 +1,12 @@
-/// What the file system says of a path, without the file being opened.
+/// The file system's information about a path, read without opening the file.
 struct SQLiteFileStatus: Sendable, Equatable {
-    /// Which file it is, whatever its names are.
+    /// Identifies a file independently of its names.
     struct Identity: Hashable, Sendable {
         let device: UInt64
         let inode: UInt64
     }
 
-    /// The kinds that make a difference here.
+    /// The kinds of files that this code distinguishes.
     enum Kind: Sendable {
         case regular
         case directory
@@ -16,8 +16,8 @@ struct SQLiteFileStatus: Sendable, Equatable {
     let identity: Identity
     let kind: Kind
     let sizeBytes: Int64
-    /// How many names (hard links) the file has.
+    /// The number of names (hard links) of the file.
     let nameCount: UInt64
-    /// The last change of the contents, in nanoseconds since 1970.
+    /// The time of the last change of the contents, in nanoseconds since 1970.
     let modifiedNanoseconds: Int64
 }

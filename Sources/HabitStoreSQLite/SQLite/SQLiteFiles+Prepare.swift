@@ -2,10 +2,10 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension SQLiteFiles {
-    /// Makes sure that there is a file that SQLite can be let at, and says which one it is.
+    /// Makes sure that there is a file that SQLite can safely open, and returns its path and status.
     ///
-    /// An empty file is a new database to SQLite, and a log beside an empty or missing one it deletes; both would turn
-    /// a lost file into lost records without a word. So they are refused here.
+    /// SQLite treats an empty file as a new database, and deletes a log next to an empty or missing file. Both would silently turn
+    /// a lost file into lost records, so they are rejected here.
     static func prepare(
         _ path: String,
         mode: SQLiteOpenMode
@@ -26,7 +26,7 @@ extension SQLiteFiles {
         do {
             try create(canonical)
         } catch let error as HabitStoreError {
-            // Another thread or process may have made it in between, which is as good.
+            // If another thread or process has created it meanwhile, that is just as good.
             guard try self.status(of: canonical) != nil else {
                 guard (error.underlying as? POSIXError)?.code == .EEXIST else { throw error }
                 throw HabitStoreError(
@@ -59,7 +59,7 @@ extension SQLiteFiles {
         }
         guard status.sizeBytes == 0 else { return status }
         if let orphan = try orphanedLog(of: path) {
-            // The log is looked at after the file: another process may have filled both in between.
+            // The log is examined after the file: another process may have filled both in between.
             if let now = try self.status(of: path), now.sizeBytes > 0 { return now }
             throw orphanError(orphan)
         }

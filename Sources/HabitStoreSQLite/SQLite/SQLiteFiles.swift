@@ -10,15 +10,15 @@ import Musl
 import Darwin
 #endif
 
-/// The questions and changes that concern a store's files and go past SQLite.
+/// Operations on a store's files that bypass SQLite.
 ///
-/// Nothing here opens a database file that could be open in SQLite: closing any descriptor of it would drop the locks
-/// that SQLite holds on it for the whole process (https://www.sqlite.org/howtocorrupt.html, 2.2).
+/// None of them opens a database file that SQLite could have open: closing any descriptor of it would drop SQLite's locks on it for
+/// the whole process (https://www.sqlite.org/howtocorrupt.html, 2.2).
 enum SQLiteFiles {
-    /// SQLite's longest path is 512 bytes, of which it needs 8 for the names of the files beside.
+    /// SQLite's paths have at most 512 bytes, of which it needs 8 for the names of the files next to the database.
     static let longestPathBytes = 504
 
-    /// What is at the path, or nil when nothing is.
+    /// The status of the file at a path; nil if there is none.
     static func status(of path: String) throws -> SQLiteFileStatus? {
         var info = stat()
         guard stat(path, &info) == 0 else {
@@ -46,15 +46,15 @@ enum SQLiteFiles {
         )
     }
 
-    /// The size of the file, 0 when it is not there.
+    /// The size of the file; 0 if it is missing.
     static func sizeBytes(of path: String) throws -> Int64 { try status(of: path)?.sizeBytes ?? 0 }
 
-    /// Whether this process may write the file, and make others beside it.
+    /// Whether this process may write the file and create others next to it.
     static func isWritable(_ path: String) -> Bool {
         access(path, W_OK) == 0 && access(DurableFile.folder(of: path), W_OK) == 0
     }
 
-    /// The one path of a file, through all symbolic links. The file itself need not exist; its folder must.
+    /// The canonical path of a file, with symbolic links resolved. The file itself may be missing; its folder must exist.
     static func canonicalPath(_ path: String) throws -> String {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw HabitStoreError(.notFound, "the path is empty or holds a NUL; name a file")
@@ -71,10 +71,10 @@ enum SQLiteFiles {
         return try checkedLength(folder == "/" ? "/" + url.lastPathComponent : folder + "/" + url.lastPathComponent)
     }
 
-    /// Makes an empty file that only its owner may read, so that the log and its index inherit that.
+    /// Creates an empty file that only its owner may read; the log and its index inherit the mode.
     static func create(_ path: String) throws {
         do {
-            // The file is new, so no connection can have a lock on it that closing it would drop.
+            // The file is new, so closing it cannot drop a lock of a connection.
             _ = try OpenFile(newAt: path)
             try DurableFile.synchronizeFolder(of: path)
         } catch {
@@ -82,7 +82,7 @@ enum SQLiteFiles {
         }
     }
 
-    /// Waits until the contents of a file that no connection has open are on the disk.
+    /// Waits until the contents of a file are on the disk. No connection may have it open.
     static func synchronize(_ path: String) throws {
         do {
             try DurableFile.synchronize(path)
@@ -91,7 +91,7 @@ enum SQLiteFiles {
         }
     }
 
-    /// Gives a file that no connection has open another name in its folder, for good.
+    /// Renames a file within its folder, durably. No connection may have it open.
     static func move(_ source: String, to path: String) throws {
         do {
             try DurableFile.move(source, to: path)

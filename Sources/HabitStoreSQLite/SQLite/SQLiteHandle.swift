@@ -6,29 +6,30 @@ import HabitStore
 internal import SQLite3
 #endif
 
-/// The `sqlite3` pointer of one connection, kept alive by the connection and by each of its statements.
+/// The `sqlite3` pointer of a connection, kept alive by the connection and by each of its statements.
 ///
-/// A statement that outlives its connection then finds a closed handle, and not freed memory.
+/// A statement that outlives its connection finds a closed handle rather than freed memory.
 final class SQLiteHandle {
     let pointer: OpaquePointer
     let path: String
     private(set) var isClosed = false
-    /// The pages in the log after this connection's last commit.
+    /// The number of pages in the log after this connection's last commit.
     fileprivate(set) var logPages = 0
-    /// The last error of a statement that made SQLite end the transaction by itself.
+    /// The last error of a statement that made SQLite end the transaction.
     var rollbackCause: SQLiteResult?
 
     private let stepLimitNanoseconds: UInt64
-    /// The steps so far, of all statements.
+    /// The number of steps of all statements so far.
     private var steps: UInt64 = 0
-    /// The step whose work is being measured, how long it was at work, and when that was looked at last.
+    /// The step that is being measured, its working time so far, and the time of the last measurement.
     private var watched: (step: UInt64, workedNanoseconds: UInt64, look: UInt64) = (0, 0, 0)
-    /// The operations of SQLite's own machine between two looks: some milliseconds of work.
+    /// The number of virtual machine operations between two measurements: a few milliseconds of work.
     private static let operationsBetweenLooks: Int32 = 500_000
-    /// A process that was stopped, or waited for a disk, was not at work for longer than this between two looks.
+    /// The most working time counted between two measurements: a longer interval means that the process was stopped or waited for a
+    /// disk.
     private static let longestLookNanoseconds: UInt64 = 1_000_000_000
 
-    /// Takes the pointer over, which from here on is closed by this object alone.
+    /// Takes ownership of the pointer, which only this object closes from now on.
     init(pointer: OpaquePointer, path: String, stepLimitSeconds: Double) {
         self.pointer = pointer
         self.path = path
@@ -38,14 +39,14 @@ final class SQLiteHandle {
 
     deinit { close() }
 
-    /// Closes the connection; statements that are still held keep only memory.
+    /// Closes the connection. Statements that are still referenced only keep memory.
     func close() {
         guard !isClosed else { return }
         isClosed = true
         sqlite3_close_v2(pointer)
     }
 
-    /// A statement goes on.
+    /// Notes that a statement starts a step.
     @inline(__always)
     func beginStep() { steps &+= 1 }
 
@@ -61,7 +62,7 @@ final class SQLiteHandle {
         )
     }
 
-    /// Whether the step that is under way may go on.
+    /// Whether the current step may continue.
     private func goesOn() -> Bool {
         let now = DispatchTime.now().uptimeNanoseconds
         let worked =
@@ -71,8 +72,7 @@ final class SQLiteHandle {
         return worked < stepLimitNanoseconds
     }
 
-    /// Counts the log's pages at each commit, in the place of SQLite's own checkpointing, which is thereby switched
-    /// off.
+    /// Counts the log's pages at each commit. Replaces SQLite's automatic checkpoint, which uses the same hook.
     func observeLog() {
         let context = Unmanaged.passUnretained(self).toOpaque()
         sqlite3_wal_hook(
@@ -87,7 +87,7 @@ final class SQLiteHandle {
         )
     }
 
-    /// Remembers what a checkpoint left in the log.
+    /// Stores the number of pages that a checkpoint left in the log.
     func noteLogPages(_ pages: Int) { logPages = pages }
 
     /// The error for a result of this connection.

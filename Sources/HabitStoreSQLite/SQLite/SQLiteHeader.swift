@@ -1,17 +1,17 @@
-/// What the header of a database file says (https://www.sqlite.org/fileformat.html, 1.3).
+/// The header of a database file (https://www.sqlite.org/fileformat.html, 1.3).
 struct SQLiteHeader: Equatable, Sendable {
-    /// The bytes of a header.
+    /// The length of a header in bytes.
     static let length = 100
 
     let pageSizeBytes: Int64
     let pageCount: Int64
     let userVersion: Int64
     let applicationID: Int64
-    /// Whether text is kept in UTF-8; UTF-16 otherwise.
+    /// Whether text is stored in UTF-8, as opposed to UTF-16.
     let isInUTF8: Bool
     /// Whether writers use the write-ahead log.
     let isInLogMode: Bool
-    /// Whether ``pageCount`` can be believed: programs of before 2010 did not keep it.
+    /// Whether ``pageCount`` is valid: programs from before 2010 did not maintain it.
     let isPageCountKept: Bool
 
     init(
@@ -31,7 +31,7 @@ struct SQLiteHeader: Equatable, Sendable {
         isPageCountKept = true
     }
 
-    /// Nil for bytes that do not begin as a database does.
+    /// Nil for bytes that do not start like a database.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.length, bytes.starts(with: Array("SQLite format 3\0".utf8)) else { return nil }
         func number(_ range: Range<Int>) -> UInt32 { bytes[range].reduce(0) { $0 << 8 | UInt32($1) } }

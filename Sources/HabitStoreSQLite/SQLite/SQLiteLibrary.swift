@@ -5,15 +5,15 @@ import HabitStore
 internal import SQLite3
 #endif
 
-/// What this code asks of the SQLite library it was linked with.
+/// The requirements for the linked SQLite library.
 enum SQLiteLibrary {
-    /// STRICT tables came with 3.37.
+    /// STRICT tables were added in 3.37.
     static let minimumVersion: Int32 = 3_037_000
 
-    /// The version that is running, as 3.40.1 reads 3040001. Not the header's: a shared library can be another one.
+    /// The version of the library at run time, as 3040001 for 3.40.1. A shared library can differ from the header.
     static var version: Int32 { sqlite3_libversion_number() }
 
-    /// Refuses a library that is too old, or that was built without mutexes: connections are used from many threads.
+    /// Rejects a library that is too old or that was built without mutexes: connections are used from many threads.
     static func check(version: Int32 = Self.version, isThreadSafe: Bool = sqlite3_threadsafe() != 0) throws {
         guard version >= minimumVersion else {
             throw HabitStoreError(

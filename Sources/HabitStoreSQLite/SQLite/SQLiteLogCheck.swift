@@ -6,23 +6,23 @@ import Foundation
 /// They do if the file is in the state in which the log began, or already contains pages of the log: the states that a killed
 /// process or a power cut can leave. SQLite itself recovers any valid log into any file.
 struct SQLiteLogCheck: Equatable {
-    /// Why they do not belong together.
+    /// The reason why they do not belong together.
     enum Fault {
         case fileIsOlder
         case logIsOlder
         case unrelated
     }
 
-    /// Nil for a pair that belongs together, or that nothing is known against.
+    /// Nil if they belong together, or if nothing indicates that they do not.
     let fault: Fault?
     private let fileMark: SQLiteLogMark?
     private let salts: UInt64?
 
-    /// Looks at both.
+    /// Examines both.
     ///
-    /// - Parameter readFile: reads bytes of the database file from a position; nil where there are not so many.
+    /// - Parameter readFile: reads bytes of the database file from a position; nil if the file has fewer.
     init(path: String, readFile: (_ count: Int, _ position: Int64) -> [UInt8]?) throws {
-        // The file first: what is checkpointed from a log meanwhile is in that log then.
+        // The file is read first: pages that are checkpointed from the log meanwhile are then still in that log.
         let file = SQLiteFileState(readFile)
         fileMark = file?.mark
         guard let file, let log = try SQLiteLogReader(path + "-wal") else {
@@ -39,14 +39,14 @@ private struct SQLiteFileState {
     let pageSize: Int
     let counters: SQLiteCounters
     private(set) var mark: SQLiteLogMark?
-    /// The page in which the mark was looked for last.
+    /// The page that was last searched for the mark.
     private(set) var markPage: UInt32?
-    /// Whether the metadata are there, and the mark is surely not among them.
+    /// Whether the metadata exist and certainly do not include the mark.
     private(set) var isUnmarked = false
-    /// Whether there is no table at all.
+    /// Whether there are no tables.
     private(set) var isEmpty = false
 
-    /// The pages that are looked through for the table of the metadata, of which a schema has a few.
+    /// The maximum number of pages that are searched for the metadata table. A schema takes only a few.
     private static let mostSchemaPages = 256
     private static let deepestTree = 20
 
@@ -112,7 +112,7 @@ private struct SQLiteFileState {
     }
 }
 
-/// The numbers in the header of page 1 that only grow.
+/// The counters in the header of page 1, which only grow.
 private struct SQLiteCounters {
     let changes: UInt32
     let schemaCookie: UInt32
@@ -122,11 +122,11 @@ private struct SQLiteCounters {
         (changes, schemaCookie) = (word(24), word(40))
     }
 
-    /// Whether a number comes after another one, which may have gone round.
+    /// Whether a number comes after another, even if it has wrapped around.
     static func isLater(_ number: UInt32, than other: UInt32) -> Bool { Int32(bitPattern: number &- other) > 0 }
 }
 
-/// The state that the committed transactions of a log lead from and to.
+/// The states before the first and after the last committed transaction of a log.
 private struct SQLiteLogState {
     private var firstMark: SQLiteLogMark?
     private var firstMarkPage: UInt32?
@@ -138,7 +138,7 @@ private struct SQLiteLogState {
     private var isMarkKnown = false
     private var pageSize: Int
 
-    /// Reads the log, no further than until it is known to belong to the file. Nil without a committed transaction.
+    /// Reads the log until it is known to belong to the file. Nil without a committed transaction.
     init?(_ log: SQLiteLogReader, with file: SQLiteFileState) throws {
         pageSize = log.pageSize
         var isEmpty = true
@@ -190,7 +190,7 @@ private struct SQLiteLogState {
         highestCookie.map { !SQLiteCounters.isLater(file.counters.schemaCookie, than: $0) } ?? true
     }
 
-    /// Whether the log is known to be the file's own.
+    /// Whether the log is known to belong to the file.
     private func isOwn(_ file: SQLiteFileState) -> Bool {
         isMarkKnown && hasCookie(of: file) && pageSize == file.pageSize
     }
@@ -203,11 +203,12 @@ private struct SQLiteLogState {
 
     private func markFault(_ file: SQLiteFileState) -> SQLiteLogCheck.Fault? {
         guard let firstMark, let lastMark else {
-            // A log that has the mark's page has the mark, unless it was written before there was one.
+            // A log with the mark's page also has the mark, unless it was written before there was one.
             return file.mark != nil && hasMarkPage ? .logIsOlder : nil
         }
         guard let mark = file.mark else {
-            // A page that was checkpointed by half may lack it too, but not be whole and the one that the log has it in.
+            // A half-checkpointed page may lack the mark as well, but it is never both whole and the page that has the mark in the
+            // log.
             let isUnmarked = file.isEmpty || file.isUnmarked && file.markPage == firstMarkPage
             return isUnmarked && firstMark.previous != 0 ? .fileIsOlder : nil
         }
@@ -215,13 +216,13 @@ private struct SQLiteLogState {
         return mark.number > lastMark.number ? .logIsOlder : .unrelated
     }
 
-    /// Compares the counters of page 1, for logs without marks: earlier versions wrote none.
+    /// Compares the counters of page 1, for logs of earlier versions, which wrote no marks.
     private func counterFault(_ file: SQLiteFileState) -> SQLiteLogCheck.Fault? {
         guard let firstCounters, let lastCounters else { return nil }
         if SQLiteCounters.isLater(file.counters.changes, than: lastCounters.changes) || !hasCookie(of: file) {
             return .logIsOlder
         }
-        // A connection counts on from what it read first, so the first count may be that of the file or the next one.
+        // A connection counts on from its first read, so the first count may be that of the file or the next one.
         return SQLiteCounters.isLater(firstCounters.changes &- 1, than: file.counters.changes) ? .fileIsOlder : nil
     }
 }
@@ -230,9 +231,9 @@ extension SQLiteConnection {
     private static let mostLooks = 8
     private static let pauseMicroseconds: UInt32 = 2_000
 
-    /// Refuses a log that does not belong to the file, before SQLite reads either: it would copy the log over the file.
+    /// Rejects a log that does not belong to the file, before SQLite reads either: it would copy the log over the file.
     ///
-    /// Another process may be writing to both, so a fault counts only if a second look finds the same one.
+    /// Another process may be writing to both, so a fault only counts if a second look finds the same one.
     func requireOwnLog() throws {
         var last: SQLiteLogCheck?
         for _ in 0..<Self.mostLooks {

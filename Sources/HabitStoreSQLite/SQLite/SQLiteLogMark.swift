@@ -1,27 +1,27 @@
 @_spi(Engines) import HabitStore
 
-/// A row that every commit replaces, so that a database file and a log tell whether they belong together.
+/// A row that every commit replaces, which shows whether a database file and a log belong together.
 ///
-/// The file holds the mark of its last checkpointed commit, and the log those of the commits since its beginning, the first of
-/// which names its predecessor. SQLite's own log has nothing that names the file that it was written for.
+/// The file has the mark of its last checkpointed commit. The log has those of all commits since its start, and the first of them
+/// names its predecessor. SQLite's own log does not identify its file.
 struct SQLiteLogMark: Equatable, Sendable {
-    /// The key of the row among the store's metadata.
+    /// The key of the row in the store's metadata.
     static let key = "logMark"
     private static let fieldLength = 16
     private static let separator = UInt8(ascii: "-")
     private static let textLength = fieldLength * 5 + 4
 
-    /// How many commits were marked so far, this one included.
+    /// The number of marked commits so far, including this one.
     let number: UInt64
-    /// A random number, which tells this commit from any other of the same number.
+    /// A random number that distinguishes this commit from any other with the same number.
     let id: UInt64
-    /// The ``id`` of the marked commit before; 0 for the first one.
+    /// The ``id`` of the previous marked commit; 0 for the first one.
     let previous: UInt64
-    /// The schema cookie with this commit. A file that was rebuilt (`VACUUM INTO`) has the marks of the original and a higher
-    /// cookie, and its pages have other numbers.
+    /// The schema cookie at this commit. A rebuilt file (`VACUUM INTO`) has the marks of the original but a higher cookie, and its
+    /// pages have other numbers.
     let schemaCookie: UInt64
 
-    /// The mark of the commit after `mark`; of the first one after nil.
+    /// The mark of the commit after `mark`, or of the first one if that is nil.
     init(after mark: SQLiteLogMark?, schemaCookie: Int64) {
         number = (mark?.number ?? 0) &+ 1
         id = UInt64.random(in: 1...UInt64.max)
@@ -29,7 +29,7 @@ struct SQLiteLogMark: Equatable, Sendable {
         self.schemaCookie = UInt64(UInt32(truncatingIfNeeded: schemaCookie))
     }
 
-    /// Reads what ``text`` gives. Nil for anything else: a page that a power cut has torn may hold parts of two marks.
+    /// Parses ``text``. Nil for anything else: a page torn by a power cut may have parts of two marks.
     init?(_ text: UnsafeRawBufferPointer) {
         guard text.count == Self.textLength, let number = Self.number(text, 0), let id = Self.number(text, 1),
             let previous = Self.number(text, 2), let cookie = Self.number(text, 3), let sum = Self.number(text, 4)
@@ -38,8 +38,8 @@ struct SQLiteLogMark: Equatable, Sendable {
         guard sum == checksum else { return nil }
     }
 
-    /// Five numbers of 16 hexadecimal digits, the last of which is a checksum; always of one length, so that SQLite writes over
-    /// the row in its place.
+    /// Five numbers of 16 hexadecimal digits, the last of which is a checksum. The length never changes, so that SQLite overwrites
+    /// the row in place.
     var text: String {
         String(unsafeUninitializedCapacity: Self.textLength) { bytes in
             for (field, number) in [number, id, previous, schemaCookie, checksum].enumerated() {
@@ -77,8 +77,8 @@ struct SQLiteLogMark: Equatable, Sendable {
 }
 
 extension SQLiteConnection {
-    /// Runs the body of a write transaction, and marks the commit if the body changed any row. A transaction that changes
-    /// nothing writes nothing.
+    /// Runs the body of a write transaction, and marks the commit if the body changed any row. A transaction without changes writes
+    /// nothing.
     func withLogMark<T>(_ body: () throws -> T) throws -> T {
         let before = totalChanges
         let result = try body()
@@ -86,7 +86,7 @@ extension SQLiteConnection {
         return result
     }
 
-    /// Replaces the mark by that of the next commit.
+    /// Replaces the mark with that of the next commit.
     func advanceLogMark() throws {
         let current = try withStatement(SQLiteFormat.selectMetadata) { statement in
             try statement.bind(SQLiteLogMark.key, at: 1)

@@ -2,12 +2,12 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// Reads a write-ahead log frame by frame, as SQLite's recovery does (https://www.sqlite.org/fileformat.html, 4). Other processes may
+/// Reads a write-ahead log frame by frame, like SQLite's recovery (https://www.sqlite.org/fileformat.html, 4). Other processes may
 /// write to it meanwhile; `WriteAheadLog` of HabitStoreImport maps a private copy instead.
 ///
 /// SQLite has no locks on this file, so closing it drops none.
 final class SQLiteLogReader {
-    /// A frame whose checksum follows from all those before it.
+    /// A frame whose checksum continues that of all frames before it.
     struct Frame {
         let page: UInt32
         /// Whether it ends a transaction.
@@ -16,10 +16,10 @@ final class SQLiteLogReader {
 
     private static let headerLength = 32
     private static let frameHeaderLength = 24
-    /// The bytes of one read.
+    /// The number of bytes in a read.
     private static let blockBytes = 1 << 16
 
-    /// What tells this log from others at the same path.
+    /// The salts, which distinguish this log from others at the same path.
     let salts: (UInt32, UInt32)
     let pageSize: Int
     private let file: OpenFile
@@ -29,10 +29,10 @@ final class SQLiteLogReader {
     private var block: [UInt8]
     private var filled = 0
     private var position = 0
-    /// Where the block begins in the file.
+    /// The offset of the block in the file.
     private var blockOffset: off_t
 
-    /// Opens a log; nil for one that SQLite would take for empty.
+    /// Opens a log; nil for one that SQLite would consider empty.
     init?(_ path: String) throws {
         guard let status = try SQLiteFiles.status(of: path), status.kind == .regular, status.sizeBytes > 0 else {
             return nil
@@ -40,7 +40,7 @@ final class SQLiteLogReader {
         do {
             file = try OpenFile(path, O_RDONLY | O_NOFOLLOW)
         } catch {
-            // SQLite cannot read what this process may not read, and says so.
+            // SQLite reports itself that the file cannot be read.
             guard error.number != ENOENT, error.number != EACCES, error.number != ELOOP else { return nil }
             throw SQLiteError.system(error.number, path: path, while: "opening the log")
         }
@@ -62,7 +62,7 @@ final class SQLiteLogReader {
         blockOffset = off_t(Self.headerLength)
     }
 
-    /// Gives the next frame and its page to `body`; nil at the end of what SQLite would read.
+    /// Passes the next frame and its page to `body`; nil at the end of what SQLite would read.
     func next<R>(_ body: (Frame, UnsafeRawBufferPointer) -> R) throws -> R? {
         let frameLength = Self.frameHeaderLength + pageSize
         if position + frameLength > filled {
@@ -85,7 +85,7 @@ final class SQLiteLogReader {
         }
     }
 
-    /// Adds bytes to the two running sums over a log.
+    /// Adds bytes to the two running checksums of a log.
     private static func sum(
         _ bytes: UnsafeRawBufferPointer,
         _ sums: (UInt32, UInt32),

@@ -5,9 +5,9 @@ import Synchronization
 internal import SQLite3
 #endif
 
-/// What SQLite takes for all connections of this process.
+/// The memory that SQLite uses for all connections of this process.
 enum SQLiteMemory {
-    /// The limit that was set here, which another one replaces; the app's own stays.
+    /// The last limit that was set here, which a new one may replace, unlike the app's own.
     private static let limit = Mutex<Int64>(0)
 
     /// Sets the soft heap limit, unless the app has set a lower one.

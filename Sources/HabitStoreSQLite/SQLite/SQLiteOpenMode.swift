@@ -1,10 +1,10 @@
-/// How a store's file is opened.
+/// How to open a store's file.
 enum SQLiteOpenMode: Sendable, Equatable {
-    /// The file must be there, and nothing is written to it.
+    /// The file must exist, and is never written.
     case readOnly
-    /// The file must be there.
+    /// The file must exist.
     case readWrite
-    /// The file is made, for its owner only, when it is not there.
+    /// A missing file is created, readable only by its owner.
     case create
 
     /// Whether transactions may write.

@@ -1,23 +1,23 @@
-/// The limits and sizes of an open store. Every wait and every pool has one.
+/// The limits and sizes of an open store. Every wait and every pool is limited.
 struct SQLiteOptions: Sendable, Equatable {
-    /// How long a transaction waits for a lock, of this process or of another, before it throws `.busy`.
+    /// How long a transaction waits for a lock of this process or another before it throws `.busy`.
     var busyLimitSeconds: Double = 5
-    /// How long one step of a statement, from a row to the next, may be at work before it is ended with `.limitExceeded`. What
-    /// sound stores need is far below; a damaged file can lead round in circles.
+    /// How long a step of a statement, from one row to the next, may work before it fails with `.limitExceeded`. Intact stores need
+    /// far less; a damaged file can lead SQLite in circles.
     var stepLimitSeconds: Double = 120
-    /// The log's length in pages from which on a commit is followed by a checkpoint.
+    /// The length of the log, in pages, at which a commit is followed by a checkpoint.
     var checkpointPages: Int = 1_000
-    /// The page cache of each connection. An upper bound; small stores use less.
+    /// The page cache of each connection. This is an upper bound; small stores use less.
     var cacheSizeBytes: Int = 16 << 20
-    /// How much of the file is read through a memory map; 0 for none.
+    /// How many bytes of the file are read through a memory map; 0 for none.
     ///
-    /// Hazard: with a map, a file that another process truncates, or a disk that fails to read, ends this process by
-    /// SIGBUS.
+    /// Hazard: with a map, SIGBUS ends this process if another process truncates the file or the disk fails to read.
     var mapSizeBytes: Int = 0
-    /// Read transactions of a process at one time; more of them wait. Each has a connection, and so two descriptors.
+    /// The maximum number of concurrent read transactions in a process; further ones wait. Each has a connection, and so two
+    /// descriptors.
     var maximumReaders: Int = 64
-    /// Reader connections that are kept open while they are not used.
+    /// The number of unused reader connections that stay open.
     var idleReaders: Int = 4
-    /// Prepared statements that are kept for each connection.
+    /// The number of prepared statements that each connection caches.
     var cachedStatements: Int = 128
 }

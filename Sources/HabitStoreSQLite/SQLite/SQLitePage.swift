@@ -1,5 +1,5 @@
-/// A b-tree page of a database (https://www.sqlite.org/fileformat.html, 1.6), read without SQLite, which must not open the file yet.
-/// Every offset is checked; one that leads outside the page gives nil.
+/// A b-tree page of a database (https://www.sqlite.org/fileformat.html, 1.6), read without SQLite, which must not open the file
+/// yet. All offsets are checked; one outside the page gives nil.
 struct SQLitePage {
     /// The kinds of b-tree pages.
     enum Kind: UInt8 {
@@ -12,7 +12,7 @@ struct SQLitePage {
         var isIndex: Bool { self == .indexInterior || self == .indexLeaf }
     }
 
-    /// A value of a record: its serial type (2.1), and where it is in the page.
+    /// A value of a record: its serial type (2.1) and its range in the page.
     struct Column {
         let type: UInt64
         let range: Range<Int>
@@ -23,10 +23,10 @@ struct SQLitePage {
     let bytes: UnsafeRawBufferPointer
     let kind: Kind
     let cellCount: Int
-    /// Where the header of the b-tree begins: in page 1 after that of the file.
+    /// The offset of the b-tree header, which in page 1 follows the header of the file.
     private let start: Int
 
-    /// Nil for a page that is not of a b-tree.
+    /// Nil for a page that is not part of a b-tree.
     init?(_ bytes: UnsafeRawBufferPointer, number: UInt32) {
         start = number == 1 ? SQLiteHeader.length : 0
         guard bytes.count >= 512, let kind = Kind(rawValue: bytes[start]) else { return nil }
@@ -37,13 +37,13 @@ struct SQLitePage {
 
     private var headerLength: Int { kind.isInterior ? 12 : 8 }
 
-    /// The page of what comes after all cells of an interior page.
+    /// The page with what follows all cells of an interior page.
     var rightChild: UInt32? { kind.isInterior ? word(start + 8) : nil }
 
-    /// The page of what comes before a cell of an interior page.
+    /// The page with what precedes a cell of an interior page.
     func leftChild(_ cell: Int) -> UInt32? { kind.isInterior ? place(cell).flatMap(word) : nil }
 
-    /// The first values of a cell's record, as many as lie in the page; nil where the cell is malformed.
+    /// The first values of a cell's record, if they are in this page; nil if the cell is malformed.
     func columns(_ cell: Int, _ count: Int) -> [Column]? {
         guard kind != .tableInterior, let place = place(cell) else { return nil }
         var position = place + (kind == .indexInterior ? 4 : 0)
@@ -66,7 +66,7 @@ struct SQLitePage {
     /// The bytes of a value.
     func bytes(of column: Column) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[column.range]) }
 
-    /// A value that is an integer and not negative.
+    /// A non-negative integer value; nil for any other.
     func number(of column: Column) -> UInt64? {
         switch column.type {
         case 9: 1
@@ -86,7 +86,7 @@ struct SQLitePage {
         return bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// A number of one to nine bytes (1.6).
+    /// A variable-length integer of one to nine bytes (1.6).
     private func varint(_ position: inout Int) -> UInt64? {
         var number: UInt64 = 0
         for index in 0..<9 {
@@ -113,23 +113,23 @@ struct SQLitePage {
 }
 
 extension SQLitePage {
-    /// The result of looking for a key in a page of the metadata.
+    /// The result of searching a page of the metadata for a key.
     enum Search {
         case found(UnsafeRawBufferPointer)
-        /// Not in this page, but in the one of this number, if anywhere.
+        /// Not in this page; if anywhere, then in the page with this number.
         case child(UInt32)
-        /// Neither here nor elsewhere.
+        /// Neither here nor anywhere else.
         case absent
     }
 
-    /// Looks for a row of the metadata, whose records are a key and a value, both of them text. Nil where the page is malformed,
-    /// or one of another table.
+    /// Searches for a row of the metadata, whose records are a key and a value, both text. Nil if the page is malformed or belongs
+    /// to another table.
     func metadata(_ key: String) -> Search? {
         guard kind.isIndex else { return nil }
         var (lower, upper) = (0, cellCount)
         while lower < upper {
             let middle = (lower + upper) / 2
-            // Values of other keys may continue on an overflow page.
+            // Values of other keys may continue on overflow pages.
             guard let first = columns(middle, 1)?.first, first.isText else { return nil }
             let found = bytes(of: first)
             if found.elementsEqual(key.utf8) {
@@ -142,7 +142,7 @@ extension SQLitePage {
         return (lower < cellCount ? leftChild(lower) : rightChild).map { .child($0) }
     }
 
-    /// The root page of a table, where a leaf of the schema names it.
+    /// The root page of a table, if this leaf of the schema lists it.
     func root(ofTable name: String) -> UInt32? {
         guard kind == .tableLeaf else { return nil }
         for cell in 0..<cellCount {
@@ -154,7 +154,7 @@ extension SQLitePage {
         return nil
     }
 
-    /// The mark, where this page of the metadata has it.
+    /// The mark, if this page of the metadata contains it.
     var logMark: SQLiteLogMark? {
         guard case .found(let text) = metadata(SQLiteLogMark.key) else { return nil }
         return SQLiteLogMark(text)

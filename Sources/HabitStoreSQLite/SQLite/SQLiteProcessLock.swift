@@ -10,11 +10,11 @@ import Musl
 import Darwin
 #endif
 
-/// The advisory lock between processes on a file beside the store, so that one process at a time writes or checkpoints.
+/// An advisory lock between processes, on a file next to the store, so that one process at a time writes or checkpoints.
 ///
-/// SQLite's own locks would do, but for a defect up to 3.51.2: two connections that restart the log at the same instant
-/// can damage it (https://www.sqlite.org/wal.html#walresetbug). The lock file is left behind on purpose: deleting it
-/// would let two processes lock two files of one name. Not thread-safe; its owner lets one thread at a time at it.
+/// SQLite's own locks would be enough, except for a defect up to 3.51.2: two connections that restart the log at the same instant
+/// can damage it (https://www.sqlite.org/wal.html#walresetbug). The lock file is deliberately never deleted, because then two
+/// processes could lock different files with the same name. Not thread-safe; its owner lets one thread at a time use it.
 final class SQLiteProcessLock {
     private static let pauses = AdvisoryLock.Pauses(microseconds: 250...4_000)
 
@@ -26,7 +26,7 @@ final class SQLiteProcessLock {
 
     deinit { closeDescriptor() }
 
-    /// Takes the lock, and waits for it until the deadline; then throws `.busy`.
+    /// Acquires the lock, waiting until the deadline; then throws `.busy`.
     func acquire(until deadline: Deadline) throws {
         guard try AdvisoryLock.wait(Self.pauses, while: { !deadline.hasPassed }, for: tryAcquire) else {
             throw HabitStoreError(
@@ -37,7 +37,7 @@ final class SQLiteProcessLock {
         }
     }
 
-    /// Takes the lock if nobody has it.
+    /// Acquires the lock if it is free.
     func tryAcquire() throws -> Bool {
         if descriptor < 0 { try openDescriptor() }
         do {
@@ -45,13 +45,13 @@ final class SQLiteProcessLock {
         } catch {
             throw SQLiteError.system(error.number, path: path, while: "locking the lock file")
         }
-        // A lock on a file that was deleted or replaced meanwhile keeps nobody out.
+        // A lock on a file that was deleted or replaced meanwhile excludes no other process.
         if try isCurrent() { return true }
         closeDescriptor()
         return false
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     func release() {
         guard descriptor >= 0 else { return }
         AdvisoryLock.release(descriptor)

@@ -1,11 +1,10 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The files that this process has open, each of them once, whatever path it was reached by.
+/// The files that this process has open, each only once, whatever path it was opened by.
 ///
-/// A second writer connection of one process would be a second party to SQLite's log restart, and could not be kept
-/// apart by a lock between processes. `@unchecked`: `entries` and the users in them are guarded by `lock`, the rest of
-/// an entry by its gate.
+/// Without it, two writer connections in one process could restart SQLite's log at the same time, and a lock between processes
+/// would not separate them. `@unchecked`: `lock` guards `entries` and the users in them; its gate guards the rest of an entry.
 final class SQLiteRegistry: @unchecked Sendable {
     static let shared = SQLiteRegistry()
 
@@ -24,7 +23,7 @@ final class SQLiteRegistry: @unchecked Sendable {
     private let lock = NSLock()
     private var entries: [Key: Entry] = [:]
 
-    /// The file at the path: the one that is open already, with the options it was opened with, or a new one.
+    /// The file at the path: the one that is already open, with its original options, or a new one.
     func open(
         path: String,
         mode: SQLiteOpenMode,
@@ -33,7 +32,7 @@ final class SQLiteRegistry: @unchecked Sendable {
     ) throws -> SQLiteSharedFile {
         let prepared = try SQLiteFiles.prepare(path, mode: mode)
         let key = Key(identity: prepared.status.identity, isWritable: mode.isWritable)
-        // Another thread may take as long as its own wait allows to open the same file.
+        // Another thread may spend up to its own wait limit on opening the same file.
         return try withEntry(key, path: prepared.path, until: .after(seconds: options.busyLimitSeconds)) { entry in
             if let file = entry.file {
                 if let validate { try file.withRead(validate) }
@@ -61,7 +60,7 @@ final class SQLiteRegistry: @unchecked Sendable {
         }
     }
 
-    /// Ends one use of an open file; the last one closes it.
+    /// Ends one use of an open file; the last one closes the file.
     func close(_ file: SQLiteSharedFile) throws {
         let key = Key(identity: file.identity, isWritable: file.isWritable)
         try withEntry(key, path: file.path, until: .farthest) { entry in

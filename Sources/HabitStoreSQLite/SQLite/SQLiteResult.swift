@@ -11,17 +11,17 @@ import Musl
 import Darwin
 #endif
 
-/// SQLite's own result, kept as the cause below a ``HabitStoreError``.
+/// SQLite's own result, kept as the underlying error of a ``HabitStoreError``.
 struct SQLiteResult: Error, Sendable, Equatable, CustomStringConvertible {
     /// The extended result code.
     let code: Int32
-    /// `errno` where the operating system refused (opening, reading, writing), else 0.
+    /// `errno` if the operating system reported an error (opening, reading, writing), otherwise 0.
     let systemError: Int32
 
     /// The code without its extension.
     var primary: Int32 { code & 0xff }
 
-    /// The code and SQLite's fixed sentence for it. Holds nothing from the store.
+    /// The code and SQLite's fixed sentence for it. Contains nothing from the store.
     var description: String {
         let sentence = String(cString: sqlite3_errstr(code))
         let cause = systemError == 0 ? "" : ", errno \(systemError)"
@@ -30,10 +30,10 @@ struct SQLiteResult: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SQLiteResult {
-    /// The result that a call on `database` has just given.
+    /// The result that a call on `database` has just returned.
     ///
-    /// A page that the system fails to read (EIO, ENXIO) is IOERR_CORRUPTFS inside of SQLite, and "malformed" to whoever runs
-    /// a statement: `sqlite3VdbeExec` makes the one into the other. The file may be sound, and is not called damaged for it.
+    /// If the system fails to read a page (EIO, ENXIO), the result is IOERR_CORRUPTFS inside SQLite but "malformed" for the caller
+    /// of a statement, because `sqlite3VdbeExec` converts it. The file may be intact, so this is not reported as damage.
     init(_ code: Int32, of database: OpaquePointer) {
         switch code & 0xff {
         case SQLITE_IOERR, SQLITE_CORRUPT:
@@ -48,8 +48,7 @@ extension SQLiteResult {
         }
     }
 
-    /// What the system refused last to do with the database's file or its log, as `errno`; 0 where it refused nothing since
-    /// this was asked.
+    /// The last `errno` of an operation on the database file or its log; 0 if none has failed since the last call.
     private static func takeRefusal(of database: OpaquePointer) -> Int32 {
         var refusal: Int32 = 0
         for pointer in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
@@ -60,7 +59,7 @@ extension SQLiteResult {
             var last: Int32 = 0
             guard methods.xFileControl?(file, SQLITE_FCNTL_LAST_ERRNO, &last) == SQLITE_OK, last != 0 else { continue }
             if refusal == 0 { refusal = last }
-            // Behind the end of the file there is nothing to refuse, and SQLite forgets the error.
+            // Reading after the end of the file succeeds, which makes SQLite forget the error.
             var size: Int64 = 0
             var byte: UInt8 = 0
             if methods.xFileSize?(file, &size) == SQLITE_OK { _ = methods.xRead?(file, &byte, 1, size + 1 << 30) }

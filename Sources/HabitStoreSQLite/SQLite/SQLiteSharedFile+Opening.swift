@@ -6,17 +6,17 @@ internal import SQLite3
 #endif
 
 extension SQLiteSharedFile {
-    /// Puts a connection that holds the write lock into the state in which it may commit, and checks that it is so.
+    /// Prepares a connection for committing, and verifies its settings. The caller must hold the write lock.
     static func prepareWriter(_ connection: SQLiteConnection) throws {
         try connection.enterLogMode()
         try connection.requireFullSynchronization()
     }
 
-    /// Copies a log that was found at open into the database.
+    /// Copies a log that exists at opening into the database.
     ///
-    /// After a crash it can hold a commit that is in memory and not on the disk: a failed sync leaves such pages
-    /// behind, marked as written. The copy is synced, so that what the store shows is what a power cut leaves. It need
-    /// not be complete, and where it fails the store can still be read: the reason is kept in `lastCheckpointFailure`.
+    /// After a crash, the log can contain a commit that is in memory but not on the disk: a failed sync leaves such pages behind,
+    /// marked as written. The copy is synced, so that what the store shows also survives a power cut. The copy may be incomplete,
+    /// and if it fails the store can still be read: `lastCheckpointFailure` keeps the reason.
     func adoptLog(_ connection: SQLiteConnection) throws {
         guard try SQLiteFiles.sizeBytes(of: path + "-wal") > 0 else { return }
         do {
@@ -26,12 +26,11 @@ extension SQLiteSharedFile {
         }
     }
 
-    /// Opens a store for writing without its writer, which the first write opens: many are only read.
+    /// Opens a store for writing without its writer, which the first write opens: many stores are only read.
     ///
-    /// - Returns: the first reader; nil where there is something that only the writer may do, or find out: the file is
-    ///   empty, or in another journal mode; it has a log to be adopted, or a journal to be played back, which a process
-    ///   that was killed while it made the store leaves; or it cannot be written. Of a file with several names the log is left to
-    ///   a writer that may come once there is one.
+    /// - Returns: the first reader; nil if opening needs the writer: the file is empty or in another journal mode, it has a log to
+    ///   copy or a journal to roll back (from a process that was killed while it created the store), or it cannot be written. The
+    ///   log of a file with several names is left to a later writer.
     static func openReaderFirst(
         path: String,
         status: SQLiteFileStatus,
@@ -50,7 +49,7 @@ extension SQLiteSharedFile {
         return reader
     }
 
-    /// Refuses to write to a file that has several names: the log of one of them is unknown to the others.
+    /// Refuses to write to a file with several names: the log of one name is unknown to the others.
     static func requireOneName(_ status: SQLiteFileStatus?, path: String) throws {
         guard let status, status.nameCount > 1 else { return }
         let (file, copy) = (ShellWord.quoted(path), ShellWord.quoted(path + ".own"))
@@ -62,7 +61,7 @@ extension SQLiteSharedFile {
         )
     }
 
-    /// Opens the writer that an opening has left to the first write. Only inside the write lock.
+    /// Opens the writer that opening has left to the first write. Only inside the write lock.
     func openWriter() throws -> SQLiteConnection {
         try Self.requireOneName(try SQLiteFiles.status(of: path), path: path)
         let connection = try SQLiteConnection(path: path, mode: .readWrite, options: options)
@@ -72,7 +71,7 @@ extension SQLiteSharedFile {
         return connection
     }
 
-    /// Opens a reader beside the writer.
+    /// Opens a reader in addition to the writer.
     func openReader(generation: Int) throws -> SQLiteConnection {
         let reader = try SQLiteConnection(
             prepared: try SQLiteFiles.prepare(path, mode: .readOnly).path,
@@ -86,10 +85,10 @@ extension SQLiteSharedFile {
         return reader
     }
 
-    /// Opens a file that is only read, in whatever journal mode it is.
+    /// Opens a file for reading only, in whatever journal mode it is.
     ///
-    /// The log mode needs a file of shared memory, which cannot be made in a folder that cannot be written. Without a
-    /// log the database file alone is the whole truth, and can be read without locks.
+    /// WAL mode needs a shared memory file, which cannot be created in a read-only folder. Without a log, the database file alone
+    /// is complete and can be read without locks.
     static func openForReading(
         path: String,
         options: SQLiteOptions,
@@ -111,8 +110,8 @@ extension SQLiteSharedFile {
         cause: HabitStoreError,
         validate: ((SQLiteConnection) throws -> Void)?
     ) throws -> (connection: SQLiteConnection, frozenStatus: SQLiteFileStatus?) {
-        // Taken before the file is opened, so that a change while it is being opened shows at the end of the first
-        // read.
+        // Taken before the file is opened, so that the check at the end of the first read also notices a change while it is being
+        // opened.
         guard let status = try SQLiteFiles.status(of: path) else { throw cause }
         guard try SQLiteFiles.sizeBytes(of: path + "-wal") == 0 else {
             throw HabitStoreError(
@@ -132,7 +131,7 @@ extension SQLiteSharedFile {
         switch result.primary {
         case SQLITE_CANTOPEN, SQLITE_PERM: return true
         case SQLITE_READONLY:
-            // A rollback journal that needs to be played back (3), or a file that was moved (4), is another matter.
+            // Except for a rollback journal that must be rolled back (3) and a file that was moved (4).
             return result.code >> 8 != 3 && result.code >> 8 != 4
         case SQLITE_IOERR:
             // SHMOPEN, SHMSIZE, SHMLOCK, SHMMAP.

@@ -1,7 +1,7 @@
 @_spi(Engines) import HabitStore
 
 extension SQLiteSharedFile {
-    /// Runs `body` over one snapshot.
+    /// Runs `body` on one snapshot.
     func withRead<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
         try withReader { connection in
             try connection.beginRead()
@@ -23,10 +23,10 @@ extension SQLiteSharedFile {
         }
     }
 
-    /// Lends a reader connection outside of a transaction.
+    /// Lends a reader connection outside a transaction.
     func withReader<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
         let deadline = Deadline.after(seconds: options.busyLimitSeconds)
-        // Inside a write transaction of this thread nothing can be open: it was settled when that began.
+        // Inside this thread's write transaction no outcome can be open: it was resolved when the transaction began.
         if hasOpenOutcome, !isHeldByThisThread { try withWriteLock(until: deadline) { _ in } }
         guard readerGate.enter(until: deadline) else {
             throw HabitStoreError(
@@ -43,7 +43,7 @@ extension SQLiteSharedFile {
         do {
             result = try body(reader)
         } catch {
-            // Which may come from nothing but the change.
+            // The change of the file alone may explain the error.
             try requireUnchangedFile()
             throw error
         }
@@ -51,7 +51,7 @@ extension SQLiteSharedFile {
         return result
     }
 
-    /// A file that is read without locks may have been changed under the reader, who then saw parts of two states.
+    /// A file that is read without locks may have changed under the reader, who then saw parts of two states.
     private func requireUnchangedFile() throws {
         guard let frozenStatus else { return }
         let now = try SQLiteFiles.status(of: path)

@@ -10,23 +10,23 @@ import Darwin
 #endif
 
 extension SQLiteSharedFile {
-    /// From that many times the stated log length on, a checkpoint waits a little for readers that are in its way.
+    /// At this multiple of the log's limit, a checkpoint briefly waits for readers that are in its way.
     private static let urgentLogFactor = 8
     private static let urgentWaitMilliseconds: Int32 = 100
 
-    /// Until when a write that begins now waits for others.
+    /// The deadline of a write that begins now.
     var writeDeadline: Deadline { .after(seconds: options.busyLimitSeconds) }
 
-    /// Runs `body` on this thread inside of the write transaction of another one, which waits meanwhile.
+    /// Runs `body` on this thread inside the write transaction of another thread, which waits meanwhile.
     func lendingTurn<T>(_ body: () throws -> T) rethrows -> T {
         let owner = exchangeWriterThread(pthread_self())
         defer { setWriterThread(owner) }
         return try body()
     }
 
-    /// Runs `body` in a write transaction: committed and durable when it returns, without effect when it throws.
+    /// Runs `body` in a write transaction, which is committed and durable when this method returns and has no effect if it throws.
     ///
-    /// `.outcomeUnknown` is the one error after which the transaction may have happened; read again to know.
+    /// After `.outcomeUnknown` alone, the transaction may have happened; read again to find out.
     func withWrite<T>(until deadline: Deadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
         return try withWriteLock(until: deadline) { connection in
             connection.setBusyTimeout(milliseconds: deadline.remainingMilliseconds)
@@ -35,7 +35,7 @@ extension SQLiteSharedFile {
             do {
                 value = try body(connection)
                 guard connection.isInTransaction else { throw connection.prematureEndError() }
-                // Last of all: a file that was replaced while the closure ran must not take the commit either.
+                // Checked last: a file that was replaced while the closure ran must not receive the commit either.
                 try requireUnmoved()
             } catch {
                 rollBack(connection)
@@ -47,7 +47,7 @@ extension SQLiteSharedFile {
         }
     }
 
-    /// Runs `body` as the only writer and checkpointer there is, in this process and among all.
+    /// Runs `body` as the only writer and checkpointer, in this process and among all.
     func withWriteLock<T>(until deadline: Deadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
         guard !isHeldByThisThread else { throw HabitStoreError.nestedWrite(path: path) }
         guard writerGate.enter(until: deadline) else { throw HabitStoreError.busyWriter(path: path) }
@@ -56,7 +56,7 @@ extension SQLiteSharedFile {
             setWriterThread(nil)
             writerGate.leave()
         }
-        // Before the wait too: the lock's file would be looked for where the path leads now.
+        // Checked before the wait too: the lock's file would be searched where the path leads now.
         try requireUnmoved()
         try processLock.acquire(until: deadline)
         defer { processLock.release() }
@@ -65,16 +65,16 @@ extension SQLiteSharedFile {
         return try body(connection)
     }
 
-    /// Refuses to be read from where the path no longer leads to the open file.
+    /// Throws if the path no longer leads to the open file, before a read.
     func requireInPlace() throws { try requireUnmoved("") }
 
-    /// Refuses to write where the path no longer leads to the open file: a commit would go into a file without a name, and
-    /// be lost with the process that was told it is durable.
+    /// Throws if the path no longer leads to the open file: a commit would go into a file without a name, and be lost when the
+    /// process that it was acknowledged to ends.
     ///
-    /// The inode of an open file is not given to another one, so the device and the inode tell. SQLite would compare the inode
-    /// only, which a file on another disk may share.
+    /// The inode of an open file is not reused, so the device and the inode identify it. SQLite would compare only the inode, which
+    /// a file on another disk may share.
     ///
-    /// - Parameter consequence: what the error says to whoever writes.
+    /// - Parameter consequence: what the error adds for writers.
     private func requireUnmoved(_ consequence: String = "nothing was written; ") throws {
         if try SQLiteFiles.status(of: path)?.identity == identity { return }
         throw HabitStoreError(
@@ -84,7 +84,7 @@ extension SQLiteSharedFile {
         )
     }
 
-    /// Copies the whole log into the database and empties it; false when readers of it are in the way.
+    /// Copies the whole log into the database and empties it; false if readers are in the way.
     func checkpoint() throws -> Bool {
         let deadline = Deadline.after(seconds: options.busyLimitSeconds)
         return try withWriteLock(until: deadline) { connection in
@@ -113,12 +113,12 @@ extension SQLiteSharedFile {
     }
 
     private func rollBack(_ connection: SQLiteConnection) {
-        // A connection that cannot even roll back is replaced before it is used again.
+        // A connection that cannot roll back is replaced before its next use.
         if !connection.rollback() { markOpenOutcome() }
     }
 
-    /// The transaction is durable by now, so a failing checkpoint is no failure of it: the log keeps what was not
-    /// copied, and the next commit tries again. The reason is kept for whoever asks.
+    /// The transaction is already durable, so a failed checkpoint does not make it fail: the log keeps what was not copied, and the
+    /// next commit tries again. The reason is available in `lastCheckpointFailure`.
     private func checkpointIfDue(_ connection: SQLiteConnection) {
         let limit = max(1, options.checkpointPages)
         guard connection.logPages >= limit else { return }

@@ -9,15 +9,14 @@ import Musl
 import Darwin
 #endif
 
-/// One database file as this process has it open: one writer connection, a bounded pool of readers, and the locks.
+/// A database file that this process has open: one writer connection, a bounded pool of readers, and the locks.
 ///
-/// What it guarantees, also between processes that all use this code:
-/// - one writer and one checkpointer at any instant: both hold `writerGate` and then `processLock`;
-/// - an acknowledged commit is on the disk (`synchronous=FULL`, read back at open);
-/// - a commit that failed in doubt is settled, one way or the other, before any later transaction begins.
+/// Guarantees, also between processes that all use this code:
+/// - there is one writer or checkpointer at any instant: both hold `writerGate` and then `processLock`;
+/// - an acknowledged commit is on the disk (`synchronous=FULL`, verified at opening);
+/// - the outcome of a failed commit is resolved before any later transaction begins.
 ///
-/// `@unchecked`: `writer` and `processLock` belong to whoever is inside `writerGate`; the other variables are guarded
-/// by `lock`.
+/// `@unchecked`: `writer` and `processLock` belong to the thread inside `writerGate`; `lock` guards the other variables.
 final class SQLiteSharedFile: @unchecked Sendable {
     let path: String
     let identity: SQLiteFileStatus.Identity
@@ -26,10 +25,10 @@ final class SQLiteSharedFile: @unchecked Sendable {
     let writerGate = FairGate(places: 1)
     let readerGate: FairGate
     let processLock: SQLiteProcessLock
-    /// The writer connection; nil before the first write, in a store that is open for reading, after closing, and while a
-    /// reopening has failed.
+    /// The writer connection; nil before the first write, if the store is open read-only, after closing, and after a failed
+    /// reopening.
     var writer: SQLiteConnection?
-    /// The state of a file that is read without locks, which must not change meanwhile; nil for every other file.
+    /// The state of a file that is read without locks and so must not change; nil for every other file.
     let frozenStatus: SQLiteFileStatus?
 
     private let lock = NSLock()
@@ -39,7 +38,7 @@ final class SQLiteSharedFile: @unchecked Sendable {
     private var writerThread: pthread_t?
     private var checkpointFailure: HabitStoreError?
 
-    /// Opens the file, which `SQLiteFiles.prepare` has looked at.
+    /// Opens the file, which `SQLiteFiles.prepare` has examined.
     init(
         path: String,
         status: SQLiteFileStatus,
@@ -64,14 +63,14 @@ final class SQLiteSharedFile: @unchecked Sendable {
             idleReaders = [reader]
             return
         }
-        // With a log, or in another mode than that of the log, it is the writer that opens the file.
+        // With a log, or in another journal mode, the writer opens the file.
         try Self.requireOneName(status, path: path)
         let connection = try SQLiteConnection(prepared: path, mode: mode, options: options)
-        // Before anything is written: a file of someone else stays as it was found, and gets no lock file.
+        // Before anything is written: the file of another program remains unchanged, and gets no lock file.
         let header = try connection.inspect(validate)
         if try !processLock.tryAcquire() {
-            // Another process is at work, has adopted the log, and may be for long: who only reads need not wait for it. The
-            // first write opens the writer, and adopts what is there then.
+            // Another process is writing, has already copied the log, and may take long: readers need not wait for it. The first
+            // write opens the writer, and copies whatever log there is then.
             if header.isInLogMode, try SQLiteFiles.sizeBytes(of: path + "-journal") == 0 {
                 connection.close()
                 idleReaders = [try SQLiteConnection(prepared: path, mode: .readOnly, options: options)]
@@ -85,7 +84,7 @@ final class SQLiteSharedFile: @unchecked Sendable {
         try adoptLog(connection)
     }
 
-    /// Why the last checkpoint failed; nil when it did not. Nothing is lost by that, but the log grows.
+    /// Why the last checkpoint failed; nil if it succeeded. A failure loses nothing, but the log grows.
     var lastCheckpointFailure: HabitStoreError? { lock.withLock { checkpointFailure } }
 
     /// Whether the calling thread is inside a write transaction of this file.
@@ -95,7 +94,7 @@ final class SQLiteSharedFile: @unchecked Sendable {
 
     func setWriterThread(_ thread: pthread_t?) { lock.withLock { writerThread = thread } }
 
-    /// The thread that was inside of the write transaction.
+    /// Sets the thread of the write transaction, and returns the previous one.
     func exchangeWriterThread(_ thread: pthread_t) -> pthread_t? {
         lock.withLock {
             defer { writerThread = thread }
@@ -105,15 +104,15 @@ final class SQLiteSharedFile: @unchecked Sendable {
 
     func setCheckpointFailure(_ error: HabitStoreError?) { lock.withLock { checkpointFailure = error } }
 
-    /// Whether the outcome of a commit is open.
+    /// Whether the outcome of a commit is unknown.
     var hasOpenOutcome: Bool { lock.withLock { isInDoubt } }
 
-    /// Makes the next transaction close all connections and settle what the last commit left open.
+    /// Makes the next transaction close all connections and resolve the outcome of the last commit.
     func markOpenOutcome() { lock.withLock { isInDoubt = true } }
 
     func clearOpenOutcome() { lock.withLock { isInDoubt = false } }
 
-    /// Closes the readers that are idle; the others are closed when they come back.
+    /// Closes the idle readers; the others are closed when they are returned.
     func retireReaders() {
         let retired = lock.withLock {
             generation += 1
@@ -123,12 +122,12 @@ final class SQLiteSharedFile: @unchecked Sendable {
         for reader in retired { reader.close() }
     }
 
-    /// An idle reader, or nil and the generation that a new one belongs to.
+    /// An idle reader, or nil and the generation of a new one.
     func takeIdleReader() -> (reader: SQLiteConnection?, generation: Int) {
         lock.withLock { (idleReaders.popLast(), generation) }
     }
 
-    /// Keeps a reader for later, or closes it when it is damaged, from before a reopening, or one too many.
+    /// Keeps a reader for later use, or closes it if it is damaged, from before a reopening, or one too many.
     func keepOrClose(_ reader: SQLiteConnection, isHealthy: Bool) {
         let isKept = lock.withLock {
             let isKept = isHealthy && reader.generation == generation && idleReaders.count < options.idleReaders

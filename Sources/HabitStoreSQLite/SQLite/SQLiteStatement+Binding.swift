@@ -6,7 +6,7 @@ import HabitStore
 internal import SQLite3
 #endif
 
-/// Binding by index, from 1 as SQLite counts parameters.
+/// Binding by index; SQLite counts parameters from 1.
 extension SQLiteStatement {
     /// Binds NULL.
     func bindNull(at index: Int32) throws {
@@ -18,10 +18,9 @@ extension SQLiteStatement {
         try check(sqlite3_bind_int64(pointer, index, value))
     }
 
-    /// Binds a real. A NaN is refused: SQLite would make it NULL in silence.
+    /// Binds a real number. Throws for NaN, which SQLite would silently convert to NULL.
     ///
-    /// Hazard: a column of type REAL loses the sign of -0.0, which is stored as the integer 0; one of type ANY keeps
-    /// it.
+    /// Hazard: a column of type REAL loses the sign of -0.0, which is stored as the integer 0; one of type ANY keeps it.
     func bind(_ value: Double, at index: Int32) throws {
         guard !value.isNaN else {
             throw HabitStoreError(.invalidValue, "NaN cannot be stored")
@@ -29,7 +28,7 @@ extension SQLiteStatement {
         try check(sqlite3_bind_double(pointer, index, value))
     }
 
-    /// Binds text, with all that is in it, also NUL.
+    /// Binds text with all of its bytes, including NUL.
     func bind(_ value: String, at index: Int32) throws {
         var text = value
         let result = text.withUTF8 { bytes -> Int32 in
@@ -56,15 +55,15 @@ extension SQLiteStatement {
         try bind(value, at: index, isCopied: true)
     }
 
-    /// Binds bytes that stay where they are, and unchanged, until the parameter is bound again or ``clear()`` is
+    /// Binds bytes without copying them. They must remain in place, unchanged, until the parameter is bound again or ``clear()`` is
     /// called.
     ///
-    /// Hazard: nothing checks that. A statement that is borrowed from the cache is cleared when it is given back.
+    /// Hazard: nothing checks that. The cache clears a borrowed statement when it is returned.
     func bindInPlace(_ value: UnsafeRawBufferPointer, at index: Int32) throws {
         try bind(value, at: index, isCopied: false)
     }
 
-    /// Binds text, UTF-8 that stays where it is as with ``bindInPlace(_:at:)``.
+    /// Binds UTF-8 text without copying it, like ``bindInPlace(_:at:)``.
     func bindInPlace(utf8: UnsafeRawBufferPointer, at index: Int32) throws {
         // A nil pointer would bind NULL.
         guard let start = utf8.baseAddress, !utf8.isEmpty else {
@@ -75,10 +74,10 @@ extension SQLiteStatement {
         try check(sqlite3_bind_text64(pointer, index, characters, length, nil, UInt8(SQLITE_UTF8)))
     }
 
-    /// Binds the 16 bytes of a UUID, in the order in which they are written.
+    /// Binds the 16 bytes of a UUID, in the order of its text form.
     func bind(_ value: UUID, at index: Int32) throws {
         guard index >= 1, index <= parameterCount else { return try check(SQLITE_RANGE) }
-        // A statement with a row under it refuses to be bound, and its bytes must not change under it.
+        // A statement that is on a row rejects bindings, and the bytes that it uses must not change.
         guard !isActive else { return try check(SQLITE_MISUSE) }
         let base: UnsafeMutableRawPointer
         if let identifierBytes {

@@ -6,12 +6,12 @@ import Foundation
 internal import SQLite3
 #endif
 
-/// The columns of the row that the last step gave, by index from 0.
+/// The columns of the current row, by index from 0.
 ///
-/// An accessor for another storage class than the value's own would convert it in SQLite, so ask ``type(at:)`` first;
-/// the ones that can be wrong in a way that matters throw instead.
+/// SQLite converts a value for an accessor of another storage class, so check ``type(at:)`` first. Accessors whose conversions
+/// would do harm throw instead.
 extension SQLiteStatement {
-    /// How many columns a row has.
+    /// The number of columns in a row.
     var columnCount: Int32 { sqlite3_column_count(pointer) }
 
     /// The column's name, for messages.
@@ -19,7 +19,7 @@ extension SQLiteStatement {
         sqlite3_column_name(pointer, index).map { String(cString: $0) } ?? "\(index)"
     }
 
-    /// The storage class of the value. Ask before any other accessor of the same column.
+    /// The storage class of the value. Call it before any other accessor of the same column.
     func type(at index: Int32) -> SQLiteColumnType {
         SQLiteColumnType(rawValue: sqlite3_column_type(pointer, index)) ?? .null
     }
@@ -33,7 +33,7 @@ extension SQLiteStatement {
     /// A real; 0 for NULL.
     func double(at index: Int32) -> Double { sqlite3_column_double(pointer, index) }
 
-    /// The value itself.
+    /// The unconverted value.
     @inline(__always)
     func value(at index: Int32) -> SQLiteValue { SQLiteValue(sqlite3_column_value(pointer, index)) }
 
@@ -43,7 +43,7 @@ extension SQLiteStatement {
         return id
     }
 
-    /// Text with all its bytes, also NUL. Bytes that are no UTF-8 throw `.corrupt`, and are never replaced.
+    /// Text with all of its bytes, including NUL. Throws `.corrupt` for invalid UTF-8, which is never repaired.
     func text(at index: Int32) throws -> String {
         guard sqlite3_column_type(pointer, index) == SQLITE_TEXT else {
             throw columnError(at: index, expected: "text")
@@ -52,7 +52,7 @@ extension SQLiteStatement {
             throw handle.error(SQLITE_NOMEM, while: "reading a text")
         }
         let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, index)))
-        // Decoding repairs what is no UTF-8; then the result has other bytes than the column.
+        // Decoding repairs invalid UTF-8, and then the bytes differ from those of the column.
         var text = String(decoding: bytes, as: UTF8.self)
         let isWhole = text.withUTF8 { decoded in
             guard decoded.count == bytes.count else { return false }
@@ -71,11 +71,11 @@ extension SQLiteStatement {
         return bytes(at: index)
     }
 
-    /// The bytes of a text or a blob as they are stored, valid until the next step or reset; none for NULL.
+    /// The stored bytes of a text or a blob, valid until the next step or reset; empty for NULL.
     ///
-    /// For reading what may be damaged without judging it.
+    /// For reading possibly damaged values without validating them.
     func bytes(at index: Int32) -> UnsafeRawBufferPointer {
-        // The pointer comes first: it is what may convert the value, and so change its length.
+        // The pointer comes first: fetching it may convert the value and so change its length.
         let start = sqlite3_column_blob(pointer, index)
         return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, index)))
     }

@@ -6,25 +6,25 @@ import HabitStore
 internal import SQLite3
 #endif
 
-/// One prepared statement: bind, step, read the columns of the row, reset.
+/// A prepared statement: bind, step, read the columns of the row, reset.
 ///
-/// Belongs to its connection, and like it is used by one thread at a time. Nothing is allocated by a step or by a
-/// column but the Swift value that is asked for.
+/// Belongs to its connection, and like it is used by one thread at a time. Stepping and reading columns allocate nothing except the
+/// requested Swift value.
 final class SQLiteStatement {
     let sql: String
     let parameterCount: Int32
     let handle: SQLiteHandle
     let pointer: OpaquePointer
-    /// 16 bytes for each parameter, so that a bound UUID needs no memory of its own. Made when the first one is bound.
+    /// 16 bytes for each parameter, so that binding a UUID does not allocate. Created when the first one is bound.
     var identifierBytes: UnsafeMutableRawPointer?
 
-    /// For the cache: whether it has the statement, whether someone is using it, and when it was last taken.
+    /// For the cache: whether the statement is in it, whether it is in use, and when it was last borrowed.
     var isKept = false
     var isBorrowed = false
     var lastUse: UInt64 = 0
     private var isFinished = false
 
-    /// Compiles one statement. `isKept` tells SQLite that it will be used for long.
+    /// Compiles one statement. `isKept` tells SQLite that it will be used for a long time.
     init(_ sql: String, handle: SQLiteHandle, isKept: Bool) throws {
         guard !handle.isClosed else { throw Self.closedError(path: handle.path) }
         self.sql = sql
@@ -62,10 +62,10 @@ final class SQLiteStatement {
         identifierBytes?.deallocate()
     }
 
-    /// Whether rows can still come, so that the statement holds a snapshot.
+    /// Whether more rows can follow, so that the statement holds a snapshot.
     var isActive: Bool { sqlite3_stmt_busy(pointer) != 0 }
 
-    /// Goes to the next row; false after the last one, and false again until ``reset()``.
+    /// Moves to the next row; false after the last one, until ``reset()``.
     func step() throws -> Bool {
         if isFinished { return false }
         guard !handle.isClosed else { throw Self.closedError(path: handle.path) }
@@ -77,23 +77,23 @@ final class SQLiteStatement {
             return false
         }
         let error = handle.error(result, while: "running a statement")
-        // Some errors end the whole transaction; a body that goes on after one must not be told that it committed.
+        // Some errors end the whole transaction; a body that continues must not be told that it committed.
         if sqlite3_get_autocommit(handle.pointer) != 0 { handle.rollbackCause = error.underlying as? SQLiteResult }
         reset()
         throw error
     }
 
-    /// Runs a statement that gives no rows (or whose rows do not matter) to its end, and makes it ready to run again.
+    /// Runs a statement to its end, ignoring any rows, and resets it.
     func run() throws {
         defer { reset() }
         while try step() {}
     }
 
-    /// Makes the statement ready to run again; what is bound stays bound.
+    /// Makes the statement ready to run again; its bindings remain.
     func reset() {
         isFinished = false
         guard !handle.isClosed else { return }
-        // The result repeats the error of the last step, which that step has already thrown.
+        // The result repeats the error that the last step has already thrown.
         sqlite3_reset(pointer)
     }
 

@@ -1,24 +1,23 @@
-/// The prepared statements of one connection by their text, of which the longest unused gives way.
+/// The prepared statements of a connection by their SQL. A full cache evicts the least recently used.
 final class SQLiteStatementCache {
     private let capacity: Int
     private var statements: [String: SQLiteStatement] = [:]
-    /// The last ones that came, in the order in which they did: work that is done over and over takes the same one, or as in a
-    /// commit the same ones in the same order, and finds each behind the one before it, without hashing its text.
+    /// The most recent additions, in order. Repeated work uses the same statement, or, as in a commit, the same ones in the same
+    /// order, and finds each of them after the one before it without hashing its SQL.
     private var recent: [SQLiteStatement] = []
-    /// The place of the one that was found last.
+    /// The position of the last one that was found.
     private var last = 0
     private static let recentCount = 16
     private var clock: UInt64 = 0
-    /// How often a statement had to be prepared.
+    /// The number of statements that were prepared.
     private(set) var preparations = 0
 
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
-    /// How many statements are kept.
+    /// The number of cached statements.
     var count: Int { statements.count }
 
-    /// A statement that nobody else is using. While the kept one is in use, as in a query inside a query, it is a new
-    /// one.
+    /// A statement that is not in use. If the cached one is, as in a query inside a query, this is a new one.
     func borrow(_ sql: String, prepare: (_ isKept: Bool) throws -> SQLiteStatement) throws -> SQLiteStatement {
         clock += 1
         if let kept = find(sql) {
@@ -43,7 +42,7 @@ final class SQLiteStatementCache {
         return statement
     }
 
-    /// Takes a statement that was borrowed before, if it is still here and nobody else is using it.
+    /// Borrows a known statement again if it is still in the cache and not in use.
     func borrow(_ statement: SQLiteStatement) -> Bool {
         guard statement.isKept, !statement.isBorrowed else { return false }
         clock += 1
@@ -81,7 +80,7 @@ final class SQLiteStatementCache {
         statement.isBorrowed = false
     }
 
-    /// Lets go of all statements.
+    /// Releases all statements.
     func removeAll() {
         for statement in statements.values { statement.isKept = false }
         statements.removeAll()
@@ -89,7 +88,7 @@ final class SQLiteStatementCache {
     }
 
     private func evictOne() {
-        // A search through all of them costs less than the preparation that made it necessary.
+        // Searching all of them costs less than the preparation that made it necessary.
         let idle = statements.lazy.filter { !$0.value.isBorrowed }
         guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
         oldest.value.isKept = false

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Counts the transactions in progress of one open database, so that closing it waits for the last of them.
+/// Counts the transactions in progress on an open database, so that the file is closed after the last of them.
 ///
-/// `@unchecked`: both variables are guarded by `lock`.
+/// `@unchecked`: `lock` guards both variables.
 final class SQLiteUsage: @unchecked Sendable {
-    /// Whether this call was the one after which nothing is in use any more. It is given once.
+    /// Whether this call ended the last use. Only one call returns `last`.
     enum Ending {
         case last
         case notLast
@@ -14,7 +14,7 @@ final class SQLiteUsage: @unchecked Sendable {
     private var isClosed = false
     private var active = 0
 
-    /// Begins a use; false when closed.
+    /// Begins a use; false after closing.
     func begin() -> Bool {
         lock.withLock {
             guard !isClosed else { return false }
@@ -31,7 +31,7 @@ final class SQLiteUsage: @unchecked Sendable {
         }
     }
 
-    /// Allows no further use.
+    /// Prevents further uses.
     func close() -> Ending {
         lock.withLock {
             guard !isClosed else { return .notLast }

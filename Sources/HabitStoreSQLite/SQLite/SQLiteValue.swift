@@ -6,10 +6,10 @@ import HabitStore
 internal import SQLite3
 #endif
 
-/// One value of a row, valid until the statement's next step or reset: what is asked of it takes no lock and no check of its
-/// own, where each question to a column takes both.
+/// A value of a row, valid until the statement's next step or reset. Its accessors take no lock and check nothing, whereas every
+/// column accessor does both.
 ///
-/// SQLite forbids that for connections that several threads may use at once; ours are opened for one thread at a time.
+/// SQLite forbids this for connections that several threads may use at the same time; ours are opened for one thread at a time.
 struct SQLiteValue: BitwiseCopyable {
     private let pointer: OpaquePointer?
 
@@ -34,11 +34,11 @@ struct SQLiteValue: BitwiseCopyable {
         guard sqlite3_value_type(pointer) == SQLITE_BLOB, let bytes = sqlite3_value_blob(pointer),
             sqlite3_value_bytes(pointer) == 16
         else { return nil }
-        // A UUID is its sixteen bytes, without more; making one by its initializer costs a call into Foundation.
+        // A UUID is just its 16 bytes; its initializer would cost a call into Foundation.
         return bytes.loadUnaligned(as: UUID.self)
     }
 
-    /// The bytes of a text, also NUL; nil for a value of any other class, and where there is no memory for them.
+    /// The bytes of a text, including NUL; nil for a value of any other class, or if there is no memory for them.
     @inline(__always) var utf8: UnsafeRawBufferPointer? {
         guard sqlite3_value_type(pointer) == SQLITE_TEXT, let start = sqlite3_value_text(pointer) else { return nil }
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer)))

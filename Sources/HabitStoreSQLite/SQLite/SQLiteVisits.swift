@@ -6,16 +6,16 @@ import HabitStore
 internal import SQLite3
 #endif
 
-/// What statements looked at: they call the SQL function `habitstore_visit(kind, id)` for each record.
+/// The records that statements visited: they call the SQL function `habitstore_visit(kind, id)` for each.
 ///
-/// SQLite calls a function that is not deterministic for each row, before any condition that stands behind it; those
-/// that an index answers are not evaluated at all. So the calls are the entries of the index range, or of the table.
+/// SQLite calls a nondeterministic function for each row before any condition that follows it, and does not evaluate conditions
+/// that an index answers. So the calls correspond to the entries of the index range or of the table.
 final class SQLiteVisits {
-    /// What is looked at; the number is the function's first argument.
+    /// What is visited; the number is the function's first argument.
     enum Kind: Int32 {
-        /// A row of the entity asked for.
+        /// A row of the fetched entity.
         case row = 0
-        /// A row of the entity asked for, in one of several index ranges whose union is wanted.
+        /// A row of the fetched entity in one of several index ranges that the query unites.
         case branch = 1
         /// A record that a relationship leads to.
         case related = 2
@@ -25,10 +25,10 @@ final class SQLiteVisits {
     private var branches: Set<[UInt8]> = []
     private var related = 0
 
-    /// Starts again.
+    /// Sets the counts to 0.
     func reset() { (rows, branches, related) = (0, [], 0) }
 
-    /// How many records were looked at. One that lies in several ranges of a union counts once.
+    /// The number of visited records. One in several ranges of a union counts once.
     var count: Int { max(rows, branches.count) + related }
 
     fileprivate func note(_ kind: Int32, _ id: UnsafeRawBufferPointer) {
@@ -41,7 +41,7 @@ final class SQLiteVisits {
 }
 
 extension SQLiteConnection {
-    /// The counter of this connection; its first use makes the function known.
+    /// The counter of this connection; its first use registers the function.
     func countingVisits() throws -> SQLiteVisits {
         try checkOpen()
         if let visits { return visits }
@@ -56,7 +56,7 @@ extension SQLiteConnection {
                 if let data = sqlite3_user_data(context), let arguments, let kind = arguments[0], let id = arguments[1]
                 {
                     let counter = Unmanaged<SQLiteVisits>.fromOpaque(data).takeUnretainedValue()
-                    // The length has to be asked for after the bytes.
+                    // SQLite requires asking for the bytes before the length.
                     let bytes = sqlite3_value_blob(id)
                     let count = Int(sqlite3_value_bytes(id))
                     counter.note(sqlite3_value_int(kind), UnsafeRawBufferPointer(start: bytes, count: count))
@@ -76,7 +76,7 @@ extension SQLiteConnection {
 }
 
 extension SQLiteStatement {
-    /// How many rows the statement went on to in scans of whole tables or indexes since this was last asked.
+    /// The number of rows that the statement moved to in scans of whole tables or indexes since the last call.
     func takeScanSteps() -> Int {
         guard !handle.isClosed else { return 0 }
         return Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1))

@@ -1,11 +1,11 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The value of a kept digest: the depth (one byte), the number of records (8 bytes) and the sum (16 bytes), little-endian.
+/// Codes the value of a stored digest: the depth (one byte), the number of records (8 bytes) and the sum (16 bytes), little-endian.
 package enum DigestCoder {
     private static let length = 25
 
-    /// The value of a kept digest.
+    /// Encodes a digest.
     package static func value(_ leaf: DigestLeaf) -> [UInt8] {
         var value = [UInt8(leaf.depth)]
         value.reserveCapacity(length)
@@ -15,10 +15,10 @@ package enum DigestCoder {
         return value
     }
 
-    /// A kept digest.
+    /// Decodes a digest.
     ///
     /// - Parameter first: the first identifier of its range.
-    /// - Throws: `.corrupt` when the value is none.
+    /// - Throws: `.corrupt` if the value is malformed.
     package static func leaf(_ value: UnsafeRawBufferPointer, first: UUID, path: String) throws -> DigestLeaf {
         func word(_ offset: Int) -> UInt64 {
             UInt64(littleEndian: value.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -33,7 +33,7 @@ package enum DigestCoder {
         return leaf
     }
 
-    /// The error of what is no kept digest.
+    /// The error for a malformed digest.
     package static func damaged(_ path: String) -> HabitStoreError {
         HabitStoreError.damage("a kept digest is none; run `\(OperatorCommand.name) check`", at: .init(path: path))
     }

@@ -1,8 +1,8 @@
 @_spi(Engines) import HabitStore
 
-/// Puts history transactions together from the history's records, which arrive in the order of their keys.
+/// Assembles history transactions from the history's records, which arrive in key order.
 package struct HistoryAssembler {
-    /// Whether the changes are left out, for who wants to know the last token only.
+    /// Whether to leave out the changes, for callers that only need the last token.
     package let isOutline: Bool
     package let path: String
     package private(set) var transactions: [HistoryTransaction] = []
@@ -14,7 +14,7 @@ package struct HistoryAssembler {
         self.isOutline = isOutline
     }
 
-    /// - Throws: `.corrupt` for a change without its transaction, and for a transaction that lacks one.
+    /// - Throws: `.corrupt` for a change without its transaction, and for a transaction with a missing change.
     package mutating func add(_ bytes: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
         let key = try HistoryKey(bytes, path: path)
         guard key.sequence == 0 else {
@@ -30,13 +30,13 @@ package struct HistoryAssembler {
         header = HistoryHeader(token: key.token, timestamp: timestamp, author: author, changes: count)
     }
 
-    /// The transactions that are whole; they are handed out once.
+    /// Returns the complete transactions, and removes them.
     package mutating func taken() -> [HistoryTransaction] {
         defer { transactions.removeAll() }
         return transactions
     }
 
-    /// Ends the transaction that is being put together.
+    /// Completes the current transaction.
     package mutating func finish() throws {
         guard let header else { return }
         guard isOutline || header.changes == changes.count else {

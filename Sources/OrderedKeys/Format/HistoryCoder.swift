@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The values of the history's records. ``LMDBFormat`` has the bytes.
+/// Codes the values of the history's records. ``LMDBFormat`` documents the bytes.
 package enum HistoryCoder {
     private enum Kind {
         static let insert: UInt8 = 1
@@ -41,7 +41,7 @@ package enum HistoryCoder {
 
     // MARK: Changes
 
-    /// Writes a change into `bytes`, in place of what is there.
+    /// Replaces `bytes` with an encoded change.
     package static func encode(_ change: HistoryChange, into bytes: inout [UInt8]) throws {
         bytes.removeAll(keepingCapacity: true)
         switch change.kind {
@@ -63,7 +63,7 @@ package enum HistoryCoder {
         }
     }
 
-    /// Puts another identifier at the end of an encoded insertion.
+    /// Replaces the identifier at the end of an encoded insertion.
     package static func replaceIdentifier(_ id: UUID, in bytes: inout [UInt8]) {
         let start = bytes.count - KeyFormat.identifierLength
         bytes.withUnsafeMutableBytes { $0.storeBytes(of: id.uuid, toByteOffset: start, as: uuid_t.self) }
@@ -102,7 +102,7 @@ package enum HistoryCoder {
         }
     }
 
-    /// The same bytes for the same values.
+    /// Encodes equal values as equal bytes.
     private static func encoder() -> JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What the first record of a history transaction says.
+/// The first record of a history transaction.
 package struct HistoryHeader {
     package let token: Int64
     package let timestamp: Date
     package let author: String?
-    /// How many changes follow.
+    /// The number of changes that follow.
     package let changes: Int
 }

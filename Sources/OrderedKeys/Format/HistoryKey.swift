@@ -13,7 +13,7 @@
         self.sequence = sequence
     }
 
-    /// - Throws: `.corrupt` when the bytes are no key.
+    /// - Throws: `.corrupt` if the bytes are not a valid key.
     package init(_ key: UnsafeRawBufferPointer, path: String) throws {
         guard key.count == Self.length,
             let token = Int64(exactly: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))),

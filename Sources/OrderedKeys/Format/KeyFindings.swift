@@ -1,10 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What a check of a store's records, index keys and history has found, as far as that is the same for all engines over ordered
-/// keys.
+/// The findings of a check of a store's records, index keys and history, and the checks that all engines with ordered keys share.
 package struct KeyFindings {
-    /// More findings than this help nobody.
+    /// More findings would not help.
     private static let most = 1_000
 
     package private(set) var findings: [StoreFinding] = []
@@ -13,17 +12,17 @@ package struct KeyFindings {
     private let path: String
     private var transaction = (token: Int64(0), missing: 0, next: UInt64(0))
 
-    /// - Parameter textIsCanonical: whether the store says that all of its text is in NFC. Those of the first versions do not.
+    /// - Parameter textIsCanonical: whether the store declares all of its text to be in NFC. Stores of the first versions do not.
     package init(_ schema: Schema, textIsCanonical: Bool, path: String) {
         (self.schema, self.textIsCanonical, self.path) = (schema, textIsCanonical, path)
     }
 
-    /// Damage.
+    /// Adds a finding of damage.
     package mutating func report(_ kind: String, _ message: String, _ table: KeyTable? = nil, _ id: UUID? = nil) {
         add(StoreFinding(.damage, kind, message, entity: table?.name, id: id))
     }
 
-    /// Without an index every answer is right and slow; nothing else would tell.
+    /// Nothing else reports a missing index: queries still answer correctly, only slowly.
     package mutating func reportMissing(_ index: KeyIndex, _ table: KeyTable) {
         findings.append(
             StoreFinding(
@@ -41,8 +40,8 @@ package struct KeyFindings {
 
     // MARK: Records
 
-    /// Whether a record is what its values are written as: equal records have equal bytes, and nothing lies between or behind
-    /// its parts.
+    /// Checks that a record's bytes are what encoding its values gives: equal records have equal bytes, with nothing between or
+    /// after their parts.
     package mutating func checkForm(_ row: RecordView, _ table: KeyTable, _ id: UUID?) throws {
         let values = try table.layout.kinds.indices.map { try row.value(at: $0) }
         var isInNFC = true
@@ -62,7 +61,7 @@ package struct KeyFindings {
                 )
             )
         }
-        // Text in another form has other bytes.
+        // Text in another normalization form has other bytes.
         guard isInNFC, try EncodedRecord(values, layout: table.layout).bytes.elementsEqual(row.bytes) == false else {
             return
         }
@@ -76,7 +75,7 @@ package struct KeyFindings {
 
     // MARK: History
 
-    /// Takes in the history's records in their order: each transaction has a header and exactly as many changes as it says.
+    /// Checks the history's records in order: each transaction has a header, and exactly as many changes as it says.
     package mutating func checkHistory(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         do {
             let key = try HistoryKey(key, path: path)
@@ -98,7 +97,7 @@ package struct KeyFindings {
         }
     }
 
-    /// Behind the last record.
+    /// Completes the check after the last record.
     package mutating func finishHistory() {
         guard transaction.missing > 0 else { return }
         report("historyDamaged", "transaction \(transaction.token) lacks \(transaction.missing) changes")

@@ -1,16 +1,16 @@
 @_spi(Engines) import HabitStore
 
-/// What the stores of all engines over ordered keys have in common: the lengths, and the names that their bookkeeping holds.
+/// The parts of the format that all engines with ordered keys share: lengths, and the names in the bookkeeping.
 ///
-/// Records are as `RecordLayout` has them, index keys as ``IndexKeyLayout``, the history as ``HistoryCoder``; the article
-/// *On-disk formats* has all of it.
+/// `RecordLayout` documents records, ``IndexKeyLayout`` index keys, and ``HistoryCoder`` the history; the article *On-disk formats*
+/// covers all of it.
 package enum KeyFormat {
-    /// The length of an identifier, which is every record's key.
+    /// The length of an identifier, which is the key of a record.
     package static let identifierLength = IndexKeyRoom.identifierLength
     /// The longest index key, in bytes.
     package static let longestKey = IndexKeyRoom.longestKey
-    /// The longest record of which a clustering index holds a copy, in bytes. With the longest key it still fits into a
-    /// page of LMDB's with another one, so that no copy is ever apart from its key.
+    /// The longest record that a clustering index copies, in bytes. With the longest key, it still fits into an LMDB page together
+    /// with another one, so that a copy is never stored apart from its key.
     package static let longestCopy = 1_024
     /// The metadata key of the list of complete indexes.
     package static let indexesKey = "indexes"
@@ -22,18 +22,18 @@ package enum KeyFormat {
         "\(entity).\(index.attributes.joined(separator: "+"))"
     }
 
-    /// What a clustering index holds of a record: all of it, or nothing when it is too long.
+    /// The copy of a record in a clustering index; empty if the record is too long.
     @inline(__always)
     package static func copy(of record: RecordView) -> UnsafeRawBufferPointer {
         record.bytes.count <= longestCopy ? record.bytes : UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    /// What the value of ``indexesKey`` calls a complete index.
+    /// The entry for a complete index in the value of ``indexesKey``.
     package static func listedName(_ name: String, isClustering: Bool) -> String {
         isClustering ? name + clusteringMark : name
     }
 
-    /// The names in the value of ``indexesKey``, each with whether that index holds copies of records.
+    /// The names in the value of ``indexesKey``, each with whether the index contains copies of records.
     package static func indexNames(_ bytes: UnsafeRawBufferPointer) -> [String: Bool] {
         var names: [String: Bool] = [:]
         for line in bytes.split(separator: UInt8(ascii: "\n")) {

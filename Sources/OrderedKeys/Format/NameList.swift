@@ -1,7 +1,7 @@
 import Foundation
 
-/// Names as a JSON array of texts. Those of ASCII letters that need no escape, as nearly all are, are read and written by hand: a
-/// general reader costs more than the rest of the history's record.
+/// Names as a JSON array. Names of ASCII letters that need no escape, which nearly all are, bypass the general coder, which would
+/// cost more than the rest of the history's record.
 enum NameList {
     private static let quote = UInt8(ascii: "\"")
 
@@ -21,13 +21,13 @@ enum NameList {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    /// - Throws: `DecodingError` for what is not an array of texts.
+    /// - Throws: `DecodingError` for anything but an array of texts.
     static func names(_ bytes: UnsafeRawBufferPointer) throws -> [String] {
         if let names = plainNames(bytes) { return names }
         return try JSONDecoder().decode([String].self, from: Data(bytes))
     }
 
-    /// Nil for any form but the one that is written by hand.
+    /// Nil for any form that needs the general decoder.
     private static func plainNames(_ bytes: UnsafeRawBufferPointer) -> [String]? {
         guard bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]"), bytes.count > 1 else { return nil }
         var names: [String] = []
@@ -37,7 +37,7 @@ enum NameList {
             else { return nil }
             names.append(String(decoding: rest[..<end], as: UTF8.self))
             rest = rest[(end + 1)...]
-            // A comma stands between two names, and behind the last one there is nothing.
+            // A comma separates two names, and nothing follows the last one.
             if rest.isEmpty { return names }
             guard rest.popFirst() == UInt8(ascii: ","), !rest.isEmpty else { return nil }
         }

@@ -1,12 +1,12 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Goes through an entity's records in the order of their keys and writes each one's canonical form from its bytes.
+/// Walks an entity's records in key order and writes each one's canonical form from its bytes.
 ///
-/// Independent by intent of ``RecordLayout``, ``RecordView`` and ``AttributeReader``, which everything else reads with: it
-/// works out from the format's description where each value lies.
+/// Deliberately independent of ``RecordLayout``, ``RecordView`` and ``AttributeReader``, which all other readers use: it computes
+/// the offset of each value from the format's description.
 package final class RecordAudit: AuditCursor {
-    /// Bytes before the null bitmap: version, zero, number of attributes, checksum.
+    /// The bytes before the null bitmap: version, zero, number of attributes, checksum.
     private static let headerLength = 8
 
     private struct Slot {
@@ -14,7 +14,7 @@ package final class RecordAudit: AuditCursor {
         let offset: Int
     }
 
-    /// Gives the next record's key and value in the range; they are good until the next call.
+    /// Returns the next record's key and value in the range, valid until the next call.
     private let nextRecord: () throws -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)?
     private let slots: [Slot]
     private let fixedLength: Int
@@ -27,9 +27,9 @@ package final class RecordAudit: AuditCursor {
     @exclusivity(unchecked) private var key: (UInt64, UInt64) = (0, 0)
 
     /// - Parameters:
-    ///   - range: what is gone through; what lies behind it may be given, too, and what lies before it may not.
+    ///   - range: the range to walk. `nextRecord` may continue after it, but must not begin before it.
     ///   - path: for errors.
-    ///   - nextRecord: gives the key and the value of the first record in the range, and from then on of the next one.
+    ///   - nextRecord: returns the key and value of the first record in the range, and then of each next one.
     package init(
         _ entity: EntityDescription,
         _ range: IdentifierRange,
@@ -49,7 +49,7 @@ package final class RecordAudit: AuditCursor {
         fixedLength = offset
     }
 
-    /// Bytes of an attribute's slot: its value, or where its value lies and how long it is.
+    /// The bytes of an attribute's slot: its value, or the offset and length of its value.
     private static func length(_ kind: AttributeKind) -> Int {
         switch kind {
         case .bool: 1
@@ -88,7 +88,7 @@ package final class RecordAudit: AuditCursor {
 
     private func write(_ record: UnsafeRawBufferPointer) {
         form.begin()
-        // A record that is kept under another identifier than its own is none.
+        // A record under another key than its identifier is invalid, as is one with a malformed header.
         guard record.count >= fixedLength, record[0] == 1, record[1] == 0,
             Int(UInt16(littleEndian: record.loadUnaligned(fromByteOffset: 2, as: UInt16.self))) == slots.count,
             Self.halves(record, slots[0].offset) == key
@@ -148,7 +148,7 @@ package final class RecordAudit: AuditCursor {
         }
     }
 
-    /// A count, then each text's length and bytes: just the canonical form, once it is known to be whole.
+    /// A count, then each text's length and bytes: the same as the canonical form, once it is known to be valid.
     private func writeTexts(_ part: UnsafeRawBufferPointer) {
         guard let items = Self.items(part) else { return form.append(bytes: part, tag: .invalid) }
         form.beginList(.texts, count: items.count)

@@ -1,9 +1,9 @@
-/// An identifier as two numbers, whose order is that of its bytes.
+/// An identifier as two numbers, ordered like its bytes.
 @frozen package struct IdentifierOrder: Comparable, BitwiseCopyable {
     @usableFromInline let high: UInt64
     @usableFromInline let low: UInt64
 
-    /// The identifier that ends a key.
+    /// The identifier at the end of a key.
     ///
     /// - Precondition: the key has at least ``KeyFormat/identifierLength`` bytes.
     @inlinable
@@ -14,7 +14,7 @@
         low = UInt64(bigEndian: key.loadUnaligned(fromByteOffset: start + 8, as: UInt64.self))
     }
 
-    /// The identifier's bytes, in memory as in keys.
+    /// The identifier's bytes, in memory order as in keys.
     @inlinable package var bytes: (UInt64, UInt64) { (high.bigEndian, low.bigEndian) }
 
     @inlinable

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A row of which nothing is known but the identifier: what an index key tells.
+/// A row with nothing but its identifier, from an index key.
 package final class IdentifierRow: AttributeColumns {
     /// The identifier of the row.
     package var id = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))

@@ -1,12 +1,13 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Where index keys are made, one after the other, in the same memory. See ``IndexKeyLayout`` for their form.
+/// Builds index keys one after the other, in the same memory. See ``IndexKeyLayout`` for their form.
 package final class IndexKeyBuffer {
     private let bytes: UnsafeMutableRawBufferPointer
-    // Of one transaction, which fills and reads it in turn: what Swift would check at each access takes as long as the access.
+    // A buffer belongs to one transaction, which fills and reads it alternately: checking each access would take as long as the
+    // access.
     @exclusivity(unchecked) private var used = 0
-    /// Whether a text in the key was cut.
+    /// Whether a text in the key was truncated.
     @exclusivity(unchecked) package private(set) var isCut = false
 
     package init() {
@@ -15,10 +16,10 @@ package final class IndexKeyBuffer {
 
     deinit { bytes.deallocate() }
 
-    /// The key so far; good until the next change.
+    /// The key so far, valid until the next change.
     package var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[0..<used]) }
 
-    /// Makes the key of a record.
+    /// Builds the key of a record.
     ///
     /// - Parameters:
     ///   - link: the bytes of the link that the key is for, in an index over links.
@@ -50,7 +51,7 @@ package final class IndexKeyBuffer {
         isCut = false
     }
 
-    /// Appends a value, without its presence byte; false when it is not of the kind.
+    /// Appends a value, without its presence byte; false if it is of another kind.
     package func append(_ value: Value, as kind: AttributeKind, budget: Int) throws -> Bool {
         switch (value, kind) {
         case (.bool(let flag), .bool): try append(byte: flag ? 1 : 0)
@@ -68,7 +69,7 @@ package final class IndexKeyBuffer {
         return true
     }
 
-    /// Appends the beginning of a text, without an end.
+    /// Appends the start of a text, without a terminator.
     package func append(prefix text: String, budget: Int) throws {
         var text = text
         try text.withUTF8 { try append(text: UnsafeRawBufferPointer($0), budget: budget, isEnded: false) }
@@ -81,14 +82,14 @@ package final class IndexKeyBuffer {
         used += 1
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     package func append(_ source: UnsafeRawBufferPointer) throws {
         try requireRoom(source.count)
         UnsafeMutableRawBufferPointer(rebasing: bytes[used..<used + source.count]).copyMemory(from: source)
         used += source.count
     }
 
-    /// Appends an attribute as a record holds it.
+    /// Appends an attribute in the form that a record stores.
     private func append(stored raw: UnsafeRawBufferPointer, as kind: AttributeKind, budget: Int) throws {
         switch kind {
         case .bool: try append(byte: raw[0] == 0 ? 0 : 1)
@@ -125,7 +126,7 @@ package final class IndexKeyBuffer {
         try append(byte: isCut ? 1 : 0)
     }
 
-    /// - Returns: whether the text did not fit.
+    /// - Returns: whether the text was truncated.
     private func appendEscaped(_ source: UnsafeRawBufferPointer, budget: Int) throws -> Bool {
         let limit = used + budget
         try requireRoom(min(source.count * 2, budget) + 2)
@@ -141,7 +142,7 @@ package final class IndexKeyBuffer {
         return false
     }
 
-    /// The layout sees to it that keys fit; this is where that is relied on.
+    /// The layout guarantees that keys fit; this checks it.
     @inline(__always)
     private func requireRoom(_ count: Int) throws {
         guard used + count <= bytes.count else {
@@ -157,7 +158,7 @@ package final class IndexKeyBuffer {
     private static func ordered(_ bits: UInt64) -> UInt64 { bits ^ (1 << 63) }
 
     private static func ordered(doubleBits bits: UInt64) -> UInt64 {
-        // Both zeros are one value.
+        // Both zeros are the same value.
         if bits == 1 << 63 { return 1 << 63 }
         return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
     }

@@ -1,6 +1,6 @@
 @_spi(Engines) import HabitStore
 
-/// How the keys of one index are made. `memcmp` orders them as the declared order orders the attributes' values.
+/// The form of an index's keys. `memcmp` orders them like the declared order orders the attributes' values.
 ///
 /// ```
 /// for each attribute   00 when it is nil, else 01 and
@@ -13,9 +13,8 @@
 ///     links            16 bytes, one key for each link, and none without links
 /// then                 the identifier, 16 bytes
 /// ```
-/// LMDB's keys end at 511 bytes. What the fixed parts leave is divided evenly among the variable attributes: that is
-/// the budget. A cut text stands behind the text that equals what is left of it, and among equally cut texts the records
-/// decide.
+/// LMDB's keys end at 511 bytes. The variable attributes evenly share what the fixed parts leave: that is the budget. A truncated
+/// text sorts after the text that equals its remaining part, and the order of equally truncated texts is decided by their records.
 package struct IndexKeyLayout: Sendable {
     /// One attribute of the key.
     package struct Part: Sendable {
@@ -27,12 +26,12 @@ package struct IndexKeyLayout: Sendable {
     }
 
     package let parts: [Part]
-    /// How many bytes a text may take, its end not counted.
+    /// The maximum number of bytes of a text, without its terminator.
     package let budget: Int
-    /// The position of the attribute whose links each have a key of their own.
+    /// The position of the attribute whose links each have a separate key.
     package let linksPosition: Int?
 
-    /// - Throws: `.unsupported` when an attribute cannot be in a key, or there are too many of them.
+    /// - Throws: `.unsupported` if an attribute cannot be in a key, or if there are too many.
     package init(_ index: IndexDescription, of entity: EntityDescription) throws {
         let parts = try index.attributes.map { try Self.part($0, of: entity) }
         let links = parts.filter { $0.kind == .links }
@@ -51,7 +50,7 @@ package struct IndexKeyLayout: Sendable {
         self.budget = budget
     }
 
-    /// Whether some attributes are all that keys are made of.
+    /// Whether the keys consist of exactly these attributes.
     package func holds(_ attributes: [Int]) -> Bool { Set(parts.map(\.position)) == Set(attributes) }
 
     /// Whether one of the attributes is nil in a record.
@@ -86,12 +85,12 @@ package struct IndexKeyLayout: Sendable {
 }
 
 extension IndexKeyLayout {
-    /// Where a key's first cut text ends, counted from the key's start; nil when no text in it is cut.
+    /// The end of a key's first truncated text, counted from the start of the key; nil if no text in it is truncated.
     ///
     /// - Parameters:
     ///   - first: the first attribute to look at.
-    ///   - start: where that attribute begins.
-    /// - Throws: `.corrupt` when the key is none of this layout.
+    ///   - start: the offset of that attribute.
+    /// - Throws: `.corrupt` if the key does not have this layout.
     package func endOfFirstCut(_ key: UnsafeRawBufferPointer, from first: Int, at start: Int) throws -> Int? {
         var offset = start
         for part in parts[first...] {

@@ -1,17 +1,17 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Which index keys follow from records, and which from their changes. Of one transaction.
+/// Computes the index keys of records and of their changes. Belongs to one transaction.
 package final class IndexKeys {
-    /// Where keys are made.
+    /// Builds the keys.
     private let buffer: IndexKeyBuffer
-    /// The keys of the record that is replaced, beside those of the new one.
+    /// Builds the keys of the replaced record, in addition to those of the new one.
     private lazy var oldKey = IndexKeyBuffer()
 
-    /// - Parameter buffer: where keys are made.
+    /// - Parameter buffer: builds the keys.
     package init(_ buffer: IndexKeyBuffer) { self.buffer = buffer }
 
-    /// Hands the keys of a record to `body`, one after the other.
+    /// Passes the keys of a record to `body`.
     ///
     /// - Parameter id: the bytes of its identifier.
     package func forEach(
@@ -30,8 +30,8 @@ package final class IndexKeys {
         }
     }
 
-    /// Hands the keys that go and those that come when a record is replaced to `remove` and `put`. Only those that differ are
-    /// touched, and in an index with copies the one with the copy.
+    /// Passes the old and new keys of a replaced record to `remove` and `put`. Only keys that differ are passed on and, in an index
+    /// with copies, the key of the copy.
     package func forEachChange(
         _ index: KeyIndex,
         _ record: RecordView,
@@ -49,7 +49,7 @@ package final class IndexKeys {
         guard let links = try RecordLinks(index, record), let oldLinks = try RecordLinks(index, old) else {
             try buffer.make(index.layout, record, id: id)
             try oldKey.make(index.layout, old, id: id)
-            // Texts that differ behind the cut have the same key.
+            // Texts that only differ after the truncation have the same key.
             let isMoved = !KeyOrder.areEqual(buffer.key, oldKey.key)
             guard isMoved || copies else { return }
             if isMoved { try remove(oldKey.key) }
@@ -68,8 +68,8 @@ package final class IndexKeys {
         for key in kept { try key.withUnsafeBytes(put) }
     }
 
-    /// The keys of a batch of new records, in the records' order; in an index over links a record has as many as links, and the
-    /// same one twice for a link that it has twice.
+    /// The keys of a batch of new records, in the records' order. In an index over links, a record has as many keys as links, and
+    /// repeats the key of a repeated link.
     package func keys(_ index: KeyIndex, _ batch: RecordBatch) throws -> PackedBytes {
         let keys = PackedBytes()
         for place in 0..<batch.count {
@@ -88,11 +88,11 @@ package final class IndexKeys {
     }
 }
 
-/// The links of a record that each have a key of their own in an index.
+/// The links of a record, each with a separate key in an index.
 struct RecordLinks {
     private let bytes: UnsafeRawBufferPointer
 
-    /// Nil when the index is not over links.
+    /// Nil if the index is not over links.
     @inline(__always)
     init?(_ index: KeyIndex, _ record: RecordView) throws {
         guard let position = index.layout.linksPosition else { return nil }

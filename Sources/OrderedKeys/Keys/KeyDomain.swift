@@ -1,26 +1,26 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The keys of one attribute, behind a prefix that is fixed: turns conditions on the attribute into ranges of keys.
+/// The keys of one attribute after a fixed prefix: translates conditions on the attribute to key ranges.
 struct KeyDomain {
-    /// Ranges of keys, and whether exactly the records that fulfil the condition have them.
+    /// Key ranges, and whether they select exactly the records that meet the condition.
     struct Selection {
         var ranges: [KeyRange]
         var isExact: Bool
-        /// Whether they are single values.
+        /// Whether the ranges are single values.
         var isPoints: Bool
 
-        /// Whether nothing is left out.
+        /// Whether every key is selected.
         var isAll: Bool { ranges.count == 1 && ranges[0].isAll }
     }
 
-    /// What precedes the attribute in the key.
+    /// The part of the key before the attribute.
     let prefix: [UInt8]
     let position: Int
     let kind: AttributeKind
     let isOptional: Bool
     let budget: Int
-    /// Whether a presence byte precedes the value: in indexes, and not in an entity's own keys.
+    /// Whether a presence byte precedes the value: true in indexes, but not in an entity's own keys.
     let hasPresence: Bool
     let buffer: IndexKeyBuffer
 
@@ -29,7 +29,7 @@ struct KeyDomain {
     private var behindValues: [UInt8]? { hasPresence ? prefix + [2] : KeyOrder.successor(ofPrefix: prefix) }
     private var nils: [KeyRange] { hasPresence ? [KeyRange(prefix: prefix + [0])] : [] }
 
-    /// The key of one value, with its presence byte, and whether the value was cut; nil when it is of another kind.
+    /// The key of a value, with its presence byte, and whether the value was truncated; nil if it is of another kind.
     func key(_ value: Value) throws -> (bytes: [UInt8], isCut: Bool)? {
         if value.isNull { return hasPresence ? (prefix + [0], false) : nil }
         buffer.begin()
@@ -42,7 +42,7 @@ struct KeyDomain {
         return (bytes, buffer.isCut)
     }
 
-    /// The keys of the records that can fulfil a condition; nil when the condition is not about this attribute alone.
+    /// The keys of the records that can meet a condition; nil if the condition is not about this attribute alone.
     func selection(_ condition: BoundExpression) throws -> Selection? {
         switch condition {
         case .literal(.bool(false)): return Selection(ranges: [], isExact: true, isPoints: true)
@@ -63,7 +63,7 @@ struct KeyDomain {
         }
     }
 
-    /// The keys of the records whose attribute compares so with a value; nil when keys do not tell.
+    /// The keys of the records whose attribute compares this way with a value; nil if the keys cannot decide that.
     func selection(_ comparison: FilterExpression.Comparison, _ value: Value) throws -> Selection? {
         guard kind != .links, kind != .strings else { return nil }
         if value.isNull {
@@ -79,7 +79,7 @@ struct KeyDomain {
         switch comparison {
         case .equal: return Selection(ranges: [KeyRange(prefix: key)], isExact: !isCut, isPoints: true)
         case .notEqual: return nil
-        // Behind a cut text's key may stand texts on both sides of it: they are all taken along.
+        // Texts on both sides of a truncated one may share its key, so all of them are included.
         case .less:
             range = KeyRange(lower: firstValue, upper: isCut ? KeyOrder.successor(ofPrefix: key) : key)
         case .lessOrEqual: range = KeyRange(lower: firstValue, upper: KeyOrder.successor(ofPrefix: key))
@@ -109,8 +109,8 @@ struct KeyDomain {
         return Selection(ranges: KeyRange.union(ranges), isExact: isExact, isPoints: true)
     }
 
-    /// A text that begins with the Characters of another begins with its bytes, both being in NFC; not the other way
-    /// round, since a combining mark may follow.
+    /// In NFC, a text that begins with the Characters of another also begins with its bytes. The reverse is not true, because a
+    /// combining mark may follow.
     private func beginning(with text: String) throws -> Selection? {
         buffer.begin()
         try buffer.append(prefix: text, budget: budget)
@@ -118,7 +118,7 @@ struct KeyDomain {
         return Selection(ranges: [range], isExact: false, isPoints: false)
     }
 
-    /// `habit.id == x` needs a reference to x, and that there is such a record.
+    /// `habit.id == x` requires a reference to x, and that this record exists.
     private func reference(_ condition: BoundExpression) throws -> Selection? {
         guard case .compare(.equal, let left, let right) = condition else { return nil }
         for pair in [(left, right), (right, left)] {
@@ -147,7 +147,7 @@ struct KeyDomain {
         return result
     }
 
-    /// Both conditions.
+    /// The conjunction of both.
     func intersection(_ first: Selection?, _ second: Selection) -> Selection {
         guard let first else { return second }
         return Selection(
@@ -171,7 +171,7 @@ struct KeyDomain {
 }
 
 extension KeyDomain {
-    /// The keys of one attribute of an index, behind those of the attributes before it.
+    /// The keys of one attribute of an index, after those of the attributes before it.
     init(
         _ part: IndexKeyLayout.Part,
         of layout: IndexKeyLayout,

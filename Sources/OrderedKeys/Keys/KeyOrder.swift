@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// The order of keys: byte by byte, and a prefix before what it begins.
+/// The order of keys: by bytes, with a prefix first.
 package enum KeyOrder {
     package static func isBefore(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.withUnsafeBytes { left in right.withUnsafeBytes { isBefore(left, $0) } }
@@ -32,7 +32,7 @@ package enum KeyOrder {
         return memcmp(leftBytes, rightBytes, left.count) == 0
     }
 
-    /// The least key that is greater than every key with this prefix; nil when there is none.
+    /// The least key that is greater than every key with this prefix; nil if there is none.
     package static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
         var successor = prefix
         while let last = successor.last {

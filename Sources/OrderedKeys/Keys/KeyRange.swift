@@ -1,8 +1,8 @@
-/// Keys from `lower` up to and without `upper`.
+/// The keys from `lower` up to but not including `upper`.
 package struct KeyRange: Equatable, Sendable {
     /// The least key; empty for no bound.
     package var lower: [UInt8]
-    /// Behind the greatest key; nil for no bound.
+    /// The bound after the greatest key; nil for no bound.
     package var upper: [UInt8]?
 
     /// Every key.
@@ -24,10 +24,10 @@ package struct KeyRange: Equatable, Sendable {
         return !KeyOrder.isBefore(lower, upper)
     }
 
-    /// Whether nothing is left out.
+    /// Whether the range has every key.
     package var isAll: Bool { lower.isEmpty && upper == nil }
 
-    /// The keys that are in both.
+    /// The keys in both ranges.
     package func intersection(_ other: KeyRange) -> KeyRange {
         let upper: [UInt8]?
         switch (self.upper, other.upper) {
@@ -40,7 +40,7 @@ package struct KeyRange: Equatable, Sendable {
         )
     }
 
-    /// The keys that are in one of both lists, as disjoint ranges in ascending order.
+    /// The keys in any of the ranges, as disjoint ranges in ascending order.
     package static func union(_ ranges: [KeyRange]) -> [KeyRange] {
         var result: [KeyRange] = []
         for range in ranges.filter({ !$0.isEmpty }).sorted(by: { KeyOrder.isBefore($0.lower, $1.lower) }) {
@@ -48,7 +48,7 @@ package struct KeyRange: Equatable, Sendable {
                 if result.isEmpty { result.append(range) }
                 continue
             }
-            // Ranges that only touch stay apart: each may be one value of a list.
+            // Ranges that only touch stay separate: each may be one value of a list.
             guard KeyOrder.isBefore(range.lower, end) else {
                 result.append(range)
                 continue
@@ -59,14 +59,14 @@ package struct KeyRange: Equatable, Sendable {
         return result
     }
 
-    /// The keys that are in both of two lists of disjoint ranges in ascending order, as such a list.
+    /// The keys in both of two lists of disjoint, ascending ranges, as another such list.
     package static func intersection(_ left: [KeyRange], _ right: [KeyRange]) -> [KeyRange] {
         var result: [KeyRange] = []
         var (first, second) = (0, 0)
         while first < left.count, second < right.count {
             let both = left[first].intersection(right[second])
             if !both.isEmpty { result.append(both) }
-            // The one that ends first meets nothing further on.
+            // The range that ends first cannot overlap any later one.
             if left[first].endsBefore(right[second]) { first += 1 } else { second += 1 }
         }
         return result
@@ -77,7 +77,7 @@ package struct KeyRange: Equatable, Sendable {
         return other.upper.map { KeyOrder.isBefore(upper, $0) } ?? true
     }
 
-    /// The keys whose beginning is the single value that `value` stands for, and whose rest is in this range.
+    /// The keys that begin with the single value that `value` represents and continue with a key of this range.
     package func behind(_ value: KeyRange) -> KeyRange {
         KeyRange(lower: value.lower + lower, upper: upper.map { value.lower + $0 } ?? value.upper)
     }

@@ -1,15 +1,15 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A row of which only the attributes are known that an index key holds, before any text.
+/// A row with only those attributes of an index key that precede any text.
 package final class KeyRow: AttributeColumns {
-    /// The key; it stays where it is as long as the row is lent.
+    /// The key, which must remain in place while the row is lent.
     package var key = UnsafeRawBufferPointer(start: nil, count: 0)
     private let layout: IndexKeyLayout
 
     package init(_ layout: IndexKeyLayout) { self.layout = layout }
 
-    /// Whether keys of a layout hold an attribute whole, at a place that can be told without looking at texts.
+    /// Whether keys of a layout contain a complete attribute at an offset that does not depend on texts.
     package static func holds(_ position: Int, _ layout: IndexKeyLayout) -> Bool {
         if position == 0 { return true }
         for part in layout.parts {
@@ -60,7 +60,7 @@ package final class KeyRow: AttributeColumns {
         return key.loadUnaligned(fromByteOffset: offset, as: type)
     }
 
-    /// Where an attribute's value begins, and its kind; nil when it is nil.
+    /// The offset and kind of an attribute's value; nil if it is nil.
     private func place(_ position: Int) throws -> (offset: Int, kind: AttributeKind)? {
         var offset = 0
         for part in layout.parts {

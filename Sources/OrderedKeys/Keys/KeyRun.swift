@@ -1,10 +1,10 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Keys that come one after the other and are equal but for their identifiers, or up to a cut text: a run is gathered, put in
-/// the query's order, and handed on.
+/// Consecutive keys that are equal except for their identifiers, or up to a truncated text: a run is collected, put in the query's
+/// order, and passed on.
 package struct KeyRun {
-    /// An entry: what it leads to, and the copy of it that the index holds, empty for none.
+    /// An entry: its record's identifier, and the copy in the index, empty if there is none.
     package struct Member {
         package let id: UUID
         package let copy: UnsafeRawBufferPointer
@@ -18,20 +18,20 @@ package struct KeyRun {
     private var isCut = false
     private var shared: [UInt8] = []
 
-    /// - Parameter plan: one whose order has to be repaired.
+    /// - Parameter plan: one whose order needs a repair.
     package init(_ plan: KeyPlan, _ repair: KeyPlan.OrderRepair) {
         self.repair = repair
         order = plan.order
     }
 
-    /// What the keys of a run have in common.
+    /// The part that the keys of a run have in common.
     package struct Beginning {
         fileprivate let shared: UnsafeRawBufferPointer
-        /// Whether a text was cut there.
+        /// Whether it ends with a truncated text.
         fileprivate let isCut: Bool
     }
 
-    /// What a key has in common with the others of its run; good as long as the key is.
+    /// The part that a key shares with the others of its run, valid as long as the key.
     package func beginning(of key: UnsafeRawBufferPointer, _ layout: IndexKeyLayout) throws -> Beginning {
         let cut =
             repair.sortsCutTexts ? try layout.endOfFirstCut(key, from: repair.firstPart, at: repair.start) : nil
@@ -39,9 +39,9 @@ package struct KeyRun {
         return Beginning(shared: UnsafeRawBufferPointer(rebasing: key[..<length]), isCut: cut != nil)
     }
 
-    /// Takes an entry in.
+    /// Adds an entry to the run.
     ///
-    /// - Returns: false, and nothing is taken, when it belongs to another run: the one before has to be handed on, and this one
+    /// - Returns: false, without adding it, if it belongs to another run: the current one must then be passed on, and a new one
     ///   begun.
     package mutating func takes(_ member: Member, at beginning: Beginning) -> Bool {
         guard !members.isEmpty, isCut == beginning.isCut, shared.elementsEqual(beginning.shared) else { return false }
@@ -49,7 +49,7 @@ package struct KeyRun {
         return true
     }
 
-    /// Begins a run, in the place of the one before.
+    /// Begins a run and discards the previous one.
     package mutating func begin(_ member: Member, at beginning: Beginning) {
         shared.removeAll(keepingCapacity: true)
         shared.append(contentsOf: beginning.shared)
@@ -60,7 +60,7 @@ package struct KeyRun {
 
     /// The members in the query's order.
     ///
-    /// - Parameter read: hands the record of a member to a body.
+    /// - Parameter read: passes the record of a member to a body.
     package func ordered(
         _ read: (Member, (inout AttributeReader) throws -> Void) throws -> Void
     ) throws -> [Member] {

@@ -1,9 +1,9 @@
 @_spi(Engines) import HabitStore
 
-/// An entity as ordered keys: its records by their identifiers, and its indexes.
+/// An entity in the form of ordered keys: its records by their identifiers, and its indexes.
 package final class KeyTable: Sendable {
     package let name: String
-    /// Its place among the schema's entities.
+    /// Its position among the schema's entities.
     package let number: Int
     package let layout: RecordLayout
     package let indexes: [KeyIndex]
@@ -16,18 +16,18 @@ package final class KeyTable: Sendable {
     }
 }
 
-/// An index as ordered keys.
+/// An index in the form of ordered keys.
 package final class KeyIndex: Sendable {
-    /// Its place in the entity's indexes.
+    /// Its position among the entity's indexes.
     package let place: Int
-    /// Its place among the indexes of the whole schema.
+    /// Its position among the indexes of the whole schema.
     package let number: Int
     package let layout: IndexKeyLayout
-    /// For people: `Entry(habitID, date)`.
+    /// A title for messages: `Entry(habitID, date)`.
     package let title: String
-    /// For the store's bookkeeping: `Entry.habitID+date`.
+    /// The name in the store's bookkeeping: `Entry.habitID+date`.
     package let name: String
-    /// Whether it is declared to hold copies of records. What it holds is for the store to say: see ``CompleteIndexes``.
+    /// Whether it is declared to contain copies of records. The store decides if it does: see ``CompleteIndexes``.
     package let isClustering: Bool
 
     fileprivate init(_ index: IndexDescription, of entity: EntityDescription, place: Int, number: Int) throws {
@@ -40,17 +40,17 @@ package final class KeyIndex: Sendable {
     }
 }
 
-/// A schema as ordered keys.
+/// A schema in the form of ordered keys.
 package struct KeyTables: Sendable {
     package let tables: [KeyTable]
     /// All indexes, by their numbers.
     package let indexes: [KeyIndex]
-    /// What ``KeyFormat/indexesKey`` says when all indexes of the schema are complete, and no others.
+    /// The value of ``KeyFormat/indexesKey`` if exactly the indexes of the schema are complete.
     package let indexList: [UInt8]
     /// The names of all indexes.
     package let indexNames: Set<String>
 
-    /// - Throws: `.schemaMismatch` and `.unsupported` for a schema that cannot be kept.
+    /// - Throws: `.schemaMismatch` and `.unsupported` for a schema that cannot be stored.
     package init(_ schema: Schema) throws {
         var all: [KeyIndex] = []
         tables = try schema.entities.enumerated().map { number, entity in
@@ -68,20 +68,19 @@ package struct KeyTables: Sendable {
     }
 }
 
-/// Which indexes of a store may be used. One that was never built, or that another program's writes passed by, must not be.
+/// The indexes of a store that may be used. One that was never built, or that another program's writes bypassed, must not be.
 package struct CompleteIndexes: Sendable {
-    /// The names of the complete indexes, each with whether it holds copies of records; nil when all are complete and hold
-    /// what they are declared to hold.
+    /// The names of the complete indexes, each with whether it contains copies of records; nil if all are complete and as declared.
     private let listed: [String: Bool]?
 
-    /// All of them, as they are declared.
+    /// All indexes, as declared.
     package static let all = CompleteIndexes(listed: nil)
 
     private init(listed: [String: Bool]?) { self.listed = listed }
 
     /// - Parameters:
-    ///   - bytes: the store's value of ``KeyFormat/indexesKey``; nil when it has none.
-    ///   - tables: what the schema declares.
+    ///   - bytes: the store's value of ``KeyFormat/indexesKey``; nil if it has none.
+    ///   - tables: the schema's declarations.
     package init(_ bytes: UnsafeRawBufferPointer?, _ tables: KeyTables) {
         guard let bytes else {
             listed = [:]
@@ -91,16 +90,16 @@ package struct CompleteIndexes: Sendable {
         listed = isAsDeclared ? nil : KeyFormat.indexNames(bytes)
     }
 
-    /// Whether all of the schema's are complete, as they are declared.
+    /// Whether all of the schema's indexes are complete and as declared.
     package var isAll: Bool { listed == nil }
 
-    /// Whether every index of the schema is complete, and the store has no others that would have to be kept.
+    /// Whether every index of the schema is complete, and the store has no others to maintain.
     package func hasAll(of tables: KeyTables) -> Bool { listed.map { Set($0.keys) == tables.indexNames } ?? true }
 
     package func contains(_ index: KeyIndex) -> Bool { listed.map { $0[index.name] != nil } ?? true }
 
-    /// Whether an index holds copies of records, which is so when the store says so: a program with another schema, or one
-    /// that could not bring the index into its declared form, keeps it as it is.
+    /// Whether an index contains copies of records, according to the store: a program with another schema, or one that could not
+    /// convert the index to its declared form, leaves it unchanged.
     package func holdCopies(_ index: KeyIndex) -> Bool {
         guard let listed else { return index.isClustering }
         return listed[index.name] ?? false

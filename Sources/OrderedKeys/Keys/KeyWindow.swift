@@ -1,6 +1,6 @@
 @_spi(Engines) import HabitStore
 
-/// A walk as far as a window goes.
+/// The state of a walk that a window limits.
 @frozen package struct KeyWindow {
     @usableFromInline var toPassOver: Int
     @usableFromInline var left: Int
@@ -8,7 +8,7 @@
 
     package init(_ window: FetchWindow) { (toPassOver, left) = (window.offset, window.limit ?? Int.max) }
 
-    /// Whether a candidate lies before the offset.
+    /// Whether a candidate is before the offset.
     @inlinable
     @inline(__always)
     package mutating func passesOver() -> Bool {
@@ -18,7 +18,7 @@
         return true
     }
 
-    /// Whether another candidate is wanted after one that was handed out.
+    /// Whether to continue after a returned candidate.
     @inlinable
     @inline(__always)
     package mutating func goesOn() -> Bool {

@@ -1,10 +1,10 @@
 @_spi(Engines) import HabitStore
 
-/// What of a plan depends on nothing but the shape of its query, and where each constant goes in the one range of its keys.
+/// The part of a plan that depends only on the shape of its query, and the place of each constant in the single key range.
 ///
-/// Such a plan walks an index of which all conditions fix the first attributes and bound the next one, none of them a text.
-/// Whatever the constants are, as long as they are of the attributes' kinds and not nil, no other way is found to be better:
-/// ways are ranked by how many conditions they fulfil, and counted only where they leave some of them.
+/// Such a plan walks an index in which the conditions fix the first attributes and bound the next one, none of them a text.
+/// Whatever the constants are, as long as they are of the attributes' kinds and not nil, no other candidate ranks better:
+/// candidates are ranked by the number of conditions that they meet, and their keys are only counted if they leave some.
 final class KeptKeyPlan: Sendable {
     private struct Bound {
         let comparison: FilterExpression.Comparison
@@ -14,13 +14,13 @@ final class KeptKeyPlan: Sendable {
     let query: KeptQuery
     private let plan: KeyPlan
     private let layout: IndexKeyLayout
-    /// What the index's first attributes equal.
+    /// The constants that the index's first attributes equal.
     private let equalities: [KeptQuery.Place]
-    /// What the one behind them is compared with.
+    /// The comparisons with the attribute after them.
     private let bounds: [Bound]
 
     /// - Parameter plan: the plan of a query with this shape.
-    /// - Returns: nil for a plan that has to be made each time.
+    /// - Returns: nil for a plan that must be made each time.
     init?(_ query: BoundQuery, _ shape: PredicateShape, _ plan: KeyPlan, _ table: KeyTable) {
         guard case .index(let number) = plan.access, plan.ranges.count == 1, plan.residual == nil, plan.examined == 0
         else { return nil }
@@ -48,7 +48,7 @@ final class KeptKeyPlan: Sendable {
         (self.equalities, self.bounds, self.plan, self.query) = (equalities, bounds, plan, kept)
     }
 
-    /// The plan of a query that this covers; nil when it has to be made.
+    /// The plan of a query that this one covers; nil if it must be made.
     func plan(_ query: BoundQuery, _ values: [Value], _ buffer: IndexKeyBuffer) throws -> KeyPlan? {
         guard let range = try range(values, buffer) else { return nil }
         var plan = plan

@@ -1,25 +1,25 @@
-/// The way that a plan takes, from which its text for people is made when someone asks for it.
+/// The access path of a plan, from which its description is made on request.
 struct KeyAccessPath {
     /// The entity's name.
     let entity: String
-    /// The title of the index that is walked, and whether it holds copies; nil for the records themselves.
+    /// The title of the index that is walked, and whether it contains copies; nil for the records themselves.
     var index: (title: String, holdsCopies: Bool)?
-    /// Whether not every record is looked at.
+    /// Whether the plan does not visit every record.
     var isNarrowed = true
-    /// Whether an index is walked no further than to the limit.
+    /// Whether an index is walked only up to the limit.
     var stopsAtLimit = false
-    /// What led to the identifiers by which the records are found.
+    /// The access paths that found the identifiers of the records.
     var sources: [String] = []
-    /// Whether there is nothing to be found.
+    /// Whether there is nothing to find.
     var isEmpty = false
 
-    /// The text; it begins with `scan` when every record of the entity is looked at.
+    /// The description; it begins with `scan` if every record of the entity is visited.
     var description: String {
         if isEmpty { return "no record of \(entity)" }
         var path = "\(isNarrowed ? "primary key" : "scan") \(entity)"
         if let index {
             let title = index.holdsCopies ? "clustering index \(index.title)" : "index \(index.title)"
-            // In its order, and only as far as the limit: the others are not looked at.
+            // In the index's order, and only up to the limit: the rest is not visited.
             path = isNarrowed || stopsAtLimit ? title : "scan \(entity) by \(title)"
         }
         if !sources.isEmpty { path += " by " + sources.joined(separator: " and ") }

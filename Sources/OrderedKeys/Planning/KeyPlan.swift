@@ -1,25 +1,25 @@
 @_spi(Engines) import HabitStore
 
-/// How a query is gone about: which keys of which database are walked, and what that leaves to do above.
+/// How to execute a query: which keys of which database are walked, and what is left to do.
 @_spi(Engines) public struct KeyPlan: EnginePlan, Sendable {
-    /// Where the candidates come from.
+    /// The source of the candidates.
     package enum Access: Equatable {
-        /// No record can fulfil the filter.
+        /// No record can meet the filter.
         case nothing
         /// The records themselves, by identifier.
         case records
-        /// The index at this place among the entity's.
+        /// The index at this position among the entity's.
         case index(Int)
     }
 
-    /// What has to be done so that an index's keys come in the query's order.
+    /// How to put an index's keys into the query's order.
     package struct OrderRepair: Equatable {
-        /// The first attribute of the key that the order is about, and where it begins in the key.
+        /// The first attribute of the key that the order includes, and its offset in the key.
         var firstPart: Int
         var start: Int
-        /// Identifiers within equal keys come the other way round than the walk.
+        /// Whether identifiers within equal keys come in the opposite direction of the walk.
         var reversesEqualKeys: Bool
-        /// Records whose key holds a cut text are sorted among those with the same key.
+        /// Whether records whose key has a truncated text are sorted among those with the same key.
         var sortsCutTexts: Bool
 
         var isNeeded: Bool { reversesEqualKeys || sortsCutTexts }
@@ -29,36 +29,36 @@
     package var access: Access
     /// Disjoint and ascending.
     package var ranges: [KeyRange]
-    /// Whether something led to these ranges, so that not every record is looked at.
+    /// Whether conditions narrowed these ranges, so that the plan does not visit every record.
     package let isNarrowed: Bool
     package let isReverse: Bool
     package var repair: OrderRepair?
     package let order: [BoundQuery.SortKey]
-    /// Which of the candidates are handed out.
+    /// The candidates to return.
     package var window = FetchWindow()
-    /// Whether the identifiers of all keys are gathered and sorted before the first record is read.
+    /// Whether the identifiers of all keys are collected and sorted before the first record is read.
     package var sortsIdentifiers = false
-    /// Whether rows are read for their identifiers only.
+    /// Whether rows are read only for their identifiers.
     package var lendsIdentifiersOnly = false
-    /// Whether all that rows are read for is in the keys.
+    /// Whether the keys contain everything that rows are read for.
     package var lendsKeysOnly = false
-    /// How many records of any entity were looked at to make this plan.
+    /// The number of records, of any entity, that were read to make this plan.
     package var examined = 0
 
-    /// Whether all records are handed out by identifier.
+    /// Whether all records are returned in the order of their identifiers.
     package var isWholeScan: Bool {
         access == .records && !isReverse && window.isWhole && ranges.count == 1 && ranges[0].isAll
     }
 
-    /// What is left of the filter.
+    /// The part of the filter that is left.
     public var residual: BoundExpression?
     /// Whether candidates come in the query's order.
     public let orderIsExact: Bool
     /// Whether offset and limit are applied to keys, before records are read.
     public var windowIsApplied = false
-    /// Whether something has to be sorted, be it identifiers only.
+    /// Whether anything must be sorted, even if only identifiers.
     public var sortsInMemory: Bool { !orderIsExact || sortsIdentifiers }
-    /// The access path for people; it begins with `scan` when every record of the entity is looked at.
+    /// A description of the access path; it begins with `scan` if every record of the entity is visited.
     public var accessPath: String { path.description }
     let path: KeyAccessPath
 }

@@ -1,9 +1,9 @@
 @_spi(Engines) import HabitStore
 import Synchronization
 
-/// The plans of one store, by the shapes of their filters; see ``KeptKeyPlan``.
+/// The cached plans of one store, by the shapes of their filters; see ``KeptKeyPlan``.
 package final class KeyPlanCache: Sendable {
-    /// When there are more, all are forgotten: whoever asks for so many asks for few of them often.
+    /// With more plans than this the cache is emptied: a caller with so many queries repeats few of them often.
     private static let mostPlans = 64
 
     private struct State {
@@ -15,7 +15,7 @@ package final class KeyPlanCache: Sendable {
 
     package init() {}
 
-    /// The plan of a query that has a shape: the kept one with the query's constants, or one that `make` makes.
+    /// The plan of a query: a cached one with the query's constants, or one from `make`.
     func plan(
         _ query: BoundQuery,
         _ snapshot: any KeySnapshot,
@@ -27,7 +27,7 @@ package final class KeyPlanCache: Sendable {
         if let kept { return try kept.plan(query, values, snapshot.buffer) ?? make(query) }
         let counts = snapshot.keyCounts
         let plan = try make(query)
-        // What was decided by counting keys may be decided otherwise next time.
+        // A plan that was chosen by counting keys may be different next time.
         guard snapshot.keyCounts == counts,
             let kept = KeptKeyPlan(query, shape, plan, snapshot.keyTables.tables[query.entity]),
             try kept.plan(query, values, snapshot.buffer)?.ranges == plan.ranges

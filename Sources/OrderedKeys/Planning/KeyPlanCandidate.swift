@@ -1,14 +1,14 @@
 @_spi(Engines) import HabitStore
 
-/// One way to go about a query.
+/// One way to execute a query.
 struct KeyPlanCandidate {
     var access: KeyPlan.Access
     var ranges: [KeyRange]
-    /// The places of the conditions that the ranges fulfil exactly, each once.
+    /// The distinct positions of the conditions that the ranges meet exactly.
     var consumed: [Int] = []
-    /// The places of those that narrowed the ranges and are left to the filter all the same.
+    /// The positions of the conditions that narrowed the ranges but must still be evaluated.
     var used: [Int] = []
-    /// At most one record for each range.
+    /// Whether each range has at most one record.
     var isUnique = false
     var equalities = 0
     var rangeConditions = 0
@@ -16,14 +16,14 @@ struct KeyPlanCandidate {
     var givesOrder = false
     var repair: KeyPlan.OrderRepair?
     var partCount = 0
-    /// Whether the index has the records beside its keys, so that none has to be looked up.
+    /// Whether the index has copies of the records, so that none must be looked up.
     var holdsCopies = false
 
     var isNarrowed: Bool { equalities + rangeConditions > 0 }
 
-    /// The greater, the better, as far as that can be told without looking at keys.
+    /// Higher is better, as far as can be decided without reading keys.
     ///
-    /// - Parameter conditions: how many there are.
+    /// - Parameter conditions: the number of conditions.
     func rank(_ conditions: Int) -> (Int, Int, Int, Int, Int, Int) {
         (
             isUnique ? 1 : 0, equalities, rangeConditions, givesOrder ? 1 : 0,

@@ -1,14 +1,14 @@
 @_spi(Engines) import HabitStore
 
-/// One of the conditions that must all hold, as the planner looks at it.
+/// One part of a conjunction, in the planner's form.
 struct KeyPlanCondition {
-    /// As the filter has it; what is left of the filter is made of these.
+    /// The condition in the filter; the rest of the filter consists of these.
     let original: BoundExpression
-    /// As indexes are asked for it.
+    /// The condition that indexes are asked for.
     var expression: BoundExpression { didSet { subject = Self.subject(expression) } }
-    /// The attribute that it is about; nil when its form has to be looked at for each attribute.
+    /// The attribute of the condition; nil if its form must be examined for each attribute.
     private(set) var subject: Int?
-    /// What led to the identifiers that stand for it, for people; nil for a condition of the filter's own.
+    /// The access path that found the identifiers in its place, for descriptions; nil for a condition from the filter.
     private(set) var source: String?
 
     init(_ condition: BoundExpression) {
@@ -17,15 +17,15 @@ struct KeyPlanCondition {
         subject = Self.subject(condition)
     }
 
-    /// Asks indexes for another condition that holds for the same records.
+    /// Replaces the condition with one that holds for the same records.
     ///
-    /// - Parameter source: what led to it.
+    /// - Parameter source: the access path that led to it.
     mutating func replace(by condition: BoundExpression, from source: String) {
         expression = condition
         self.source = source
     }
 
-    /// The attribute that it fixes for all results.
+    /// The attribute that it makes constant in all results.
     var constant: Int? {
         guard subject != nil, let comparison = expression.rootComparison, comparison.comparison == .equal else {
             return nil
@@ -33,7 +33,7 @@ struct KeyPlanCondition {
         return comparison.position
     }
 
-    /// Whether it bounds an attribute by a value on one side, and so never fixes it.
+    /// Whether it bounds an attribute on one side, and so never makes it constant.
     var isBound: Bool {
         guard subject != nil, let root = expression.rootComparison, !root.value.isNull else { return false }
         switch root.comparison {

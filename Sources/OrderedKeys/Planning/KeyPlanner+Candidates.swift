@@ -1,9 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What the entity's own keys and each index can do for a query.
+/// The candidates: an entity's own keys and each of its indexes.
 extension KeyPlanner {
-    /// Ranges behind a list of values are made for at most as many ranges as this.
+    /// The maximum number of ranges that are combined with those of the next attribute.
     private static let mostCombinedRanges = 1_000
 
     func recordsCandidate() throws -> KeyPlanCandidate {
@@ -29,7 +29,7 @@ extension KeyPlanner {
     func candidate(_ index: KeyIndex) throws -> KeyPlanCandidate? {
         let layout = index.layout
         let first = layout.parts[0].position
-        // Most indexes have nothing to do with a query; that is told without making keys.
+        // Most indexes are irrelevant to a query, which can be decided without building keys.
         guard first == orderKeys.first?.position || conditions.contains(where: { $0.mayConcern(first) }) else {
             return nil
         }
@@ -52,7 +52,7 @@ extension KeyPlanner {
             candidate.equalities += 1
             bound += 1
         }
-        // Records without links have no key, others have several: only one link's keys are each record's once.
+        // Records without links have no key, others have several: only the keys of a single link have each record once.
         if layout.parts[bound...].contains(where: { $0.kind == .links }) { return nil }
         candidate.ranges = [KeyRange(prefix: prefix)]
         if bound < layout.parts.count { try narrow(&candidate, layout, from: bound, behind: prefix) }
@@ -79,7 +79,7 @@ extension KeyPlanner {
         return nil
     }
 
-    /// The link that a condition asks for, and whether it asks for nothing else.
+    /// The link that a condition requires, and whether it requires nothing else.
     private func link(_ condition: BoundExpression, _ position: Int) -> (UUID, isExact: Bool)? {
         switch condition {
         case .text(.contains, .attribute(let path, position, _, _), .literal(.uuid(let id))) where path.isRoot:
@@ -87,7 +87,7 @@ extension KeyPlanner {
         case .some(let collection, .compare(.equal, .attribute(let path, 0, _, _), .literal(.uuid(let id))))
         where collection.path.isRoot && collection.storage == .linked(attribute: position)
             && path.variable == collection.variable && path.hops.isEmpty:
-            // The linked record has to exist, too.
+            // The linked record must exist, too.
             return (id, false)
         default: return nil
         }
@@ -95,7 +95,7 @@ extension KeyPlanner {
 
     /// Narrows the ranges by every condition on one attribute.
     ///
-    /// - Returns: what is left, or nil when nothing was narrowed.
+    /// - Returns: the result; nil if nothing was narrowed.
     private func narrow(
         _ candidate: inout KeyPlanCandidate,
         _ domain: KeyDomain
@@ -124,7 +124,7 @@ extension KeyPlanner {
         return result
     }
 
-    /// Narrows the ranges by an attribute of the key and, as long as single values are wanted, by the next one.
+    /// Narrows the ranges by an attribute of the key and, as long as its ranges are single values, by the next one.
     private func narrow(
         _ candidate: inout KeyPlanCandidate,
         _ layout: IndexKeyLayout,
@@ -140,7 +140,7 @@ extension KeyPlanner {
         candidate.ranges = found.ranges
         var isPoints = found.isPoints
         for part in layout.parts[(bound + 1)...] where isPoints {
-            // Counted before anything is narrowed: a condition that was used must be in the ranges.
+            // Counted before narrowing: a condition that was used must be part of the ranges.
             guard candidate.ranges.count <= Self.mostCombinedRanges else { return }
             var attempt = candidate
             guard let next = try narrow(&attempt, KeyDomain(part, of: layout, behind: [], snapshot.buffer)),
@@ -154,7 +154,7 @@ extension KeyPlanner {
 
     // MARK: Order
 
-    /// An index gives the order when what follows its fixed attributes is the order's keys, all in one direction.
+    /// An index gives the order if the attributes after its fixed ones are the order's keys, all in one direction.
     private func applyOrder(
         _ candidate: inout KeyPlanCandidate,
         _ layout: IndexKeyLayout,

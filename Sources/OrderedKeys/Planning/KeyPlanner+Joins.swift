@@ -1,15 +1,15 @@
 @_spi(Engines) import HabitStore
 
-/// What indexes of other entities, or several indexes of one, can do for conditions that no single index answers.
+/// Uses indexes of other entities, or several indexes of one, for conditions that no single index answers.
 extension KeyPlanner {
-    /// With fewer candidates than this there is nothing to be gained.
+    /// With fewer candidates than this, a join cannot pay.
     private static let leastWorthJoining = 8
-    /// How many records a plan is narrowed to at most by looking up their identifiers first.
+    /// The maximum number of identifiers that are looked up first to narrow a plan.
     static let mostJoined = 10_000
-    /// A plan's plans have no plans but of this depth.
+    /// The maximum depth of plans within plans.
     private static let mostDepth = 3
 
-    /// The plan with conditions replaced by the identifiers that they lead to; nil when that gains nothing.
+    /// The plan with conditions replaced by the identifiers of their records; nil if that does not pay.
     func joined(insteadOf best: KeyPlanCandidate) throws -> KeyPlan? {
         guard depth < Self.mostDepth, best.consumed.count < conditions.count else { return nil }
         let places = conditions.indices.filter { place in
@@ -38,7 +38,7 @@ extension KeyPlanner {
         return joined.plan(candidate, examined: examined)
     }
 
-    /// The candidate with the fewest keys; nil when there is one without any.
+    /// The candidate with the fewest keys; nil if one has none.
     private func cheapest() throws -> KeyPlanCandidate? {
         var best = try recordsCandidate()
         if best.ranges.isEmpty { return nil }
@@ -60,9 +60,9 @@ extension KeyPlanner {
             : try snapshot.countKeys(candidate.access, candidate.ranges, query.entity, upTo: most)
     }
 
-    /// Whether a candidate with joins is worth more than one without them.
+    /// Whether a candidate with joins is better than one without.
     ///
-    /// - Parameter rows: how many keys the other has, or many.
+    /// - Parameter rows: the number of keys of the other candidate, or a large number.
     private func isCheaper(_ candidate: KeyPlanCandidate, than other: KeyPlanCandidate, _ rows: Int) throws -> Bool {
         guard candidate.isNarrowed,
             conditions.indices.contains(where: { place in
@@ -71,7 +71,7 @@ extension KeyPlanner {
             })
         else { return false }
         let count = try self.rows(candidate, upTo: rows)
-        // What comes in order ends at the limit, which is met the sooner the more of the records fulfil the filter.
+        // A walk in order ends at the limit, which it reaches sooner the more of the records meet the filter.
         guard let limit = query.limit, other.givesOrder, !candidate.givesOrder, !query.mayFail else {
             let leavesSideBySide = !other.isNarrowed || (other.holdsCopies && !candidate.holdsCopies)
             return count * (leavesSideBySide ? Self.lookupCost : 1) <= rows

@@ -1,32 +1,32 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Finds the plan for a query: of the entity's own keys and its indexes the one whose keys most conditions bind, helped by
-/// what indexes of other entities tell about conditions on related records.
+/// Plans a query: chooses, among the entity's own keys and its indexes, the one whose keys most conditions bind. Conditions on
+/// related records can be answered by indexes of other entities.
 struct KeyPlanner {
     let snapshot: any KeySnapshot
     let table: KeyTable
     let query: BoundQuery
     let attributes: [AttributeDescription]
     let indexes: [KeyIndex]
-    /// How many plans this one is part of.
+    /// The number of plans that contain this one.
     let depth: Int
-    /// What must hold and may be used; all of the filter unless something in it can fail.
+    /// The conditions that must hold and may be used; the whole filter, unless a part of it can fail.
     var conditions: [KeyPlanCondition]
     private let hasAllConditions: Bool
-    /// The keys of the order before the identifier, without those that all results agree on.
+    /// The sort keys before the identifier, without those that are equal in all results.
     private(set) var orderKeys: [BoundQuery.SortKey]
     let identifierAscends: Bool
     private(set) var constants: [Int]
 
-    /// With fewer keys than this on both sides it is not counted which of two indexes has more.
+    /// Up to this many keys, two indexes are compared by counting.
     private static let mostCompared = 256
-    /// A record that is looked up costs as much as so many that lie side by side.
+    /// A record lookup costs as much as reading this many adjacent records.
     static let lookupCost = 2
 
     /// - Parameters:
-    ///   - indexes: those of the entity that are complete.
-    ///   - depth: how many plans this one is part of.
+    ///   - indexes: the complete indexes of the entity.
+    ///   - depth: the number of plans that contain this one.
     init(_ query: BoundQuery, _ snapshot: any KeySnapshot, indexes: [KeyIndex], depth: Int) {
         self.query = query
         self.snapshot = snapshot
@@ -63,7 +63,7 @@ struct KeyPlanner {
         orderKeys = query.order.prefix { $0.position != 0 }.filter { !constants.contains($0.position) }
     }
 
-    /// Asks for another condition in the place of one; see ``SemiJoin``.
+    /// Replaces a condition with another; see ``SemiJoin``.
     mutating func replace(_ place: Int, by found: SemiJoin.Found) {
         conditions[place].replace(by: found.condition, from: found.source)
         if let constant = conditions[place].constant { constants.append(constant) }
@@ -81,7 +81,7 @@ struct KeyPlanner {
         return try joined(insteadOf: best) ?? plan(best)
     }
 
-    /// The best way, by rank, and where that is not enough by the number of keys.
+    /// The best candidate, by rank and, if that is not enough, by the number of keys.
     func best() throws -> KeyPlanCandidate {
         var best = try recordsCandidate()
         for index in indexes where !isBeaten(index, by: best) {
@@ -91,15 +91,15 @@ struct KeyPlanner {
         return best
     }
 
-    /// Whether an index need not be looked at: the best way so far answers everything and fixes an attribute, and this index
-    /// can fix none, which decides before all else that ranks tell.
+    /// Whether an index can be skipped: the best candidate so far answers everything and fixes an attribute, and this index cannot
+    /// fix any, which ranks before everything else.
     private func isBeaten(_ index: KeyIndex, by best: KeyPlanCandidate) -> Bool {
         guard best.equalities > 0, best.consumed.count == conditions.count else { return false }
         let first = index.layout.parts[0].position
         return conditions.allSatisfy { !$0.mayConcern(first) || $0.isBound }
     }
 
-    /// An index that narrows nothing costs a lookup for each record, unless it holds copies; that pays only for its order.
+    /// An index that narrows nothing costs a lookup for each record, unless it has copies; it only pays for its order.
     private func isWorthwhile(_ candidate: KeyPlanCandidate) -> Bool {
         candidate.isNarrowed
             || (candidate.givesOrder && !query.mayFail
@@ -112,8 +112,8 @@ struct KeyPlanner {
         return best.rank(conditions.count) < candidate.rank(conditions.count)
     }
 
-    /// Whether one of two ways, neither of which does all that the other does, leads to fewer keys, or to records that lie
-    /// side by side; nil where their ranks tell.
+    /// Whether one of two candidates, neither of which covers the other, leads to fewer keys or to adjacent records; nil if their
+    /// ranks decide.
     private func narrowsMore(_ candidate: KeyPlanCandidate, than other: KeyPlanCandidate) throws -> Bool? {
         guard candidate.isNarrowed, other.isNarrowed, !candidate.isUnique, !other.isUnique,
             candidate.consumed.count < conditions.count, other.consumed.count < conditions.count,
@@ -122,7 +122,7 @@ struct KeyPlanner {
         else { return nil }
         let few = try snapshot.countKeys(candidate.access, candidate.ranges, query.entity, upTo: Self.mostCompared)
         guard few < Self.mostCompared else { return nil }
-        // What the other has to have more of, so that it costs more.
+        // The number of keys above which the other candidate costs more.
         let most = few * (candidate.holdsCopies ? 1 : Self.lookupCost) / (other.holdsCopies ? 1 : Self.lookupCost)
         return try most < snapshot.countKeys(other.access, other.ranges, query.entity, upTo: most + 1)
     }
@@ -172,7 +172,7 @@ struct KeyPlanner {
         return plan
     }
 
-    /// Whether the keys of the index, in the order of the query as they are, hold all attributes that rows are read for.
+    /// Whether the index's keys, which are in the query's order, contain all attributes that rows are read for.
     private func holdsProjection(_ candidate: KeyPlanCandidate) -> Bool {
         guard case .index(let place) = candidate.access, candidate.givesOrder, candidate.repair == nil,
             let projection = query.projection
@@ -180,15 +180,15 @@ struct KeyPlanner {
         return projection.allSatisfy { KeyRow.holds($0, table.indexes[place].layout) }
     }
 
-    /// Whether an index leads to the candidates, and all that their order asks for is their identifiers, which its keys have:
-    /// these are sorted, and not records.
+    /// Whether the candidates come from an index and are ordered only by their identifiers, which the keys contain, so that these
+    /// are sorted instead of records.
     private func sortsIdentifiers(_ candidate: KeyPlanCandidate) -> Bool {
         guard case .index = candidate.access else { return false }
         return !candidate.givesOrder && orderKeys.isEmpty && !query.mayFail && !query.isUnordered
             && snapshot.readsRecordsLater
     }
 
-    /// The conditions that the ranges do not fulfil by themselves.
+    /// The conditions that the ranges do not already meet.
     private func residual(_ candidate: KeyPlanCandidate) -> BoundExpression? {
         guard hasAllConditions else { return query.filter }
         guard candidate.consumed.count < conditions.count else { return nil }

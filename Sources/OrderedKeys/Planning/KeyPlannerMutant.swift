@@ -1,7 +1,7 @@
 #if PLANNER_MUTANTS
 @_spi(Engines) import HabitStore
 
-/// A bug that tests plant in the planner, to see that they would find it. There are none in release builds.
+/// A planner bug, planted by tests of the checks that must find it. Release builds have none.
 package enum KeyPlannerMutant: String, CaseIterable, Sendable {
     case lessOrEqualIsLess = "a wrong bound: <= is looked up as <"
     case greaterIsGreaterOrEqual = "a wrong bound: > is looked up as >="

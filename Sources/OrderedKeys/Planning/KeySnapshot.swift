@@ -1,37 +1,37 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A snapshot of a store whose records and indexes are ordered keys: what its queries are planned with.
+/// The planner's view of a snapshot of a store whose records and indexes are ordered keys.
 package protocol KeySnapshot: EngineSnapshot where Plan == KeyPlan {
     var schema: Schema { get }
-    /// The schema as ordered keys.
+    /// The schema in the form of ordered keys.
     var keyTables: KeyTables { get }
     /// The indexes that may be used.
     var completeIndexes: CompleteIndexes { get }
-    /// Where keys are made.
+    /// Builds keys.
     var buffer: IndexKeyBuffer { get }
-    /// The store's kept plans.
+    /// The store's cached plans.
     var plans: KeyPlanCache { get }
     /// Whether this is the snapshot of a write.
     var isWritable: Bool { get }
-    /// Whether the keys that lead to records can all be gone through before the first of these is read, at no more cost.
+    /// Whether all keys can be walked before the first of their records is read, at no extra cost.
     var readsRecordsLater: Bool { get }
     /// How often keys were counted to choose between plans.
     var keyCounts: Int { get }
     #if PLANNER_MUTANTS
-    /// The bug that is planted; only tests plant any.
+    /// The planted bug; only in tests.
     var mutant: KeyPlannerMutant? { get }
     #endif
 
     /// Whether an index can be used.
     func isComplete(_ index: KeyIndex) -> Bool
 
-    /// How many keys there are in ranges; not more than `most` are counted one by one.
+    /// The number of keys in ranges, of which at most `most` are counted one by one.
     func countKeys(_ access: KeyPlan.Access, _ ranges: [KeyRange], _ entity: Int, upTo most: Int) throws -> Int
 
-    /// The identifiers that end the keys in ranges, in the order of the keys; no record is looked at.
+    /// The identifiers at the end of the keys in ranges, in key order, without reading a record.
     ///
-    /// - Parameter most: how many at most.
+    /// - Parameter most: the maximum number of identifiers.
     func identifiers(
         _ access: KeyPlan.Access,
         _ ranges: [KeyRange],
@@ -39,13 +39,12 @@ package protocol KeySnapshot: EngineSnapshot where Plan == KeyPlan {
         atMost most: Int
     ) throws -> [UUID]
 
-    /// The references or links with which the keys of an index begin, ascending, each once; nil when there are more than
-    /// `most`.
+    /// The distinct references or links at the start of an index's keys, ascending; nil if there are more than `most`.
     func firstIdentifiers(in index: KeyIndex, of entity: Int, atMost most: Int) throws -> [UUID]?
 }
 
 extension KeySnapshot {
-    /// An index for people, as plans tell of it.
+    /// The name of an index in descriptions of plans.
     func path(_ index: KeyIndex) -> String {
         completeIndexes.holdCopies(index) ? "clustering index \(index.title)" : "index \(index.title)"
     }
@@ -57,13 +56,13 @@ extension KeySnapshot {
 
     // MARK: Plans
 
-    /// How the engine would answer a query: a kept plan, or one that is made.
+    /// How the engine would execute a query: a cached plan or a new one.
     package func planned(_ query: BoundQuery) throws -> KeyPlan {
         guard mayKeepPlans else { return try plan(query, depth: 0) }
         return try plans.plan(query, self) { try plan($0, depth: 0) }
     }
 
-    /// Plans inside of a write are others, and so are those of a store whose indexes are not all there.
+    /// Plans inside a write are different, as are those of a store without all indexes.
     private var mayKeepPlans: Bool {
         #if PLANNER_MUTANTS
         if mutant != nil { return false }
@@ -71,7 +70,7 @@ extension KeySnapshot {
         return !isWritable && completeIndexes.isAll
     }
 
-    /// - Parameter depth: how many plans this one is part of.
+    /// - Parameter depth: the number of plans that contain this one.
     func plan(_ query: BoundQuery, depth: Int) throws -> KeyPlan {
         let declared = keyTables.tables[query.entity].indexes
         let indexes = declared.allSatisfy(isComplete) ? declared : declared.filter(isComplete)
@@ -106,7 +105,7 @@ extension KeySnapshot {
         return limit.map { Array(found.prefix($0)) } ?? found
     }
 
-    /// The beginning of the keys with a value in an index's first attribute; nil when no key has one.
+    /// The prefix of the keys with a value in an index's first attribute; nil if no key has it.
     private func key(of value: Value, in index: KeyIndex) throws -> (bytes: [UInt8], isCut: Bool)? {
         let part = index.layout.parts[0]
         if part.kind == .links, value.isNull { return nil }
@@ -133,13 +132,13 @@ extension KeySnapshot {
 }
 
 extension UUID {
-    /// The identifier that is a key; nil when the key has another length.
+    /// The identifier that is the whole key; nil if the key has another length.
     package init?(key: UnsafeRawBufferPointer) {
         guard key.count == KeyFormat.identifierLength else { return nil }
         self.init(uuid: key.loadUnaligned(as: uuid_t.self))
     }
 
-    /// The identifier that ends an index key; nil when the key is too short.
+    /// The identifier at the end of an index key; nil if the key is too short.
     @inlinable
     @inline(__always)
     package init?(keyEnd key: UnsafeRawBufferPointer) {

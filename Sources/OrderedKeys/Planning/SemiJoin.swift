@@ -1,10 +1,10 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Finds the records that fulfil a condition on related records, or one of several alternatives, by the indexes that those
-/// have, and says it as membership in a list of identifiers, which the entity's own indexes answer.
+/// Uses the indexes of related records, or one index for each of several alternatives, to find the records that meet a condition,
+/// and replaces the condition with a list of identifiers that the entity's own indexes can look up.
 struct SemiJoin {
-    /// What stands for a condition.
+    /// The replacement for a condition.
     struct Found {
         /// Membership of one of the entity's attributes in a list; it holds for the same records.
         var condition: BoundExpression
@@ -15,15 +15,15 @@ struct SemiJoin {
     private let snapshot: any KeySnapshot
     private let entity: Int
     private let depth: Int
-    /// How many identifiers are gathered at most, and how many records are looked at for each condition.
+    /// The maximum number of identifiers that are collected, and of records that are read for each condition.
     private let most: Int
 
     private var attributes: [AttributeDescription] { snapshot.schema.entities[entity].attributes }
 
     /// - Parameters:
-    ///   - entity: the entity that is asked for.
-    ///   - depth: how many plans this is part of.
-    ///   - most: how many identifiers are gathered at most.
+    ///   - entity: the fetched entity.
+    ///   - depth: the number of plans that contain this one.
+    ///   - most: the maximum number of identifiers to collect.
     init(_ snapshot: any KeySnapshot, _ entity: Int, depth: Int, most: Int) {
         self.snapshot = snapshot
         self.entity = entity
@@ -31,15 +31,15 @@ struct SemiJoin {
         self.most = min(most, KeyPlanner.mostJoined)
     }
 
-    /// Whether a condition has a form that may be answered; without looking at any key.
+    /// Whether a condition has a suitable form, without reading any key.
     static func mayAnswer(_ condition: BoundExpression) -> Bool {
         if case .or = condition { return true }
         return membership(condition) != nil || condition.rebasedBehindFirstHop() != nil
     }
 
-    /// What stands for a condition; nil when there is nothing, or it would be too long.
+    /// The replacement for a condition; nil if there is none, or if it would be too long.
     ///
-    /// - Parameter examined: how many records were looked at, to be added to.
+    /// - Parameter examined: incremented by the number of records that were read.
     func identifiers(_ condition: BoundExpression, _ examined: inout Int) throws -> Found? {
         if let (collection, inner) = Self.membership(condition) {
             return try owners(collection, inner, &examined)
@@ -53,7 +53,7 @@ struct SemiJoin {
 
     // MARK: Forms
 
-    /// A condition that holds when one of the related records fulfils another.
+    /// A condition that holds if one of the related records meets another.
     private static func membership(_ condition: BoundExpression) -> (BoundCollection, BoundExpression)? {
         switch condition {
         case .some(let collection, let inner) where collection.path.isRoot: return (collection, inner)
@@ -69,7 +69,7 @@ struct SemiJoin {
         }
     }
 
-    /// Whether a count that compares like this is one or more, and nothing else.
+    /// Whether a comparison of a count is equivalent to asking for one or more.
     private static func isAnyOfThem(_ comparison: FilterExpression.Comparison, _ number: Int64) -> Bool {
         switch comparison {
         case .greater, .notEqual: number == 0
@@ -80,14 +80,14 @@ struct SemiJoin {
 
     // MARK: Answers
 
-    /// The condition holds for records whose reference leads to one of those that fulfil `inner`.
+    /// For a condition that holds for records whose reference leads to a record that meets `inner`.
     private func referring(
         by hop: BoundPath.Hop,
         to inner: BoundExpression,
         unless condition: BoundExpression,
         _ examined: inout Int
     ) throws -> Found? {
-        // Where nothing is referred to, the condition must not hold.
+        // The condition must not hold for records without a reference.
         guard try !holdsForNothing(condition),
             let plan = try plan(hop.destination, inner, &examined),
             let ids = try gather(plan, position: 0, &examined)
@@ -105,7 +105,7 @@ struct SemiJoin {
         return try FilterEvaluator(NoRecords()).matches(condition, NoRecord())
     }
 
-    /// The condition holds for records of which one of the related records fulfils `inner`.
+    /// For a condition that holds for records with a related record that meets `inner`.
     private func owners(
         _ collection: BoundCollection,
         _ inner: BoundExpression,
@@ -140,14 +140,14 @@ struct SemiJoin {
         return ids.map { found(own: $0, source) }
     }
 
-    /// The identifiers of the records that link to one of several, ascending, each once; nil when there are too many.
+    /// The distinct identifiers of the records that link to one of several, ascending; nil if there are too many.
     private func owners(linkingTo links: [UUID], by index: KeyIndex) throws -> [UUID]? {
         let ranges = links.map { link in KeyRange(prefix: [1] + withUnsafeBytes(of: link.uuid) { Array($0) }) }
         let ids = try snapshot.identifiers(.index(index.place), ranges, entity, atMost: most + 1)
         return ids.count <= most ? Self.sorted(ids) : nil
     }
 
-    /// The condition holds for records that fulfil one of the parts.
+    /// For a condition that holds for records that meet one of the parts.
     private func union(_ parts: [BoundExpression], _ examined: inout Int) throws -> Found? {
         var ids: [UUID] = []
         var sources: [String] = []
@@ -155,7 +155,7 @@ struct SemiJoin {
         #if PLANNER_MUTANTS
         if snapshot.mutant == .unionLosesLastBranch { parts.removeLast() }
         #endif
-        // All are planned before one is walked: without an index for each there is nothing to be gained.
+        // All parts are planned before one is walked: unless each has an index, this does not pay.
         var plans: [KeyPlan] = []
         for part in parts {
             guard let plan = try plan(entity, part, &examined), plan.isNarrowed else { return nil }
@@ -177,7 +177,7 @@ struct SemiJoin {
 
     // MARK: Gathering
 
-    /// The plan for a condition on another entity's records; nil when it leads to too many of them.
+    /// The plan for a condition on another entity's records; nil if it leads to too many of them.
     private func plan(_ entity: Int, _ condition: BoundExpression, _ examined: inout Int) throws -> KeyPlan? {
         let plan = try snapshot.plan(unordered(entity, condition), depth: depth + 1)
         examined += plan.examined
@@ -191,7 +191,7 @@ struct SemiJoin {
         return query
     }
 
-    /// The identifiers that an attribute of a plan's results holds, ascending, each once; nil when there are too many.
+    /// The distinct identifiers in an attribute of a plan's results, ascending; nil if there are too many.
     private func gather(_ plan: KeyPlan, position: Int, _ examined: inout Int) throws -> [UUID]? {
         if position == 0, plan.residual == nil {
             return Self.sorted(try snapshot.identifiers(plan.access, plan.ranges, plan.entity, atMost: Int.max))
@@ -231,10 +231,10 @@ struct SemiJoin {
     }
 }
 
-/// Follows relationships inside of a snapshot.
+/// Follows relationships inside a snapshot.
 final class FollowedRecords: RelatedRecords {
     private let snapshot: any KeySnapshot
-    /// How many records were followed to.
+    /// The number of followed records.
     private(set) var followed = 0
 
     init(_ snapshot: any KeySnapshot) { self.snapshot = snapshot }
@@ -249,12 +249,12 @@ final class FollowedRecords: RelatedRecords {
     }
 }
 
-/// A record whose references lead nowhere.
+/// A record whose references lead to no record.
 private struct NoRecord: RecordAccess {
     func value(at position: Int) throws -> Value { .null }
 }
 
-/// No records at all.
+/// A store without records.
 private struct NoRecords: RelatedRecords {
     func withRelated(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool { false }
     func identifiers(entity: Int, attribute: Int, referringTo id: UUID, limit: Int?) throws -> [UUID] { [] }
