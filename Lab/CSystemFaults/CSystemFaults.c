@@ -42,7 +42,7 @@ void system_faults_fail(const char *prefix, int error) {
 
 uint64_t system_faults_count(void) { return atomic_load(&fault_count); }
 
-/// The C library's own function. Where a name has versions, it is the one that programs of today are linked to.
+/// The C library's own function. If a name has several versions, the one that current programs link to.
 #define REAL(name) \
     static __typeof__(name) *_Atomic kept; \
     __typeof__(name) *real = atomic_load_explicit(&kept, memory_order_relaxed); \
@@ -53,7 +53,7 @@ uint64_t system_faults_count(void) { return atomic_load(&fault_count); }
 
 // MARK: Files
 
-/// What a call does.
+/// The kinds of work that a call does.
 enum { NEEDS_ROOM = 1, WRITES = 2, TOUCHES = 4 };
 
 static bool is_faulty_name(const char *path) {
@@ -72,7 +72,7 @@ static bool is_faulty_file(int file) {
     return is_faulty_name(path);
 }
 
-/// Whether the fault is one of such a call.
+/// The configured error if it concerns such a call; otherwise 0.
 static int wanted_error(int does) {
     int error = atomic_load(&faulty_error);
     switch (error) {
@@ -82,7 +82,7 @@ static int wanted_error(int does) {
     }
 }
 
-/// Whether the call fails; `errno` says why then.
+/// Whether the call must fail; if so, `errno` is set.
 static bool fails(int file, int does) {
     if (atomic_load_explicit(&faulty_error, memory_order_relaxed) == 0) return false;
     int before = errno;
@@ -122,7 +122,7 @@ static bool opening_fails(const char *path, int flags) {
 OPEN(open)
 OPEN(open64)
 
-/// A function whose first parameter is the file.
+/// Wraps a function whose first parameter is the file.
 #define ON_FILE(type, name, does, failed, parameters, arguments) \
     type name parameters { \
         if (fails(file, does)) return failed; \
@@ -167,12 +167,12 @@ time_t time(time_t *result) {
     return now.tv_sec;
 }
 
-/// How long one look at the clock lasts for who waits until a time of day, in nanoseconds.
+/// How long a wait until a time of day sleeps before it checks the clock again, in nanoseconds.
 static const int64_t slice = 20 * 1000 * 1000;
-/// Times before this one are of another clock, which counts from the start of the machine.
+/// Earlier times belong to another clock, which counts from the start of the machine.
 static const time_t earliest = 1000 * 1000 * 1000;
 
-/// The next look of somebody who waits until a time of the moved clock, as the true clock has it.
+/// The next check for a wait until a time of the shifted clock, as a time of the true clock.
 ///
 /// - Returns: whether the time has come.
 static bool next_look(const struct timespec *until, struct timespec *look) {
@@ -191,7 +191,7 @@ int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *
     static __typeof__(pthread_cond_timedwait) *_Atomic kept;
     __typeof__(pthread_cond_timedwait) *real = atomic_load(&kept);
     if (!real) {
-        // The one without a version is that of programs from before 2002.
+        // The unversioned function is for programs from before 2002.
         real = (__typeof__(pthread_cond_timedwait) *)dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
         if (!real) real = (__typeof__(pthread_cond_timedwait) *)dlsym(RTLD_NEXT, "pthread_cond_timedwait");
         atomic_store(&kept, real);
@@ -200,7 +200,7 @@ int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *
     struct timespec look;
     bool is_over = next_look(until, &look);
     int code = real(condition, mutex, &look);
-    // Whoever is woken without a reason looks at what is waited for, and waits again.
+    // A spurious wakeup: the caller checks its condition and waits again.
     return code == ETIMEDOUT && !is_over && !next_look(until, &look) ? 0 : code;
 }
 
@@ -218,10 +218,10 @@ int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict unt
 // MARK: Deaths
 
 enum { most_frames = 64 };
-/// What malloc asks the system for where its heap cannot grow: without so much it has nothing left to give.
+/// The amount that malloc asks the system for if its heap cannot grow: without this much there is no memory left.
 static const size_t heap_step = 1 << 20;
 
-/// The heap may be full or broken, and its lock held: nothing here allocates.
+/// The heap may be full or damaged, and its lock held, so nothing here allocates.
 static void tell_death(int number, siginfo_t *info, void *context) {
     (void)context;
     struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -234,14 +234,14 @@ static void tell_death(int number, siginfo_t *info, void *context) {
     ssize_t written = write(STDERR_FILENO, line, length);
     void *frames[most_frames];
     int count = backtrace(frames, most_frames);
-    // The first is this function.
+    // The first frame is this function.
     if (written > 0 && count > 1) backtrace_symbols_fd(frames + 1, count - 1, STDERR_FILENO);
-    // What was done is done again, and ends the process as it would have without this. A signal that was sent is sent again.
+    // The fault happens again and ends the process as it would have without this handler. A signal that was sent is sent again.
     if (info->si_code <= 0) raise(number);
 }
 
 void system_faults_tell_deaths(void) {
-    // The first call loads what it needs.
+    // The first call loads the library that it needs.
     void *frame;
     backtrace(&frame, 1);
     struct sigaction action = {.sa_sigaction = tell_death, .sa_flags = SA_SIGINFO};

@@ -2,7 +2,7 @@ import Foundation
 
 /// Wall clocks for the fixtures' entries.
 enum Calendars {
-    /// A calendar in a time zone.
+    /// The Gregorian calendar in a time zone.
     static func gregorian(_ zone: String) throws -> Calendar {
         guard let timeZone = TimeZone(identifier: zone) else {
             throw CocoaError(
@@ -15,7 +15,7 @@ enum Calendars {
         return calendar
     }
 
-    /// An instant by the wall clock of a calendar.
+    /// The instant of a wall-clock time.
     static func date(
         _ calendar: Calendar,
         _ year: Int,

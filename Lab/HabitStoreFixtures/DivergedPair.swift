@@ -6,13 +6,13 @@ import HabitStoreSQLite
 import HabitTracker
 import ShadowVerifier
 
-/// Two stores that say of themselves that they are equal, and are not: an LMDB store that was copied from a SQLite
-/// store and then changed behind the back of the history. The verifier must find every change, and nothing else.
+/// Two stores that claim to be equal and are not: an LMDB store that was copied from a SQLite store and then changed without a history entry. The
+/// verifier must find every change and nothing else.
 struct DivergedPair {
     private(set) var left: FixtureContents
     private(set) var right: FixtureContents
     private(set) var expected: [PairExpectation.Difference] = []
-    /// The changes to the second store: entity, identifier, and the record, or nil when it was removed.
+    /// The changes to the second store: entity, identifier and record, or nil if it was removed.
     private(set) var changes: [(entity: String, id: UUID, record: EncodedRecord?)] = []
 
     init() throws {
@@ -105,8 +105,7 @@ struct DivergedPair {
         expect(.attribute, "Draft", right.drafts[1].id, "attachments")
     }
 
-    /// The queries whose results differ, by the meaning that is written in plain Swift: in which records they give, in
-    /// their order, or in what is in one of them.
+    /// Adds the queries whose results differ according to their meaning in plain Swift: in the records, in their order, or in a record's values.
     private mutating func noteQueries() {
         let changed = Set(expected.filter { $0.kind == .attribute }.compactMap(\.id))
         for query in FixtureQuery.all {
@@ -132,7 +131,7 @@ struct DivergedPair {
         options.identity = UUID(uuid: (7, 7, 7, 7, 7, 7, 0x47, 7, 0x87, 7, 7, 7, 7, 7, 7, 7))
         let target = try LMDBHabitStore(path: paths.1, schema: HabitSchema.current, options: options)
         var copy = Backfill(from: source, to: target)
-        // It stays in the file's unused bytes.
+        // The identifier remains in the file's unused bytes, so it must be the same each time.
         copy.id = identity
         _ = try copy.run()
         try target.replicate { replica in

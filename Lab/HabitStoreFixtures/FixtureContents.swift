@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// What a fixture holds, apart from any store. Texts are as the file has them, in whatever Unicode form.
+/// The contents of a fixture, independent of any store. Texts have the file's Unicode form.
 struct FixtureContents {
     var description: String
     var habits: [Habit] = []
@@ -10,16 +10,16 @@ struct FixtureContents {
     var tags: [Tag] = []
     var drafts: [Draft] = []
     var history: [HistoryTransaction] = []
-    /// The last token whose history was pruned.
+    /// The last pruned history token.
     var floor: Int64 = 0
     /// The last token.
     var token: Int64 = 0
-    /// Whether the file was begun by a version that normalizes text.
+    /// Whether a version that normalizes text created the file.
     var hasCanonicalText = true
-    /// For each kind of anomaly, how many records show it.
+    /// The number of records with each kind of anomaly.
     var anomalies: [String: Int] = [:]
 
-    /// The contents as a store gives them: text in NFC.
+    /// The contents that a store returns: text in NFC.
     var normalized: FixtureContents {
         var copy = self
         for index in copy.habits.indices {
@@ -36,7 +36,7 @@ struct FixtureContents {
         return copy
     }
 
-    /// Appends a history transaction that inserts records.
+    /// Appends a history transaction with changes.
     mutating func record(at date: Date, author: String?, _ changes: [HistoryChange]) {
         token += 1
         history.append(

@@ -3,7 +3,7 @@ import Foundation
 import HabitTracker
 import ShadowVerifier
 
-/// What the habit tracker asks of its store, shape by shape.
+/// The habit tracker's queries, shape by shape.
 extension FixtureQuery {
     /// A habit, a tag, an entry and a draft of the tidy fixture.
     private static let habitID = "4415066F-DA71-4C75-84EA-CD2A3A7D62FC"
@@ -30,7 +30,7 @@ extension FixtureQuery {
         )
     }
 
-    /// A record by its identifier, and those whose identifiers begin as it does.
+    /// Finds a record by its identifier, and the records whose identifiers begin with the same digit.
     private static func identified<M: PersistentModel>(
         _ what: String,
         _ id: String,
@@ -172,6 +172,6 @@ extension FixtureQuery {
 }
 
 extension Habit {
-    /// Whether it has the tag that is asked for.
+    /// Whether the habit has the tag of the queries.
     fileprivate var isTagged: Bool { tagIDs.contains { $0.uuidString == FixtureQuery.tagID } }
 }

@@ -3,14 +3,15 @@ import Foundation
 import HabitTracker
 import ShadowVerifier
 
-/// The queries that fixtures are verified with, each with its meaning written a second time, as plain Swift over plain
-/// arrays: what a store answers is compared with that, so that two engines agreeing on nothing is not a pass.
+/// The queries that verify fixtures. Each has its meaning written a second time in plain Swift over arrays, and a store's answers are compared with
+/// it,
+/// so that two engines that are wrong in the same way do not pass.
 struct FixtureQuery: Sendable {
     let query: QueryFile.Query
     /// The identifiers of the result, before limit and offset.
     let expected: @Sendable (FixtureContents) -> [UUID]
 
-    /// The expected result in contents whose text is in NFC.
+    /// The expected result for contents with text in NFC.
     func result(_ contents: FixtureContents) -> [UUID] {
         var identifiers = expected(contents)[...]
         if let offset = query.offset { identifiers = identifiers.dropFirst(offset) }

@@ -3,8 +3,9 @@ import Foundation
 import HabitTracker
 import RawStoreFiles
 
-/// Writes a store file of format version 1 by plain SQL, apart from the engine's own code. It is frozen: a fixture is
-/// what an older version left behind, and the engine of today must read it.
+/// Writes a store file of format version 1 with plain SQL, independent of the engine's code. It is frozen: a fixture is the file of an older version,
+/// and
+/// the current engine must read it.
 struct FixtureWriter {
     private static let tables = """
         CREATE TABLE "Habit" ("id" BLOB NOT NULL PRIMARY KEY, "name" TEXT NOT NULL, "createdAt" REAL NOT NULL,

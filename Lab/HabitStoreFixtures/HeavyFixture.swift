@@ -3,8 +3,9 @@ import HabitStore
 import HabitStoreTesting
 import HabitTracker
 
-/// Six years of a very busy person: 300 habits, 60,000 entries, in Berlin until a move to New York, through twelve
-/// changes to and from summer time. The history was pruned but for its last transactions.
+/// Six years of a very busy user: 300 habits, 60,000 entries, in Berlin until a move to New York, through twelve changes to and from summer time.
+/// Only
+/// the last transactions of the history remain.
 enum HeavyFixture {
     private static let habitCount = 300
     private static let entryCount = 60_000
@@ -73,7 +74,7 @@ enum HeavyFixture {
             + " \(index)"
     }
 
-    /// One transaction an entry, the last of them kept.
+    /// One transaction per entry, of which the last ones remain.
     private static func writeHistory(_ contents: inout FixtureContents) {
         contents.token = 1 + Int64(entryCount)
         contents.floor = contents.token - Int64(keptTransactions)

@@ -3,8 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStoreTesting
 import HabitTracker
 
-/// A store that has seen everything: written over years by versions that did not normalize text, did not check
-/// references, and let a tag exist twice.
+/// A store with every oddity: written over years by versions that did not normalize text, did not check references, and allowed duplicate tags.
 enum LivedInFixture {
     static func make() throws -> FixtureContents {
         var contents = FixtureContents(
@@ -24,7 +23,7 @@ enum LivedInFixture {
     }
 
     private static func addTags(_ contents: inout FixtureContents, _ random: inout SeededGenerator) {
-        // "café" twice, once composed and once decomposed: equal in Swift's eyes, and names should be unique.
+        // "café" twice, once composed and once decomposed: Swift considers them equal, and names should be unique.
         for name in ["health", "Health", "café", "cafe\u{301}", "unused", "🏃🏽‍♀️", "صحة"] {
             contents.tags.append(Tag(id: random.identifier(), name: name))
         }
@@ -63,7 +62,7 @@ enum LivedInFixture {
                 )
             )
         }
-        // A link to a tag that is gone.
+        // A link to a missing tag.
         contents.habits[4].tagIDs.insert(random.identifier())
         contents.anomalies["danglingReference", default: 0] += 1
         let nonCanonical = contents.habits.reduce(0) {
@@ -117,7 +116,7 @@ enum LivedInFixture {
         add(noon, note: String(repeating: "A long evening at the lake. ", count: 800), habit: habit)
         add(noon, note: String(repeating: "é", count: 600) + "1", habit: habit)
         add(noon, note: String(repeating: "é", count: 600) + "2", habit: habit)
-        // Half past two happened twice that night.
+        // 2:30 occurred twice that night.
         let night = Calendars.date(calendar, 2021, 10, 31, 2, 30)
         add(night, note: "first half past two", habit: habit)
         add(night.addingTimeInterval(3_600), note: "second half past two", habit: habit)

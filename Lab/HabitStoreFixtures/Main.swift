@@ -4,8 +4,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import ShadowVerifier
 
-/// Writes the fixtures: `habitstore-fixtures DIRECTORY`. The same program with the same SQLite and LMDB libraries
-/// writes the same bytes.
+/// Writes the fixtures: `habitstore-fixtures DIRECTORY`. The same program with the same SQLite and LMDB libraries writes the same bytes.
 @main
 enum Main {
     static func main() {
@@ -47,7 +46,7 @@ enum Main {
         print("diverged: \(expectation.differences.count) differences")
     }
 
-    /// A store of an older schema version, by each engine, and what they have to be behind a migration.
+    /// Writes a store of an older schema version for each engine, and their expected contents after a migration.
     private static func writePast(_ version: Int, to directory: URL) throws {
         let past = try PastFixture.make(version: version)
         var random = SeededGenerator(seed: UInt64(100 + version))
@@ -56,7 +55,7 @@ enum Main {
         try PastSQLiteWriter.write(past, identity: identity, to: path + ".sqlite")
         try PastLMDBWriter.write(past.canonical, identity: identity, to: path + ".lmdb")
         var migrated = past.migrated
-        // The tags are made in a transaction of the migration's own.
+        // The migration creates the tags in a separate transaction.
         migrated.token += 1
         try json(expectations(migrated), to: directory, "v\(version).expected.json")
         print(

@@ -2,18 +2,18 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// A store of an older schema version: what it holds, and beside it what it has to hold behind a migration.
+/// A store of an older schema version: its contents, and its expected contents after a migration.
 struct PastContents {
     /// The schema's version, 1 or 2.
     let version: Int
-    /// What has to come of it: the records of version 3. The tags' identifiers are those that another program's `uuid5` gave.
+    /// The expected records of version 3. Another program's `uuid5` computed the tags' identifiers.
     var migrated: FixtureContents
-    /// The text that stands for each habit's tags.
+    /// The tag text of each habit.
     var tagTexts: [UUID: String] = [:]
-    /// The names that the file has in another Unicode form.
+    /// The names whose Unicode form in the file differs.
     var rawNames: [UUID: String] = [:]
 
-    /// As a version that normalized text would have written it.
+    /// The contents as a version that normalized text would have written them.
     var canonical: PastContents {
         var copy = self
         copy.tagTexts = tagTexts.mapValues { $0.normalizedToNFC() }

@@ -3,9 +3,9 @@ import Foundation
 import HabitStoreTesting
 import HabitTracker
 
-/// Somebody's habits as the first two versions kept them, with everything that people write between commas.
+/// A user's habits as the first two versions stored them, with everything that people type between commas.
 enum PastFixture {
-    /// The tags that there are, each with `uuid5(8B4DA670-5DDE-5F9E-8E05-BFD1B8ABAF53, name)`, worked out in Python.
+    /// The tags, each with `uuid5(8B4DA670-5DDE-5F9E-8E05-BFD1B8ABAF53, name)`, computed in Python.
     private static let tags: [(name: String, id: String)] = [
         ("health", "C4FD1552-71D6-5488-9806-94CCCD3384F3"), ("Health", "8447219A-4C1F-5662-80D7-777E94D7A57E"),
         ("outdoors", "A52B60B8-EF89-5E91-9723-26E4448DE639"), ("\u{e9}t\u{e9}", "79AB4CD1-C616-5B59-ADA9-8E7A530102C0"),
@@ -15,7 +15,7 @@ enum PastFixture {
         ("O'Brien; --", "4984CD83-463E-5560-92BE-C6D458916195"),
     ]
 
-    /// Each a habit's name, the text of its tags, and which tags these are.
+    /// Each habit's name, the text of its tags, and the tags in it.
     private static let habits: [(name: String, tags: String, which: [Int])] = [
         ("Run", "health,outdoors", [0, 2]), ("Run", "outdoors,health", [0, 2]), ("run", "", []), ("Read", " ", []),
         ("Swim", ",,, ,", []), ("Walk", " health ,\thealth\n,health", [0]), ("Row", "Health,health", [0, 1]),
@@ -26,7 +26,7 @@ enum PastFixture {
         ("Often", String(repeating: "health,", count: 200), [0]),
     ]
 
-    /// - Parameter version: 1 or 2; in the second habits have categories.
+    /// - Parameter version: 1 or 2; in version 2 habits have categories.
     static func make(version: Int) throws -> PastContents {
         var random = SeededGenerator(seed: UInt64(20_170_400 + version))
         let calendar = try Calendars.gregorian("Europe/Berlin")
@@ -97,7 +97,7 @@ enum PastFixture {
         contents.anomalies["oddDate"] = 1
     }
 
-    /// A pruned history, with a deletion in it; the migration of the tags will be the next transaction.
+    /// A pruned history that includes a deletion; the migration of the tags will be the next transaction.
     private static func addHistory(_ contents: inout FixtureContents, _ begin: Date) {
         contents.floor = 700
         contents.token = 710

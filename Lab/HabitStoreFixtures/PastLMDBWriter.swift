@@ -3,8 +3,8 @@ import Foundation
 import HabitTracker
 import RawStoreFiles
 
-/// Writes an LMDB store of schema version 1 or 2 by liblmdb alone, apart from the engine's own code, as the article
-/// *On-disk formats* describes it. Frozen: it is what an older program left behind.
+/// Writes an LMDB store of schema version 1 or 2 with liblmdb alone, independent of the engine's code, as described in the article *On-disk formats*.
+/// Frozen: it is the file of an older program.
 struct PastLMDBWriter {
     private static let habitKinds: [AttributeKind] = [.uuid, .string, .date, .int]
     private static let entryKinds: [AttributeKind] = [.uuid, .date, .string, .double, .uuid]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What stores of the first two schema versions have written down of themselves. Frozen, as what writes them is.
+/// The metadata of stores of the first two schema versions. Frozen like their writers.
 enum PastMetadata {
     static func make(_ past: PastContents, identity: UUID) -> [String: String] {
         var metadata = [

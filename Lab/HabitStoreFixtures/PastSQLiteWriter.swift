@@ -2,8 +2,7 @@ import Foundation
 import HabitStore
 import RawStoreFiles
 
-/// Writes a SQLite store of schema version 1 or 2 by plain SQL, apart from the engine's own code. Frozen: it is what an older
-/// program left behind.
+/// Writes a SQLite store of schema version 1 or 2 with plain SQL, independent of the engine's code. Frozen: it is the file of an older program.
 struct PastSQLiteWriter {
     private static func tables(_ category: String) -> String {
         """

@@ -1,9 +1,9 @@
 import Foundation
 import HabitStoreTesting
 
-/// What fixtures are made of. None of it may ever change, or they could not be written again bit for bit.
+/// The random values of fixtures. They must never change, or the fixtures could not be rewritten bit for bit.
 extension SeededGenerator {
-    /// A number from 0 up to, not including, `bound`. Written out, since the library's own way of choosing may change.
+    /// A number from 0 up to, but not including, `bound`. Written out, since the standard library's method may change.
     mutating func number(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
     /// True in `percent` of 100 cases.

@@ -3,7 +3,7 @@ import HabitStore
 import HabitStoreTesting
 import HabitTracker
 
-/// A small store without any oddity: ninety days of somebody who began this spring.
+/// A small store without oddities: ninety days of a user who started this spring.
 enum TidyFixture {
     static func make() throws -> FixtureContents {
         var contents = FixtureContents(description: "a small store without any oddity, with its whole history")

@@ -2,14 +2,15 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStorePostgres
 
-/// A server whose stores are called after users' folders, or after a test, and not after users: each test has an "alice" of its own. The
-/// engine's name is in theirs, so that two engines may be on one server.
+/// A server whose stores are named after users' folders or after a test, not after users: each test has its own "alice". The names include the
+/// engine's,
+/// so that two engines can share a server.
 package struct FolderServer: EngineProvider {
     private let base: PostgresProvider
     private let server: String
     private let store: String?
 
-    /// - Parameter store: what the store is called, whatever the folder.
+    /// - Parameter store: the store's name, regardless of the folder.
     package init(name: EngineName = .postgres, server: String, store: String? = nil) throws {
         base = try PostgresProvider(name: name, server: server)
         (self.server, self.store) = (server, store)

@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// Calls of the system on sockets of the loopback address.
+/// System calls for sockets on the loopback address.
 enum LoopbackSocket {
     #if canImport(Glibc)
     private static let stream = Int32(SOCK_STREAM.rawValue)
@@ -19,11 +19,11 @@ enum LoopbackSocket {
     #if canImport(Darwin)
     private static let sending: Int32 = 0
     #else
-    /// Who sends to a connection that is gone gets an error, and no signal.
+    /// Sending to a closed connection returns an error instead of raising a signal.
     private static let sending = Int32(MSG_NOSIGNAL)
     #endif
 
-    /// A socket that takes connections, and its port.
+    /// A listening socket and its port.
     static func listening() throws -> (socket: Int32, port: Int) {
         let descriptor = made()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -38,7 +38,7 @@ enum LoopbackSocket {
         return (descriptor, Int(UInt16(bigEndian: found.sin_port)))
     }
 
-    /// The next connection; nil when there will be none.
+    /// The next connection; nil if there will be none.
     static func accepted(by listener: Int32) -> Int32? {
         while true {
             let descriptor = accept(listener, nil, nil)
@@ -50,7 +50,7 @@ enum LoopbackSocket {
         }
     }
 
-    /// A connection to a port; nil when nobody listens there.
+    /// A connection to a port; nil if no process listens there.
     static func connected(to port: Int) -> Int32? {
         let descriptor = made()
         var target = address(UInt16(port))
@@ -63,13 +63,13 @@ enum LoopbackSocket {
         return descriptor
     }
 
-    /// Whether there is something to be read, or an end.
+    /// Whether there is something to read, or the end of the connection.
     static func isReadable(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
         var asked = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&asked, 1, milliseconds) > 0
     }
 
-    /// What has arrived; nothing at the end.
+    /// The bytes that have arrived; empty at the end of the connection.
     static func some(from descriptor: Int32) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
             var got = -1
@@ -78,7 +78,7 @@ enum LoopbackSocket {
         }
     }
 
-    /// So many bytes; nil where the connection ends before.
+    /// Exactly `count` bytes; nil if the connection ends before.
     static func read(_ count: Int, from descriptor: Int32) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var got = 0
@@ -93,7 +93,7 @@ enum LoopbackSocket {
         return bytes
     }
 
-    /// - Returns: whether all of it was taken.
+    /// - Returns: whether all bytes were sent.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -107,10 +107,10 @@ enum LoopbackSocket {
         return true
     }
 
-    /// Ends a connection both ways.
+    /// Shuts down a connection in both directions.
     static func shut(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Says that nothing more will be sent.
+    /// Signals that nothing more will be sent.
     static func endSending(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
     static func close(_ descriptor: Int32) {

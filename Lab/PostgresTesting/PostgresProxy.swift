@@ -2,31 +2,32 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// Stands between clients and a server of PostgreSQL on the loopback address: counts what is asked, and makes the network as slow and
-/// as unreliable as somebody wants it.
+/// A proxy between clients and a PostgreSQL server on the loopback address. It counts round trips and makes the network as slow and as unreliable as
+/// a
+/// test wants.
 public final class PostgresProxy: Sendable {
-    /// Which way a message goes.
+    /// The direction of a message.
     public enum Direction: Sendable, Hashable, CaseIterable {
         case toServer, toClient
     }
 
-    /// A message that is to come.
+    /// A future message.
     public enum Point: Sendable, Hashable {
-        /// One of a direction, beginning with 0.
+        /// The message with this number in a direction, counted from 0.
         case message(Direction, Int)
-        /// The one that names a prepared statement, to the server.
+        /// The message to the server that names a prepared statement.
         case statement(String)
         /// The end of a batch with that statement, to the server.
         case endOfBatch(with: String)
     }
 
-    /// What happens at a message.
+    /// What goes wrong at a message.
     public enum Trouble: Sendable, Hashable, CaseIterable {
-        /// The connection is cut before the message is passed on.
+        /// The connection is cut before the message is forwarded.
         case cutBefore
-        /// The connection is cut as soon as it was passed on.
+        /// The connection is cut right after the message was forwarded.
         case cutBehind
-        /// Neither it nor anything after it on its connection is passed on before ``PostgresProxy/release()``.
+        /// Neither the message nor anything after it on its connection is forwarded before ``PostgresProxy/release()``.
         case stall
     }
 
@@ -38,7 +39,7 @@ public final class PostgresProxy: Sendable {
 
     private struct State {
         var isClosed = false
-        /// How often what was held back was let go.
+        /// How often stalled messages were released.
         var releases = 0
         var delay = 0.0
         var plan: Plan?
@@ -56,21 +57,21 @@ public final class PostgresProxy: Sendable {
 
     /// Starts a proxy.
     ///
-    /// - Parameter serverPort: where the server is, on the loopback address.
+    /// - Parameter serverPort: the server's port on the loopback address.
     public init(to serverPort: Int) throws {
         self.serverPort = serverPort
         (listener, port) = try LoopbackSocket.listening()
         Thread.detachNewThread { [self] in accept() }
     }
 
-    /// Ends it, and cuts all connections.
+    /// Stops the proxy and cuts all connections.
     public func close() {
         state.withLock { $0.isClosed = true }
         cutAll()
         LoopbackSocket.shut(listener)
     }
 
-    /// Cuts the connections that there are.
+    /// Cuts all current connections.
     public func cutAll() {
         let connections = state.withLock { state in
             defer { state.connections.removeAll() }
@@ -96,19 +97,19 @@ public final class PostgresProxy: Sendable {
         }
     }
 
-    // MARK: What is counted
+    // MARK: Counting
 
-    /// Counts from here on.
+    /// Resets the counts.
     public func beginCounting() { state.withLock { $0.batches.removeAll() } }
 
-    /// What clients have sent since then and waited for: the names of the statements of each round trip.
+    /// The batches that clients have sent since then and waited for: the statement names of each round trip.
     ///
-    /// A rollback by itself is not one: nobody waits for its answer.
+    /// A lone rollback does not count: no client waits for its answer.
     public var roundTrips: [[String]] {
         state.withLock { $0.batches.filter { !$0.isEmpty && $0 != ["hs_rollback"] } }
     }
 
-    /// The texts that clients have prepared statements with, by the statements' names.
+    /// The texts with which clients have prepared statements, by the statements' names.
     public var preparedStatements: [String: Set<String>] { state.withLock { $0.prepared } }
 
     func note(_ prepared: (name: String, text: String)) {
@@ -117,17 +118,17 @@ public final class PostgresProxy: Sendable {
 
     func note(batch: [String]) { state.withLock { $0.batches.append(batch) } }
 
-    // MARK: What goes wrong
+    // MARK: Trouble
 
-    /// How long each message is on its way, in seconds.
+    /// The delay of each message, in seconds.
     public var delaySeconds: Double {
         get { state.withLock { $0.delay } }
         set { state.withLock { $0.delay = newValue } }
     }
 
-    /// Has something happen once, at a message that is to come.
+    /// Plans one trouble at a future message.
     ///
-    /// - Parameter meanwhile: what is done before the client can notice.
+    /// - Parameter meanwhile: called before the client can notice.
     public func plan(_ trouble: Trouble, at point: Point, meanwhile: @escaping @Sendable () -> Void = {}) {
         state.withLock { state in
             state.plan = Plan(trouble: trouble, point: point, meanwhile: meanwhile)
@@ -135,9 +136,9 @@ public final class PostgresProxy: Sendable {
         }
     }
 
-    /// Gives up what was planned and has not happened.
+    /// Cancels the plan if it has not struck yet.
     ///
-    /// - Returns: whether it has.
+    /// - Returns: whether it has struck.
     public func endPlan() -> Bool {
         state.withLock { state in
             state.plan = nil
@@ -145,12 +146,12 @@ public final class PostgresProxy: Sendable {
         }
     }
 
-    /// Passes on what was held back.
+    /// Forwards the stalled messages.
     public func release() { state.withLock { $0.releases += 1 } }
 
     var releases: Int { state.withLock { $0.releases } }
 
-    /// What happens at a message that is about to be passed on.
+    /// The trouble at a message that is about to be forwarded.
     ///
     /// - Parameter batch: the statements of its batch so far.
     func trouble(

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// One connection through a proxy: a thread for each way.
+/// A connection through a proxy, with a thread for each direction.
 final class ProxiedConnection: Sendable {
     private struct State {
-        /// Whether nothing more is passed on.
+        /// Whether forwarding has stopped.
         var isSilent = false
         var isCut = false
         var ended = 0
-        /// Which release lets go what is held back; nil where nothing is.
+        /// The release that ends the stall; nil without one.
         var release: Int?
     }
 
@@ -35,7 +35,7 @@ final class ProxiedConnection: Sendable {
         }
     }
 
-    /// Breaks it off. What the server has been sent it still gets; nobody learns what it makes of that.
+    /// Cuts the connection. The server still gets everything that was sent to it, but its answers are dropped.
     func cut() {
         state.withLock { state in
             guard !state.isCut, state.ended < 2 else { return }
@@ -45,7 +45,7 @@ final class ProxiedConnection: Sendable {
         }
     }
 
-    /// The proxy's lock is not asked for under this one: the proxy asks for this one under its own.
+    /// Does not take the proxy's lock under this one: the proxy takes this one under its own.
     private var isStalled: Bool { state.withLock { $0.release }.map { proxy.releases < $0 } ?? false }
 
     private func end() {
@@ -57,7 +57,7 @@ final class ProxiedConnection: Sendable {
         }
     }
 
-    /// Passes on the questions for encryption, each of which the server answers with one byte, and what begins the session.
+    /// Forwards the client's encryption requests, each of which the server answers with one byte, and its startup message.
     private func greet() -> Bool {
         while true {
             guard let head = LoopbackSocket.read(8, from: client) else { return false }
@@ -70,7 +70,7 @@ final class ProxiedConnection: Sendable {
             guard let answer = LoopbackSocket.read(1, from: server), LoopbackSocket.write(answer, to: client) else {
                 return false
             }
-            // What is encrypted has no messages that anybody could tell apart.
+            // Encrypted traffic has no messages that the proxy could tell apart.
             guard answer != [UInt8(ascii: "S")], answer != [UInt8(ascii: "G")] else { return false }
         }
     }
@@ -78,7 +78,7 @@ final class ProxiedConnection: Sendable {
     private static let encryption = 80_877_103
     private static let kerberosEncryption = 80_877_104
 
-    /// Passes on one way's messages until it ends.
+    /// Forwards one direction's messages until it ends.
     private func pass(_ direction: PostgresProxy.Direction) {
         let (source, target) = direction == .toServer ? (client, server) : (server, client)
         defer {
@@ -113,7 +113,7 @@ final class ProxiedConnection: Sendable {
                 }
                 pending.removeFirst()
                 if strikes?.trouble != .cutBefore {
-                    // Before it is sent: whoever waits for the answer may look at the count before this thread goes on.
+                    // Before it is sent: a client that gets the answer may read the count before this thread continues.
                     if direction == .toServer, next.message.isSync {
                         proxy.note(batch: batch)
                         batch.removeAll()

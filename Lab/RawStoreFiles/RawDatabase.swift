@@ -6,7 +6,7 @@ import HabitStore
 import SQLite3
 #endif
 
-/// SQLite without any of the engine's care: what fixtures and planted changes are written with as they are, oddities included.
+/// SQLite without the engine's checks: writes fixtures and planted changes unaltered, including odd ones.
 package final class RawDatabase {
     private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
@@ -22,7 +22,7 @@ package final class RawDatabase {
         handle = nil
     }
 
-    /// Packs the database, leaves it in WAL mode without a log, and closes it.
+    /// Vacuums the database, leaves it in WAL mode without a log, and closes it.
     package func finish(_ path: String) throws {
         try execute("VACUUM")
         try execute("PRAGMA journal_mode = WAL; PRAGMA wal_checkpoint(TRUNCATE);")
@@ -32,7 +32,7 @@ package final class RawDatabase {
         }
     }
 
-    /// Runs statements one after the other.
+    /// Runs statements in order.
     package func execute(_ sql: String) throws { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
 
     /// Inserts a row with all columns.
@@ -54,9 +54,9 @@ package final class RawDatabase {
 
     private func byteCount(_ statement: OpaquePointer?) -> Int { Int(sqlite3_column_bytes(statement, 0)) }
 
-    /// Changes the text by which a table or an index is declared, and nothing of what it holds.
+    /// Changes the declaration of a table or an index, but none of its contents.
     ///
-    /// - Throws: an error as well where the text is not there.
+    /// - Throws: also if the declaration does not contain the text.
     package func redeclare(_ name: String, _ old: String, as new: String) throws {
         func literal(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "''") + "'" }
         try execute(
@@ -72,9 +72,9 @@ package final class RawDatabase {
         }
     }
 
-    /// Makes a table anew by another declaration, with the rows and indexes that it has.
+    /// Rebuilds a table with another declaration, with its rows and indexes.
     ///
-    /// - Throws: an error as well where the declaration stays as it is.
+    /// - Throws: also if the declaration does not change.
     package func rebuild(_ table: String, _ declare: (String) -> String) throws {
         guard let old = try texts("SELECT sql FROM sqlite_schema WHERE name = '\(table)'").first else {
             throw HabitStoreError(.notFound, "there is no table \(table)")
@@ -94,7 +94,7 @@ package final class RawDatabase {
         try execute("COMMIT")
     }
 
-    /// Copies all tables and indexes into another file, whose texts may be in another encoding.
+    /// Copies all tables and indexes into another file, which may have another text encoding.
     package func copy(to path: String, encoding: String) throws {
         let other = try RawDatabase(path: path)
         defer { other.close() }

@@ -2,7 +2,7 @@ import CLMDB
 import Foundation
 import HabitStore
 
-/// liblmdb without any of the engine's care: what fixtures and planted changes are written with as they are.
+/// liblmdb without the engine's checks: writes fixtures and planted changes unaltered.
 package final class RawEnvironment {
     /// Puts a value under a key of a named database.
     package typealias Put = (_ database: String, _ key: [UInt8], _ value: [UInt8]) throws -> Void
@@ -29,7 +29,7 @@ package final class RawEnvironment {
         environment = nil
     }
 
-    /// Runs `body` in one transaction, and commits it.
+    /// Runs `body` in one transaction and commits it.
     package func write(_ body: (RawTransaction) throws -> Void) throws {
         var transaction: OpaquePointer?
         try Self.check(mdb_txn_begin(environment, nil, 0, &transaction))
@@ -42,7 +42,7 @@ package final class RawEnvironment {
         try Self.check(mdb_txn_commit(transaction))
     }
 
-    /// Makes databases and fills them, in one transaction; no key may be there before.
+    /// Creates databases and fills them in one transaction; no key may exist yet.
     package func write(_ databases: [String], _ body: (Put) throws -> Void) throws {
         try write { transaction in
             for name in databases { try transaction.make(name) }
@@ -55,7 +55,7 @@ package final class RawEnvironment {
         }
     }
 
-    /// Closes the file, and leaves a copy without free pages under the other name alone.
+    /// Closes the file, and leaves only a copy without free pages under the other name.
     package func finish(compactedTo other: String) throws {
         if FileManager.default.fileExists(atPath: other) { try FileManager.default.removeItem(atPath: other) }
         try Self.check(mdb_env_copy2(environment, other, UInt32(MDB_CP_COMPACT)))

@@ -2,9 +2,9 @@ import CLMDB
 import Foundation
 import HabitStore
 
-/// A write transaction of liblmdb's, by the names of the databases.
+/// A write transaction of liblmdb that uses the names of databases.
 package final class RawTransaction {
-    /// How a database is made.
+    /// The kind of a database.
     package enum Form: CaseIterable, Sendable {
         case ordinary, reversedKeys, duplicates
 
@@ -17,10 +17,10 @@ package final class RawTransaction {
         }
     }
 
-    /// The name of the database that holds the others.
+    /// The name of the database that contains the others.
     package static let main = ""
 
-    /// A key and what stands under it.
+    /// A key and its value.
     package typealias Item = (key: [UInt8], value: [UInt8])
 
     private let transaction: OpaquePointer?
@@ -28,14 +28,14 @@ package final class RawTransaction {
 
     init(_ transaction: OpaquePointer?) { self.transaction = transaction }
 
-    /// Makes a database that is not there yet.
+    /// Creates a database.
     package func make(_ name: String, _ form: Form = .ordinary) throws {
         var handle: MDB_dbi = 0
         try RawEnvironment.check(mdb_dbi_open(transaction, name, UInt32(MDB_CREATE | form.flags), &handle))
         handles[name] = handle
     }
 
-    /// Removes a database, which this transaction can name no more.
+    /// Removes a database; this transaction can no longer name it.
     package func drop(_ name: String) throws {
         try RawEnvironment.check(mdb_drop(transaction, try handle(name), 1))
         handles[name] = nil
@@ -65,13 +65,13 @@ package final class RawTransaction {
         }
     }
 
-    /// Removes a key that is there.
+    /// Removes an existing key.
     package func remove(_ database: String, _ key: [UInt8]) throws {
         let handle = try handle(database)
         try withValue(key) { name in try RawEnvironment.check(mdb_del(transaction, handle, &name, nil)) }
     }
 
-    /// Everything in a database, in its order.
+    /// All items of a database in order.
     package func items(_ database: String) throws -> [Item] {
         var cursor: OpaquePointer?
         try RawEnvironment.check(mdb_cursor_open(transaction, try handle(database), &cursor))
@@ -86,7 +86,7 @@ package final class RawTransaction {
         }
     }
 
-    /// The number of the page that the first record of a database lies on.
+    /// The number of the page with a database's first record.
     func firstPage(of database: String) throws -> UInt64 {
         var cursor: OpaquePointer?
         try RawEnvironment.check(mdb_cursor_open(transaction, try handle(database), &cursor))
@@ -94,7 +94,7 @@ package final class RawTransaction {
         var (key, value, figures) = (MDB_val(), MDB_val(), MDB_stat())
         try RawEnvironment.check(mdb_cursor_get(cursor, &key, &value, MDB_FIRST))
         try RawEnvironment.check(mdb_stat(transaction, try handle(database), &figures))
-        // A page begins with its number, and keys lie in leaves.
+        // A page begins with its number, and keys are in leaves.
         let offset = UInt(bitPattern: key.mv_data) % UInt(figures.ms_psize)
         return (key.mv_data - Int(offset)).load(as: UInt64.self)
     }

@@ -22,7 +22,7 @@ package enum RottenPage: String, CaseIterable, Sendable {
 
     private static let pageBytes = 4_096
 
-    /// Changes a page at a place in a file.
+    /// Damages the page at an offset of a file.
     package func plant(in file: FileHandle, at page: UInt64) throws {
         func write(_ bytes: [UInt8], _ offset: Int) throws {
             try file.seek(toOffset: page + UInt64(offset))
@@ -44,7 +44,7 @@ package enum RottenPage: String, CaseIterable, Sendable {
         }
     }
 
-    /// Changes the page that the first record of a database lies on, and leaves the file's mark valid.
+    /// Damages the page with a database's first record, and keeps the file's mark valid.
     package func plant(in path: String, database: String) throws {
         let page = try RawEnvironment(path: path).firstPage(of: database)
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
@@ -79,7 +79,7 @@ package enum RottenPage: String, CaseIterable, Sendable {
 }
 
 extension RawEnvironment {
-    /// The number of the page that the first record of a database lies on.
+    /// The number of the page with a database's first record.
     package func firstPage(of database: String) throws -> UInt64 {
         var page: UInt64 = 0
         try write { page = try $0.firstPage(of: database) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// Kills processes that write to a user's stores while the user is moved from one engine to the other, and looks what is
-/// left. The processes that it kills are subcommands beside it, so that those of an earlier version start by the same words.
+/// Kills processes that write to a user's stores while the user is moved from one engine to the other, and checks what is left. The processes are
+/// subcommands of this program, so that those of an earlier version start with the same arguments.
 struct CrashCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "crash",

@@ -1,7 +1,8 @@
 import ArgumentParser
 
-/// The trials that run for as long as somebody lets them: random questions, damaged flags, processes that are killed, and
-/// reads beside writers, servers that fail. Crash points exist in debug builds only; a release build kills at random instants.
+/// Trials that run as long as you let them: random queries, damaged flags, killed processes, reads during writes, and failing servers. Crash points
+/// exist
+/// only in debug builds; a release build kills at random instants.
 @main
 struct TrialsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

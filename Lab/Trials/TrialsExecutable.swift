@@ -1,11 +1,11 @@
 import Foundation
 import HabitStore
 
-/// The executable of the trials, as tests start it.
+/// The executable of the trials, for tests.
 package enum TrialsExecutable {
     private final class Marker {}
 
-    /// Where it is: beside the tests.
+    /// Its location next to the tests.
     package static var url: URL {
         get throws {
             let folders = [
@@ -24,7 +24,7 @@ package enum TrialsExecutable {
         }
     }
 
-    /// Runs a trial to its end, and gives all that it printed.
+    /// Runs a trial to its end, and returns its status and output.
     package static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = try url

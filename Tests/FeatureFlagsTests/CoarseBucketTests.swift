@@ -4,9 +4,10 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// A rollout of 5 % that took everybody at once, with `flags lint --strict` clean, `--against` clean and `flags set`
-/// willing: its bucket read the targeting key, as in `{"substr": [{"var": "targetingKey"}, 0, 0]}`, and came to the same
-/// text for all. Only what read nothing of the context was found. A bucket is evaluated for sample users now.
+/// A rollout of 5 % moved all users at once, although `flags lint --strict` and `--against` found nothing and `flags set` accepted it: its bucket
+/// read the
+/// targeting key, as in `{"substr": [{"var": "targetingKey"}, 0, 0]}`, but gave the same text for all users. Only buckets that read nothing from the
+/// context were found. Now a bucket is evaluated for sample users.
 @Suite struct CoarseBucketTests {
     private static let key = #"{"var": "targetingKey"}"#
 
@@ -61,7 +62,7 @@ import Testing
         #expect(refused?.code == .editRefused, "\(bucket)")
     }
 
-    /// The flag is evaluated all the same: a key of a kind that was not tried might be told apart, or an attribute be there.
+    /// The flag is still evaluated: an untried kind of key might give different buckets, or an attribute might be present.
     private static let coarse = [
         #"{"substr": [\#(key), 100]}"#, #"{"cat": [{"filter": [[\#(key)], false]}]}"#,
         #"{"cat": ["q", {"missing": ["a"]}]}"#, #"{"cat": {"missing": ["a", "b"]}}"#,
@@ -84,7 +85,7 @@ import Testing
         #expect(refused?.code == .editRefused, "\(bucket)")
     }
 
-    /// What tells users of one kind apart is right for an app with such users, and an attribute is a choice of the author.
+    /// A bucket that tells users of one kind apart is right for an app with such users, and an attribute is the author's choice.
     private static let fine = [
         key, #"{"$ref": "id"}"#, #"{"cat": [{"var": "$flagd.flagKey"}, \#(key)]}"#, #"{"substr": [\#(key), 0, 1]}"#,
         #"{"substr": [\#(key), -1]}"#, #"{"substr": [\#(key), 24]}"#, #"{"substr": [\#(key), 10, 1]}"#,
@@ -106,8 +107,9 @@ import Testing
         #expect(try refusal(text) == nil, "\(bucket)")
     }
 
-    /// A file of many percentages is loaded with work in proportion to its size: two users are enough to see that a
-    /// bucket tells them apart, and a rule that is large, or much work, is not judged.
+    /// Loading a file of many percentages takes work in proportion to its size: two users are enough to see that a bucket tells them apart, and a
+    /// rule that is
+    /// large, or too much work, is not judged.
     @Test func theWorkOfLoadingStaysInProportionToTheFile() throws {
         func work(_ bucket: String, flags: Int) throws -> (Int, bytes: Int) {
             let flag =

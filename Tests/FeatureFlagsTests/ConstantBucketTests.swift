@@ -4,9 +4,11 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// A rollout bucketed by `"targetingKey"`, without its `var`: the linter said that nothing was found, `--against` ended
-/// with 0, and raising 5 % to 95 % took ten of ten users at once, since all of them were in the one bucket of that text.
-/// What is the same for everybody is an error now, wherever it stands, and the flag is quarantined.
+/// A rollout was bucketed by `"targetingKey"`, without its `var`: the linter found nothing, `--against` ended with 0, and raising 5 % to 95 % moved
+/// ten of
+/// ten users at once, since all of them were in the single bucket of that text. A bucket that is the same for all users is now an error, anywhere,
+/// and the
+/// flag is quarantined.
 @Suite struct ConstantBucketTests {
     private static let shares = #"["a", 5], ["b", 95]"#
 
@@ -71,7 +73,7 @@ import Testing
         #"{"var": {"cat": ["targeting", "Key"]}}"#, #"{"$ref": "id"}"#,
         #"{"cat": [{"map": [{"var": "groups"}, {"var": ""}]}]}"#,
         #"{"reduce": [["a"], {"cat": [{"var": "accumulator"}, {"var": "current"}]}, {"var": "id"}]}"#,
-        // Null is no value to bucket by: the flag's key and the targeting key are taken.
+        // Null is not a bucketing value: the flag's key and the targeting key are used instead.
         "null", #"{"var": "$flagd.nope"}"#,
     ]
 
@@ -82,8 +84,8 @@ import Testing
         #expect(try makeSnapshot(text).quarantined.isEmpty)
     }
 
-    /// A bucket that is the targeting key for one flag of several, or from some day on, quarantined its flag: the condition
-    /// was worked out for a flag without a key in 1970, and the branch that reads the targeting key taken for unreachable.
+    /// A bucket that is the targeting key only for one of several flags, or only from some day on, quarantined its flag: the condition was evaluated
+    /// for a flag without a key in 1970, and the branch that reads the targeting key was considered unreachable.
     @Test func conditionsOnTheFlagAndTheTimeRuleNoBranchOut() throws {
         for bucket in [
             #"{"if": [{"==": [{"var": "$flagd.flagKey"}, "f"]}, {"var": "targetingKey"}, "x"]}"#,
@@ -124,7 +126,7 @@ import Testing
         #expect(try findings(text).count { $0.rule == .constantBucket } == 2)
     }
 
-    /// Only the third generation buckets by numbers and booleans; before it they give null, which the linter tells.
+    /// Only the third generation buckets by numbers and booleans; earlier ones give null, which the linter reports.
     @Test func numbersAreBucketsInTheThirdGenerationOnly() throws {
         for bucket in ["7", "true", #"{"+": [1, 2]}"#] {
             let text = file(#"{"fractional": [\#(bucket), \#(Self.shares)]}"#)
@@ -152,7 +154,7 @@ import Testing
         #expect(error?.location.line == 2)
     }
 
-    /// All users without an id, to whom an app gives the empty one, were in one bucket, and moved together.
+    /// All users to whom an app gives an empty id were in one bucket, and moved together.
     @Test(arguments: FractionalGeneration.allCases)
     func anEmptyTargetingKeyGetsTheDefault(generation: FractionalGeneration) throws {
         let configuration = FlagConfiguration(fractional: generation)

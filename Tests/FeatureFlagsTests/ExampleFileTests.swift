@@ -4,7 +4,7 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// The files under `Flags`, as they are shipped.
+/// The shipped files under `Flags`.
 @Suite struct ExampleFileTests {
     private static let flags = repositoryRoot.appendingPathComponent("Flags")
 
@@ -102,7 +102,7 @@ import Testing
         for user in Self.users + ["Ada", "ad", "ada ", nil] { #expect(backend(snapshot, user).value == "sqlite") }
     }
 
-    /// The buckets were worked out with an independent implementation: user-42 is 8, ada 19, user-7 27, berta 79.
+    /// The buckets were computed with an independent implementation: user-42 is 8, ada 19, user-7 27, berta 79.
     @Test func aPercentageOfUsersIsOnLMDB() throws {
         let snapshot = try load("examples/percentage.flagd.json")
         #expect(backend(snapshot, "user-42").value == "lmdb")
@@ -134,7 +134,7 @@ import Testing
         for user in Self.users + [nil] { #expect(stage(snapshot, user) == name) }
     }
 
-    /// A stage's file may follow that of the stage before it, and no other before that.
+    /// A stage's file may follow that of the previous stage, but none before that.
     @Test func eachStageFollowsTheOneBefore() throws {
         func path(_ stage: String) -> String { Self.flags.path + "/examples/stage-\(stage).flagd.json" }
         for (index, new) in Self.stages.enumerated() {
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// Everybody's first step is from off: each cohort's file may follow the shipped one.
+    /// The first step of all users is from off: each cohort's file may follow the shipped one.
     @Test(arguments: ["named-users", "testflight", "app-version", "percentage", "time-window"])
     func aCohortsFileMayFollowTheShippedOne(name: String) throws {
         let report = try Self.linter.lint(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FeatureFlags
 
-/// What the provider tells of its evaluations, and all flags in one call.
+/// The provider's reports of its evaluations, and the evaluation of all flags in one call.
 @Suite struct ExposureTests {
     private static let file = """
         {"metadata": {"version": "7"}, "flags": {
@@ -20,7 +20,7 @@ import Testing
 
         func add(_ exposure: FlagExposure) { list.withLock { $0.append(exposure) } }
 
-        /// What was told since the last call.
+        /// The reports since the last call.
         func take() -> [FlagExposure] {
             list.withLock { list in
                 defer { list = [] }
@@ -59,7 +59,7 @@ import Testing
             let ada = EvaluationContext(targetingKey: "ada", attributes: ["email": "ada@x.org"])
             #expect(provider.string("stage", default: "", context: ada).value == "live")
             let told = first.take()
-            // HMAC-SHA256 by Python's hmac module.
+            // HMAC-SHA256, computed with Python's hmac module.
             let subject = "9556fd532c3b9e35076ea008688401f9cb99ba974b3efedbb0c450109b523c97"
             #expect(told.count == 1)
             #expect(told.first?.flagKey == "stage")
@@ -72,14 +72,14 @@ import Testing
             #expect(second.take().first?.subject != told.first?.subject)
             #expect(!"\(told)".contains("ada"))
 
-            // A value of another type is an error for who asked, and so it is told as one.
+            // A value of another type is an error for the caller, and is reported as one.
             _ = provider.int("stage", default: 0, context: ada)
             #expect(first.take().map(\.errorCode) == [.typeMismatch])
             _ = provider.resolve("stage", context: EvaluationContext(targetingKey: ""))
             #expect(first.take().map(\.subject) == [nil])
             _ = provider.resolve("nobody")
             #expect(first.take().map(\.errorCode) == [.flagNotFound])
-            // Neither the kill switch nor a snapshot is an evaluation of a program's.
+            // Neither the kill switch nor a snapshot counts as a program's evaluation.
             _ = provider.killSignal(context: ada)
             _ = provider.snapshot.resolve("stage", context: ada)
             #expect(first.take().isEmpty)

@@ -4,8 +4,9 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// The greatest and the least numbers in each place of a flag file that has one, in the context that rules ask, and in rules that
-/// calculate: an error value, a quarantined flag or an answer, and never the end of the process.
+/// The greatest and the least numbers in every numeric place of a flag file, in the context of rules, and in rules that calculate: the result is an
+/// error
+/// value, a quarantined flag or an answer, and never a crash.
 struct ExtremeNumberTests {
     static let extremes = [
         "0", "-1", "-0.0", "1", "2147483647", "2147483648", "9223372036854775807", "-9223372036854775808",
@@ -38,7 +39,7 @@ struct ExtremeNumberTests {
 
     @Test func noNumberOfAnExampleEndsAnything() throws {
         let folder = repositoryRoot.appendingPathComponent("Flags/examples")
-        // A number behind what one can stand behind.
+        // A number after a character that can precede one.
         let number = try Regex("[:\\[, ](-?[0-9]+(?:\\.[0-9]+)?)(?=[,}\\]\\n ])")
         var tried = 0
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() {

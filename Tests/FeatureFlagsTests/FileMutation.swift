@@ -1,6 +1,6 @@
 import HabitStoreTesting
 
-/// Small damage to a flag file, at random.
+/// Small random damage to a flag file.
 enum FileMutation {
     static let pieces = [
         "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\ud800", "null", "true", "-", "1e9", "0.",

@@ -12,7 +12,7 @@ import Testing
         var testDescription: String { definition }
     }
 
-    /// Each stands on line 3 of the file, behind `"bad": ` (column 8).
+    /// Each definition is on line 3 of the file, after `"bad": ` (column 8).
     static let wrong: [Wrong] = [
         Wrong(definition: "1", column: 8, message: "must be an object"),
         Wrong(definition: "{}", column: 1, message: #"no "state""#),
@@ -87,7 +87,7 @@ import Testing
         #expect(snapshot.string("after", default: "caller").value == "A")
     }
 
-    /// Switching a flag off is how an operator stops it in a hurry: a mistake in its rule must not get in the way.
+    /// Operators disable a flag to stop it in a hurry: an error in its rule must not prevent that.
     @Test func aDisabledFlagStaysDisabledThoughItIsQuarantined() throws {
         let snapshot = try makeSnapshot(
             #"{"flags": {"f": {"state": "DISABLED", "variants": {"a": "A"}, "targeting": {"nope": 1}}}}"#

@@ -5,9 +5,9 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// Changes of flag files: what they change, and that they change nothing else.
+/// Edits of flag files: what they change, and that they change nothing else.
 @Suite struct FlagEditingTests {
-    /// A file in nobody's style: tabs, odd spaces, keys in no order, members that are not known.
+    /// A file in an unusual style: tabs, odd spaces, unsorted keys, unknown members.
     private static let oddFile =
         "\u{FEFF}{ \"x-owner\" : [1,2 , 3],\r\n\t\"flags\":{\"kill\" :{\"variants\":{\"armed\":false,\"killed\":true},"
         + "\"state\":\"ENABLED\", \"defaultVariant\" : \"armed\"},\n\n  \"f\": {\"defaultVariant\":\"b\"  , \"state\":\"ENABLED\",\n"
@@ -65,7 +65,7 @@ import Testing
         #expect(throws: FlagError.self) { try file.settingState(.disabled, of: "none") }
     }
 
-    /// A member that stands twice cannot be removed by taking the last one away: the first would count then.
+    /// A duplicate member cannot be removed by deleting the last one: then the first one would count.
     @Test func aChangeThatWouldBringAnotherValueToLightIsRefused() throws {
         let json =
             #"{"flags": {"f": {"state": "ENABLED", "variants": {"a": 1}, "targeting": {"var": "x"}, "metadata": {}, "targeting": {"var": "y"}}}}"#
@@ -115,7 +115,7 @@ import Testing
         #expect(try killed.snapshot().resolve("f").value == true)
     }
 
-    /// Whatever the file looks like, a change gives a file with that one value changed, and no byte beside it.
+    /// Whatever the file looks like, an edit changes one value and no other byte.
     @Test func randomFilesKeepAllBytesButThoseOfTheChange() throws {
         let seed = SeededGenerator.seedForThisRun()
         var generator = SeededGenerator(seed: seed)
@@ -193,7 +193,7 @@ import Testing
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == file.path)
             #expect(try String(contentsOf: file, encoding: .utf8).contains(#""defaultVariant":"c""#))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
-            // A change that is refused leaves no trace.
+            // A refused edit leaves no trace.
             let before = try Data(contentsOf: file)
             #expect(throws: FlagError.self) {
                 try FlagFile.update(path: file.path) { (text) throws(FlagError) in
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    /// Readers that look at any time see a whole file, and no change of a writer is lost.
+    /// Readers see a complete file at any time, and no writer's edit is lost.
     @Test func changesOfManyWritersAreAllKept() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("writers-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FeatureFlags
 
-/// The article on where answers differ from a flagd server's says what is so.
+/// The article about differences from a flagd server is correct.
 @Suite struct FlagdDifferencesTests {
     private struct Row {
         let rule: String

@@ -3,8 +3,9 @@ import Testing
 
 @testable import FeatureFlags
 
-/// The scenarios of flagd's testbed that need one flag each: zero values, values without a default, precision, types,
-/// edge cases of targeting, versions, operators with bad input, and metadata. The flags are written from their description.
+/// The scenarios of flagd's testbed that need one flag each: zero values, values without a default, precision, types, edge cases of targeting,
+/// versions,
+/// operators with bad input, and metadata. The flags are written from their description.
 @Suite struct FlagdProviderScenarioTests {
     private static let ballmer: EvaluationContext = EvaluationContext(attributes: ["email": "ballmer@macrosoft.com"])
 
@@ -18,7 +19,7 @@ import Testing
         )
     }
 
-    /// One flag of the string variants, whose default is `fallback`.
+    /// The value of a flag with string variants, whose default is `fallback`.
     private func value(_ targeting: String, _ variants: [String], _ attributes: [String: FlagValue]) throws
         -> EvaluationDetails<String>
     {
@@ -127,7 +128,7 @@ import Testing
         #expect(details.value == (matches ? "match" : "no-match"))
     }
 
-    /// An operator gives null for input that it does not take, not false, and the default variant is served.
+    /// An operator gives null for invalid input, not false, and the default variant is served.
     @Test(
         arguments: [
             #"{"sem_ver": [{"var": "text"}, "=", "1.0.0"]}"#, #"{"sem_ver": ["1.0.0", "===", "1.0.0"]}"#,

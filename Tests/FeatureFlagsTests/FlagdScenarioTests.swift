@@ -3,8 +3,7 @@ import Testing
 
 @testable import FeatureFlags
 
-/// The evaluation scenarios that flagd's specification and testbed describe, with flags of the same keys: the hashes
-/// depend on them.
+/// The evaluation scenarios in flagd's specification and testbed, with flags of the same keys, since the hashes depend on them.
 @Suite struct FlagdScenarioTests {
     private static let suits = #"["clubs", 25], ["diamonds", 25], ["hearts", 25], ["spades", 25]"#
 

@@ -9,7 +9,7 @@ import Testing
         return hash.finalized()
     }
 
-    /// The vectors that are published for MurmurHash3_x86_32.
+    /// The published test vectors of MurmurHash3_x86_32.
     @Test func murmurHashGivesThePublishedValues() {
         #expect(hash([], seed: 0) == 0)
         #expect(hash([], seed: 1) == 0x514E_28B7)
@@ -31,7 +31,7 @@ import Testing
         #expect(hash(Array(fox.utf8), seed: 0x9747_B28C) == 0x2FA8_26CD)
     }
 
-    /// Texts whose hashes are the ends and the middle of the range, from flagd's conformance suite.
+    /// Texts whose hashes are at the ends and the middle of the range, from flagd's conformance suite.
     static let preimages: [(String, UInt32)] = [
         ("ejOoVL", 0), ("bY9fO-", 1), ("SI7p-", 2_147_483_647), ("6LvT0", 2_147_483_648), ("ceQdGm", 4_294_967_295),
     ]
@@ -48,7 +48,7 @@ import Testing
             EvaluationContext(targetingKey: text)
         )
         #expect(half == (expected < 2_147_483_648 ? "lower" : "upper"))
-        // With the greatest sum of weights every second hash is a bucket of its own.
+        // With the greatest sum of weights, every second hash is a separate bucket.
         let ends = try evaluate(
             #"{"fractional": [{"var": "targetingKey"}, ["first", 1], ["rest", 2147483645], ["last", 1]]}"#,
             EvaluationContext(targetingKey: text)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// flagd's conformance suite, second generation. It joins the bucketing text with `cat`; here it comes joined.
+    /// The second generation of flagd's conformance suite. It joins the bucketing text with `cat`; here it is already joined.
     @Test(arguments: [
         ("fractional-flagjack", "hearts"), ("fractional-flagqueen", "spades"), ("fractional-flagten", "clubs"),
         ("fractional-flagnine", "diamonds"), ("fractional-flag3", "clubs"), ("shared-seedseven", "hearts"),
@@ -151,8 +151,9 @@ import Testing
         #expect(try evaluate(#"{"fractional": ["6LvT0", ["a", 50.0], ["b", 5e1]]}"#) == "b")
     }
 
-    /// Over 20,000 users the share of a variant of probability p deviates by more than 5 standard deviations once in
-    /// a million runs; the users are always the same.
+    /// Over 20,000 users, the share of a variant with probability p deviates by more than 5 standard deviations once in a million runs; the users are
+    /// always
+    /// the same.
     @Test(arguments: [1, 10, 25, 50, 90])
     func theSharesAreThoseOfTheWeights(percent: Int) throws {
         let snapshot = try makeSnapshot(targeting: #"{"fractional": [["a", \#(percent)], ["b", \#(100 - percent)]]}"#)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeatureFlags
 
-/// Damaged flag files: nothing crashes, and what comes out is well-formed.
+/// Damaged flag files: nothing crashes, and every result is well-formed.
 @Suite struct FuzzTests {
     private static let seedDocument = #"""
         {"$schema": "x", "metadata": {"flagSetId": "s", "version": 1.5e0, "ok": true},
@@ -54,18 +54,20 @@ import Testing
                 #expect((error.location.line ?? 0) > 0 && (error.location.column ?? 0) > 0, "FLAGS_TEST_SEED=\(seed)")
             }
         }
-        // Both ways have to be walked, or the mutations test nothing.
+        // Both cases must occur, or the mutations test nothing.
         #expect(refused > 400 && loaded > 150, "refused \(refused), loaded \(loaded), FLAGS_TEST_SEED=\(seed)")
     }
 
-    /// Whether an exponent of three digits stands somewhere: a digit that is put in makes one of a harmless number.
+    /// Whether the text contains an exponent of three digits: an inserted digit can make one of a harmless number.
     private static func hasLargeNumber(_ text: String) -> Bool {
         text.range(of: "[eE][+]?[0-9]{3}", options: .regularExpression) != nil
     }
 
-    /// Foundation reads the same standard. What the one takes the other must take too, with the same meaning. Left out
-    /// is what the standard leaves to a parser (duplicate keys, lone surrogates, large numbers, byte order marks), and
-    /// the comma before a closing bracket, which Foundation takes and the standard does not.
+    /// Foundation reads the same standard, so whatever one accepts the other must accept too, with the same meaning. Excluded are the cases that the
+    /// standard
+    /// leaves to a parser (duplicate keys, lone surrogates, large numbers, byte order marks), and the comma before a closing bracket, which
+    /// Foundation accepts
+    /// in violation of the standard.
     @Test func whatIsJSONIsTheSameAsForFoundation() throws {
         let seed = SeededGenerator.seedForThisRun()
         var generator = SeededGenerator(seed: seed)
@@ -99,7 +101,7 @@ import Testing
     }
 }
 
-/// A value as Foundation's decoder sees it.
+/// A value as Foundation's decoder returns it.
 private struct DecodedValue: Decodable {
     let value: FlagValue
 
@@ -124,7 +126,7 @@ private struct DecodedValue: Decodable {
 }
 
 extension FlagValue {
-    /// Whether the values are the same, where `1` and `1.0` are.
+    /// Whether the values are equal; `1` equals `1.0`.
     fileprivate func means(_ other: FlagValue) -> Bool {
         switch (self, other) {
         case (.list(let left), .list(let right)):

@@ -115,7 +115,7 @@ import Testing
         )
     }
 
-    /// The bytes stand behind `["ä` on the second line, so the fault is in column 4.
+    /// The bytes come after `["ä` on the second line, so the error is in column 4.
     @Test(
         arguments: [
             [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82],
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    /// UTF-32's mark begins with UTF-16's, and was called that; without a mark the error was about a name in quotes.
+    /// UTF-32's mark begins with UTF-16's and was reported as UTF-16; without a mark the error was about a name in quotes.
     @Test(
         arguments: [
             (String.Encoding.utf16BigEndian, [0xFE, 0xFF], "UTF-16"), (.utf16LittleEndian, [0xFF, 0xFE], "UTF-16"),
@@ -144,7 +144,7 @@ import Testing
             #expect(error.message == "the file is \(name); save it as UTF-8")
             #expect(error.location == FlagError.Location(file: "test.json", line: 1, column: 1))
         }
-        // A byte of zero alone is damage, and what else stands there can still be searched.
+        // A single zero byte is damage, and the rest can still be searched.
         #expect(try loadingError([0x7B, 0, 0x22, 0x61, 0x22]).message.contains("in quotes"))
     }
 
@@ -158,7 +158,7 @@ import Testing
         let few = try parse(Array("{\"a\": 1,\n \"b\": 2, \"a\": 3}".utf8))
         #expect(few.0.flagValue == ["a": 3, "b": 2])
         #expect(few.1.map(\.description) == [#"test.json:2:10: "a" stands twice in one object; the last one counts"#])
-        // Larger objects find duplicates by another way.
+        // Larger objects find duplicates in a different way.
         let members = (0..<40).map { "\"k\($0)\": \($0)" } + (0..<40).map { "\"k\($0)\": \(-$0)" }
         let many = try parse(Array("{\(members.joined(separator: ","))}".utf8))
         #expect(many.0.flagValue.objectValue?.count == 40)
@@ -177,7 +177,7 @@ import Testing
         #expect(warnings.allSatisfy { $0.message.contains("lone surrogate") })
     }
 
-    /// The string with U+FFFD for each lone surrogate, worked out from its code units alone.
+    /// The string with U+FFFD for each lone surrogate, computed from its code units alone.
     private static func withReplacements(_ json: String) -> String? {
         var units: [UInt16] = []
         var rest = json.dropFirst().dropLast()

@@ -1,4 +1,4 @@
-/// The cases that jsonlogic.com publishes for implementers, each `[rule, data, expected]`, with headings between them.
+/// The cases that jsonlogic.com publishes for implementers: each is `[rule, data, expected]`, with headings in between.
 let jsonLogicTable = #"""
     [
     "Non-rules get passed through",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FeatureFlags
 
-/// JsonLogic as jsonlogic.com defines it, and where that says nothing, as json-logic-js does.
+/// JsonLogic as defined by jsonlogic.com, and, where it says nothing, as implemented by json-logic-js.
 @Suite struct JsonLogicTests {
     private static func cases() throws -> [(rule: JSONNode, data: FlagValue, expected: FlagValue)] {
         let source = try SourceText(bytes: Array(jsonLogicTable.utf8), name: "table")
@@ -30,7 +30,7 @@ import Testing
         try JsonLogicRule(json: Data(rule.utf8)).evaluate(data)
     }
 
-    /// What json-logic-js gives, run for run.
+    /// The results of running json-logic-js.
     @Test(
         arguments: [
             (#"{"===": []}"#, true), (#"{"===": [null]}"#, false), (#"{"!==": [null]}"#, true),
@@ -87,7 +87,7 @@ import Testing
         let context = EvaluationContext(targetingKey: "ada", attributes: ["list": [1, 2], "x": 5])
         #expect(try evaluate(#"{"map": [{"var": "list"}, {"var": "x"}]}"#, context) == [.null, .null])
         #expect(try evaluate(#"{"map": [{"var": "list"}, {"var": "$flagd.flagKey"}]}"#, context) == [.null, .null])
-        // Behind the list the context is back.
+        // After the list, the context is back.
         let rule = #"{"cat": [{"map": [{"var": "list"}, {"var": ""}]}, {"var": "x"}, {"var": "targetingKey"}]}"#
         #expect(try evaluate(rule, context) == "1,25ada")
         #expect(
@@ -110,7 +110,7 @@ import Testing
 }
 
 extension FlagValue {
-    /// Whether the values are the same; `1` and `1.0` are, and so are two NaN.
+    /// Whether the values are equal; `1` equals `1.0`, and NaN equals NaN.
     fileprivate func isSame(as other: FlagValue) -> Bool {
         switch (self, other) {
         case (.list(let left), .list(let right)):

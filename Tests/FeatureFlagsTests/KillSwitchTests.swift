@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeatureFlags
 
-/// The kill switch's flag in files that are damaged, and its sentinel whatever becomes of the files.
+/// The kill switch's flag in damaged files, and its sentinel with any state of the files.
 @Suite struct KillSwitchTests {
     private static let kill =
         #""kill": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "on"}"#
@@ -60,7 +60,7 @@ import Testing
             #expect(provider.state.sources[0].salvagedKillFlags == ["kill"])
             #expect(provider.boolean("kill", default: false).value)
             #expect(provider.string("a", default: "caller").value == "caller")
-            // A good file ends it.
+            // A valid file ends it.
             try write(#"{"flags": {\#(Self.armed)}}"#)
             #expect(provider.killSignal() == nil)
         }
@@ -68,18 +68,18 @@ import Testing
 
     @Test(
         arguments: [
-            // Cut off within the definition, or wrong in itself.
+            // Cut off within the definition, or an invalid definition.
             #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "on""#,
             #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "onn"}"#,
             #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": "true"}, "defaultVariant": "on"}"#,
             #"{"flags": {"kill": {"variants": {"on": true}, "defaultVariant": "on"}"#,
             #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": true}, "targeting": {"if": [{"$ref": "x"}, "on"]}},"#,
-            // Not on, or of another name.
+            // Not on, or another name.
             #"{"flags": {\#(armed), "#, #"{"flags": {"kill2": {}, "notkill": {"#,
             #"{"flags": {\#(kill.replacingOccurrences(of: "ENABLED", with: "DISABLED")), "#,
-            // In somebody's description.
+            // Within a description.
             #"{"flags": {"a": {"metadata": {"x": "\"kill\": {\"state\": \"ENABLED\", \"variants\": {\"on\": true}}"}}, "#,
-            // The last definition counts, as in a whole file.
+            // The last definition counts, as in a complete file.
             #"{"flags": {\#(kill), \#(armed), "#,
             "", "{", #"{"kill": "#, #"{"kill""#,
         ]
@@ -92,14 +92,14 @@ import Testing
         }
     }
 
-    /// Ending a kill takes a file that is whole.
+    /// Only a complete file ends a kill.
     @Test func aDamagedFileNeverEndsAKill() throws {
         try withProvider { provider, write in
             try write(#"{"flags": {\#(Self.kill), "a": \#(Self.other)}}"#)
             #expect(provider.killSignal() != nil)
             for damaged in [
                 "", "{", #"{"flags": {\#(Self.armed), "a": {"#, #"{"flags": {"kill": {"state": "DISABLED"}}, "#,
-                // The file is whole here, and the flag's own definition is not.
+                // The file is complete here, but the flag's definition is invalid.
                 #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "off"}}}"#,
                 #"{"flags": {"kill": 5}}"#, #"{"flags": {"kill": {"state": "DISABLED"}}}"#,
             ] {
@@ -123,8 +123,9 @@ import Testing
         }
     }
 
-    /// A kill that was set in a file with a mistake ended when the next mistake made the definition unreadable, or the
-    /// file was gone for a moment: the flag fell back to what it was in the last good file.
+    /// A kill that was set in a file with an error ended if the next error made the definition unreadable, or if the file was briefly missing: the
+    /// flag
+    /// returned to its value in the last valid file.
     @Test func whatADamagedFilePulledStaysPulledUntilTheFlagIsDefinedWell() throws {
         try withProvider { provider, write in
             for ending in [Self.armed, #""b": \#(Self.other)"#] {
@@ -164,7 +165,7 @@ import Testing
         }
     }
 
-    /// A later file's wrong definition of the kill flag hid an earlier file's, and so ended its kill.
+    /// A later file's invalid definition of the kill flag hid an earlier file's, and so ended its kill.
     @Test func aMistakeInALaterFileDoesNotEndAnEarlierFilesKill() throws {
         try withTemporaryDirectory { directory in
             let (first, second) = (
@@ -187,7 +188,7 @@ import Testing
             #expect(provider.snapshot.quarantined.keys.contains("kill"))
             #expect(try !isKilled(Self.armed, wrong))
             #expect(provider.boolean("kill", default: false).errorCode == .parseError)
-            // What a later file said well before its mistake stays what it was, either way.
+            // A valid definition in a later file, before its error, stays in effect either way.
             #expect(try !isKilled(Self.kill, Self.armed))
             #expect(try !isKilled(Self.kill, wrong))
         }
@@ -215,7 +216,7 @@ import Testing
             try write("flags:\n\(block.replacingOccurrences(of: "on\n", with: "'off'\n"))")
             #expect(provider.state.status == .ready)
             #expect(provider.killSignal() == nil)
-            // Cut off behind the block, or within it: nobody can tell.
+            // Cut off after the block, or within it, which is ambiguous.
             try write("flags:\n  b: [\n\(block)")
             #expect(provider.killSignal() == nil)
             try write("flags:\n\(block)  b: [\n")
@@ -225,7 +226,7 @@ import Testing
         }
     }
 
-    /// What stands around the flag is damaged at random; its own definition is not touched.
+    /// Randomly damages the text around the flag, but not its definition.
     @Test func randomDamageAroundTheFlagDoesNotStopIt() throws {
         let seed = SeededGenerator.seedForThisRun()
         var generator = SeededGenerator(seed: seed)
@@ -254,7 +255,7 @@ import Testing
         #expect(damagedFiles > 500)
     }
 
-    /// Found by the fuzzer: a file of unclosed definitions within each other was read once for every brace.
+    /// Found by the fuzzer: a file of nested unclosed definitions was read once for every brace.
     @Test func searchingADamagedFileTakesNoLongerThanAFewReadings() throws {
         let bytes = Array(String(repeating: #"{"key": "kill", "x": "#, count: 40_000).utf8)
         let (killFlags, time) = withThreadTime {
@@ -265,7 +266,7 @@ import Testing
         #expect(time < .seconds(20))
     }
 
-    /// Whatever becomes of the flag file, the sentinel works, and an unharmed flag keeps its answer.
+    /// Whatever happens to the flag file, the sentinel works, and an intact flag keeps its value.
     @Test func theSentinelWorksWhateverBecomesOfTheFile() throws {
         try withTemporaryDirectory { directory in
             let fileManager = FileManager.default

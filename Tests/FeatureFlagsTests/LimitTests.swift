@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A rule could nest a list, or an object, deeper with every element, until freeing it overflows the stack.
+    /// A rule could nest a list or an object more deeply with every element, until freeing it overflows the stack.
     @Test(
         arguments: [
             #"{"reduce": [{"var": "list"}, [{"var": "accumulator"}], 1]}"#,

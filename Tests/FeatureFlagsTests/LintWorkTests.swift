@@ -4,9 +4,9 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// Short files that stand for long ones: `flags lint`, and `flags set` with its lock on the folder, must end nevertheless.
+/// Short files that expand to long ones: `flags lint`, and `flags set` with its lock on the folder, must still end.
 @Suite struct LintWorkTests {
-    /// A tenth of the work that is allowed otherwise, since tests are not optimised.
+    /// A tenth of the normal limit, since tests are not optimized.
     private static let maximumWork = LintWork.maximum / 10
 
     private static let linter = {
@@ -40,8 +40,9 @@ import Testing
         return report
     }
 
-    /// Each of 13 evaluators referred to the next one ten times: 3 kB, and the linter followed 10^12 references. A flag
-    /// cannot use such an evaluator, and so they are reported where they stand and not followed.
+    /// Each of 13 evaluators referred to the next one ten times: 3 kB, and the linter followed 10^12 references. A flag cannot use such an evaluator,
+    /// so the
+    /// linter reports these references and does not follow them.
     @Test(arguments: ["or", "and", "if", "cat", "+", "in", "!", "fractional", "map", "some"])
     func evaluatorsThatReferToEachOtherAreNotFollowed(name: String) throws {
         let rule = { (index: Int) in
@@ -58,7 +59,7 @@ import Testing
         }
     }
 
-    /// One that referred to itself ended the process, by an overflow of the stack.
+    /// An evaluator that referred to itself crashed the process with a stack overflow.
     @Test(arguments: [#"{"or": [{"$ref": "e0"}, {"$ref": "e0"}]}"#, #"{"$ref": "e0"}"#, #"[{"$ref": "e1"}]"#])
     func anEvaluatorThatRefersToItselfIsNotFollowed(rule: String) throws {
         let evaluators = [#""e0": \#(rule)"#, #""e1": {"if": [{"$ref": "e0"}, {"$ref": "e1"}]}"#]
@@ -69,7 +70,7 @@ import Testing
         }
     }
 
-    /// Many rules refer to one list: the file is refused by the loader, and the linter stops and says so.
+    /// Many rules refer to one list: the loader refuses the file, and the linter stops and reports that.
     @Test func manyReferencesToALongListEnd() throws {
         let list = #""list": [\#((0..<200_000).map { "\"u\($0)\"" }.joined(separator: ", "))]"#
         let conditions = String(repeating: #"{"in": [{"var": "x"}, {"$ref": "list"}]}, "a", "#, count: 2_000)
@@ -78,7 +79,7 @@ import Testing
         #expect(findings.contains { $0.rule == .unchecked })
     }
 
-    /// Conditions without a variable are evaluated, and each may be the longest evaluation that there is.
+    /// Conditions without a variable are evaluated, and each may be the longest possible evaluation.
     @Test func manyLongConditionsEnd() throws {
         let numbers = (0..<300).map(String.init).joined(separator: ",")
         let condition = #"{"none": [[\#(numbers)], {"map": [[\#(numbers)], {"none": [[\#(numbers)], 1]}]}]}"#
@@ -86,7 +87,7 @@ import Testing
         _ = try lint(file(#"{"if": [\#(conditions), "b"]}"#, evaluators: []))
     }
 
-    /// Each unknown name was compared with all that there are, which were put in order again for each.
+    /// Each unknown name was compared with all existing ones, which were sorted again for each.
     @Test func manyUnknownNamesEnd() throws {
         let names = (0..<5_000).map { "\"evaluator-\($0)\": true" }
         let references = (0..<2_000).map { #"{"$ref": "evalvator-\#($0)"}, "variant-\#($0)""# }.joined(separator: ", ")
@@ -94,7 +95,7 @@ import Testing
         #expect(findings.contains { $0.message.contains("did you mean \"evaluator-") })
     }
 
-    /// Users of many pairs of flags, with percentages each, are tried as far as the limit allows.
+    /// Users of many pairs of flags, each with percentages, are tried up to the limit.
     @Test func manyPairsOfFlagsEnd() throws {
         var linter = FlagLinter(
             stages: [],

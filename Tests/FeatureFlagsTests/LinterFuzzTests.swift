@@ -5,13 +5,13 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// The linter and the editor over files that were damaged at random.
+/// The linter and the editor on randomly damaged files.
 @Suite struct LinterFuzzTests {
     private static let linter = FlagLinter(
         stages: [StageOrder(flagKey: "habit-store-stage", values: ["off", "dualwrite", "shadow", "live"])],
         configuration: FlagConfiguration(killFlags: ["habit-store-kill"])
     )
-    /// Pieces that make other rules of what is there.
+    /// Fragments that change the rules of a file.
     private static let pieces = [
         "\"if\"", "\"fractional\"", "\"in\"", "\"sem_ver\"", "\"==\"", "\"and\"", "\"$ref\"", "\"var\"", "[]", "{}",
         "null",
@@ -28,7 +28,7 @@ import Testing
             case 0: bytes[start] = UInt8.random(in: 0...255, using: &generator)
             case 1: bytes.removeSubrange(start..<(start + length))
             default:
-                // In the place of a whole text or number, so that the file often stays a file.
+                // Replaces a whole text or number, so that the file often stays valid.
                 let quote = bytes[start...].firstIndex(of: UInt8(ascii: "\"")) ?? start
                 let end = bytes[(quote + 1)...].firstIndex(of: UInt8(ascii: "\"")) ?? quote
                 let piece = pieces[Int.random(in: 0..<pieces.count, using: &generator)]

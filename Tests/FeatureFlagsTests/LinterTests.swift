@@ -4,7 +4,7 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// What the linter finds, by the stable names of its rules.
+/// The linter's findings, by the stable names of its rules.
 @Suite struct LinterTests {
     private static let stages = ["off", "dualwrite", "shadow", "live", "rampdown", "complete"]
     private static let linter = FlagLinter(
@@ -57,7 +57,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"if": [{"var": "x"}, "c", "b"]}"#, ["unknown-variant"]),
-        // The schema of flagd refuses these, and nothing was said.
+        // flagd's schema refuses these, and the linter reported nothing.
         ("null", ["schema"]),
         (#"{"fractional": [["a", null], ["b", 1]]}"#, ["arguments"]),
         (#"{"fractional": [["a", 50], ["c", 50]]}"#, ["unknown-variant"]),
@@ -185,7 +185,7 @@ import Testing
         #expect(!yaml.isReadable)
     }
 
-    /// `{}` was a file with an error for the linter, and one that cannot be read for everything else.
+    /// For the linter `{}` was a file with an error; for all other commands it was unreadable.
     @Test(arguments: ["{}", "[]", "5", #"{"flags": 5}"#, #"{"flag": {}}"#])
     func aFileThatNoFlagCanBeReadFromIsNotReadable(json: String) throws {
         let report = try Self.linter.lint(Data(json.utf8), source: "test.json")
@@ -195,7 +195,7 @@ import Testing
         #expect(try Self.linter.lint(Data(#"{"flags": {}}"#.utf8), source: "test.json").isReadable)
     }
 
-    /// A file without errors has no quarantined flag: the linter is never kinder than the loader.
+    /// A file without errors has no quarantined flag: the linter is never more lenient than the loader.
     @Test func whatTheLoaderRefusesIsAnError() throws {
         for flag in [
             "5", "{}", #"{"state": "ENABLED"}"#, #"{"state": "ENABLED", "variants": {"a": 1}, "targeting": []}"#,
@@ -213,7 +213,7 @@ import Testing
         #expect(try rules(#"{"if": [\#(deep), "a", "b"]}"#) == ["schema"])
     }
 
-    /// With more than a thousand warnings, the errors behind them were not reported, and the file counted as good.
+    /// After more than a thousand warnings, errors were not reported, and the file counted as good.
     @Test func warningsDoNotCrowdOutErrors() throws {
         let ignored = (0..<1500).map { "\"x\($0)\": 1, " }.joined()
         let findings = try lint(
@@ -223,8 +223,9 @@ import Testing
         #expect(findings.filter { $0.severity == .error }.map(\.rule) == [.schema])
     }
 
-    /// The linter looked through all earlier conditions at each, and through all flags at each that is quarantined:
-    /// hours for a file that the loader reads in a second.
+    /// The linter searched all earlier conditions for each condition, and all flags for each quarantined one: hours for a file that the loader reads
+    /// in a
+    /// second.
     @Test func aLongFileIsNotReadOnceForEachOfItsParts() throws {
         let branches = (0..<20_000).map { #"{"==": [{"var": "targetingKey"}, "user-\#($0)"]}, "a""# }
         let bad = (0..<20_000).map { #""f\#($0)": {"state": "ENABLED"}"# }
@@ -251,7 +252,7 @@ import Testing
         let off = stageFile(nil)
         #expect(try jumps(nil, "dualwrite", against: off) == 0)
         #expect(try jumps(nil, "shadow", against: off) == 1)
-        // Back is always allowed.
+        // Moving back is always allowed.
         #expect(try jumps(nil, "off", against: stageFile(nil, defaultVariant: "live")) == 0)
         for condition in [
             #"{"in": [{"var": "targetingKey"}, ["ada"]]}"#, #"{"ends_with": [{"var": "email"}, "@x.org"]}"#,
@@ -263,7 +264,7 @@ import Testing
             #expect(try jumps(jump, against: off) == 1, "\(condition)")
             let next = #"{"if": [\#(condition), "dualwrite", "off"]}"#
             #expect(try jumps(next, against: off) == 0, "\(condition)")
-            // Whoever is at shadow may go live, and the others still may not.
+            // A user at shadow may go live; the others still may not.
             let before = stageFile(#"{"if": [\#(condition), "shadow", "off"]}"#)
             #expect(try jumps(jump, against: before) == 0, "\(condition)")
             let swapped = #"{"if": [\#(condition), "shadow", "live"]}"#
@@ -271,7 +272,7 @@ import Testing
         }
     }
 
-    /// Of many combinations every second one was tried, in which the first variable was never set.
+    /// Every second one of many combinations was tried, and the first variable was never set in these.
     @Test func eachOfManyVariablesIsTried() throws {
         let names = (0..<12).map { "v\($0)" }
         let before = names.map { #"{"==": [{"var": "\#($0)"}, "x"]}, "dualwrite""# }.joined(separator: ", ")
@@ -301,8 +302,7 @@ import Testing
         #expect(try found(#"{"fractional": [["off", 95], ["dualwrite", 5]]}"#, old))
     }
 
-    /// `--against` warned of another sum or order only. Another salt or attribute gives each user another place, and nothing
-    /// was said.
+    /// `--against` warned only about a different sum or order. A different salt or attribute gives each user a new place, and was not reported.
     @Test func anotherSaltOrAttributeIsARebucketing() throws {
         func found(_ new: String, _ old: String) throws -> Bool {
             let weights = #"["dualwrite", 5], ["off", 95]"#
@@ -315,13 +315,13 @@ import Testing
         #expect(try found("", salted))
         #expect(try found(#"{"var": "email"}"#, ""))
         #expect(try found(#"{"var": "email"}"#, #"{"var": "account"}"#))
-        // The same in other words.
+        // Equivalent rules in different forms.
         #expect(try !found(standard, ""))
         #expect(try !found(salted, #"{"cat": ["x", {"cat": [{"var": "targetingKey"}]}]}"#))
         #expect(try !found(#"{"var": "email"}"#, #"{"var": ["email"]}"#))
     }
 
-    /// A percentage that is added before the others does not hide a change of theirs.
+    /// A percentage that is inserted before others does not hide a change in those.
     @Test func aRebucketingIsFoundAmongOtherPercentages() throws {
         func rule(_ salt: String, and other: String = "") -> String {
             #"{"if": [\#(other) {"var": "beta"}, {"fractional": [\#(salt) ["dualwrite", 5], ["off", 95]]}, "off"]}"#
@@ -334,7 +334,7 @@ import Testing
         #expect(try !found(rule("", and: other), rule("")))
     }
 
-    /// A flag that was moving users, and the one that could have stopped it, could go without a word.
+    /// A flag that was moving users, and the one that could have stopped it, could disappear without a finding.
     @Test func aFlagThatIsGoneAndALowerVersionAreFound() throws {
         func rules(_ new: String, _ old: String) throws -> [LintRule] { try lint(new, against: old).map(\.rule) }
         let kill = #""kill": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off"}"#

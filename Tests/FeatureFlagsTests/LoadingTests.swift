@@ -45,7 +45,7 @@ import Testing
             let error = try failure(loading: directory.path)
             #expect(error.code == .notAFile)
             #expect(error.message.contains("a directory"))
-            // A pipe without a writer: opening it in the usual way would never return.
+            // A pipe without a writer: opening it without O_NONBLOCK would never return.
             let pipe = directory.appendingPathComponent("pipe").path
             try #require(mkfifo(pipe, 0o600) == 0)
             #expect(try failure(loading: pipe).code == .notAFile)
@@ -54,7 +54,7 @@ import Testing
 
     @Test func aFileThatCannotBeOpenedIsNamedAsSuch() throws {
         try withTemporaryDirectory { directory in
-            // A link to itself is refused for every user, where permissions do not stop the superuser.
+            // A link to itself is refused for every user, while permissions do not stop root.
             let loop = directory.appendingPathComponent("loop").path
             try FileManager.default.createSymbolicLink(atPath: loop, withDestinationPath: "loop")
             #expect(try failure(loading: loop).code == .fileUnreadable)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// Every beginning of a flag file that was cut short is an error with a place, and never another set of flags.
+    /// Every truncated flag file is an error with a location, and never a different set of flags.
     @Test func aTruncatedFileIsAnErrorValue() throws {
         let path = repositoryRoot.appendingPathComponent("Flags/habit-store.flagd.json").path
         let bytes = try #require(FileManager.default.contents(atPath: path)).trimmingEnd()

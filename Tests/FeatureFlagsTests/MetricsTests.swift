@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeatureFlags
 
-/// What a provider counts and measures, by the names that dashboards know.
+/// A provider's metrics, by the names that dashboards use.
 @Suite struct MetricsTests {
     private struct Readings: Equatable {
         var changed: Int64

@@ -31,12 +31,12 @@ import Testing
             #expect(NearMiss.nearest(to: "colour", among: candidates) == nil)
             #expect(NearMiss.nearest(to: "", among: candidates) == nil)
         }
-        // Of two that are equally near, always the same.
+        // Of two equally near names, always the same one.
         #expect(NearMiss.nearest(to: "flag-c", among: ["flag-b", "flag-a"]) == "flag-a")
         #expect(NearMiss.nearest(to: "flag-c", among: ["flag-a", "flag-b"]) == "flag-a")
     }
 
-    /// `habit-store-stge` was "not found", and nothing more: whoever had typed it looked for the fault in the file.
+    /// `habit-store-stge` gave only "not found": users looked for the error in the file.
     @Test func aFlagThatIsNotFoundIsAnsweredWithTheNearestOne() throws {
         let snapshot = try makeSnapshot(flagFile("x", key: "habit-store-stage"))
         let near = snapshot.resolve("habit-store-stge")
@@ -70,7 +70,7 @@ import Testing
         return try #require(explanation)
     }
 
-    /// A context with `emial` was answered with the default, and the steps showed a null that nobody could explain.
+    /// A context with `emial` gave the default, and the steps showed an unexplained null.
     @Test func anAttributeThatIsNearlyTheRulesIsNamed() throws {
         let rule = #"{"if": [{"ends_with": [{"var": "email"}, "@x.org"]}, "a", {"$ref": "pro"}, "a", "b"]}"#
         let context = EvaluationContext(targetingKey: "ada", attributes: ["emial": "ada@x.org", "plan": "pro"])
@@ -96,7 +96,7 @@ import Testing
             let hints = try explain(#"{"if": [{"==": [{"var": "\#(path)"}, 1]}, "a", "b"]}"#, context).hints
             #expect(hints.map(\.message) == ["the rule reads \"\(path)\", and the context has \"\(meant)\""])
         }
-        // The elements of a list are not the context's.
+        // The elements of a list are not attributes of the context.
         let inner = #"{"if": [{"some": [{"var": "app.list"}, {"==": [{"var": "targetingkey"}, 1]}]}, "a", "b"]}"#
         #expect(try explain(inner, context).hints.isEmpty)
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FeatureFlags
 
-/// The evaluator answers as a provider of OpenFeature's SDK for Swift does: value, variant, reason, error and metadata.
+/// The evaluator answers like a provider of OpenFeature's SDK for Swift: value, variant, reason, error and metadata.
 struct OpenFeatureTests {
     private func provider() throws -> OpenFeatureProvider {
         OpenFeatureProvider(
@@ -61,7 +61,7 @@ struct OpenFeatureTests {
         #expect(gone.value && gone.reason == "DISABLED" && gone.errorCode == nil)
     }
 
-    /// The raw values are those of the SDK's `ErrorCode`, by which an app makes one of the other.
+    /// The raw values are those of the SDK's `ErrorCode`, so that an app can convert one into the other.
     @Test func errorCodesAreTheOnesOfTheSDK() {
         let names = [
             "PROVIDER_NOT_READY", "FLAG_NOT_FOUND", "PARSE_ERROR", "TYPE_MISMATCH", "TARGETING_KEY_MISSING",

@@ -4,12 +4,13 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// `{"==": [{"var": "targetingKey"}, "ada", "bob"]}` asks for ada alone, and nothing was said of bob. The counts here are
-/// those of flagd's schema of rules, written down a second time: the linter's own table is not asked.
+/// `{"==": [{"var": "targetingKey"}, "ada", "bob"]}` matches only ada, and nothing reported bob. The counts here are those of flagd's schema of
+/// rules,
+/// written down independently of the linter's own table.
 @Suite struct OperatorFormTests {
     private static let linter = FlagLinter(configuration: testConfiguration)
 
-    /// The findings in a rule that stands as a condition, on line 2.
+    /// The findings in a rule that is used as a condition, on line 2.
     private func findings(_ rule: String) throws -> [LintFinding] {
         let text = """
             {"flags": {"f": {"state": "ENABLED", "variants": {"a": "A", "b": "B"}, "defaultVariant": "b", "targeting": {"if": [
@@ -65,7 +66,7 @@ import Testing
             #expect(finding.message.hasPrefix("\"\(counts.name)\" takes \(counts.words)"), "\(finding)")
             #expect(finding.message.contains(count == 0 ? "none" : count == 1 ? "one stands" : "\(count) stand"))
             #expect(finding.location.line == 2)
-            // Of too many arguments the first that is not read is pointed to.
+            // With too many arguments, the location is that of the first one that is not read.
             let place =
                 count > counts.allowed.upperBound
                 ? arguments[..<counts.allowed.upperBound].reduce(counts.name.count + 7) { $0 + $1.count + 2 } : 2
@@ -79,7 +80,7 @@ import Testing
         #expect(try !findings(#"{"fractional": [["a", 10], ["b", 90]]}"#).contains { $0.rule == .arguments })
     }
 
-    /// What works here and is refused by the schema, by which editors and servers check files.
+    /// Forms that work here and are refused by the schema, which editors and servers use to check files.
     @Test(arguments: [
         #"{"==": 5}"#, #"{"in": "x"}"#, #"{"and": {"var": "x"}}"#, #"{"+": "3"}"#, #"{"max": 1}"#, #"{"cat": "x"}"#,
         #"{"merge": {"var": "x"}}"#, #"{"if": true}"#, #"{"missing": "x"}"#, #"{"missing": [1]}"#,

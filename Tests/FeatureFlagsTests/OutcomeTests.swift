@@ -2,11 +2,11 @@ import Testing
 
 @testable import FeatureFlags
 
-/// The evaluation outcomes of flagd (`core/pkg/evaluator/json.go` and its decision on disabled flags), row by row.
+/// flagd's evaluation outcomes (`core/pkg/evaluator/json.go` and its decision on disabled flags), row by row.
 @Suite struct OutcomeTests {
     private static let metadata: [String: FlagValue] = ["flagSetId": "set", "owner": "flag"]
 
-    /// One flag `f` of string variants, with metadata on both levels.
+    /// A flag `f` with string variants, and metadata on both levels.
     private func snapshot(_ members: String) throws -> FlagSnapshot {
         try makeSnapshot(
             """

@@ -4,8 +4,9 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// Mistakes of people, planted one at a time. Of 43 such the linter once saw 23: a timestamp in milliseconds, arguments
-/// the wrong way round or a misspelt `targetingkey` were rules as good as any other, which simply never matched.
+/// Typical mistakes, planted one at a time. Of 43 such mistakes the linter once found 23: a timestamp in milliseconds, swapped arguments or a
+/// misspelt
+/// `targetingkey` were valid rules that simply never matched.
 @Suite struct PlantedMistakeTests {
     private static let linter = FlagLinter(configuration: testConfiguration)
 
@@ -86,7 +87,7 @@ import Testing
         #expect(try findings(targeting).map(\.rule) == [.equalBranches])
     }
 
-    /// Each of these is what the mistake beside it was meant to be.
+    /// Each of these is the intended form of a mistake.
     @Test(arguments: [
         #"{">=": [{"var": "$flagd.timestamp"}, 1764547200]}"#, #"{"==": [{"var": "$flagd.flagKey"}, "f"]}"#,
         #"{"==": [{"var": "targetingKey"}, "ada"]}"#, #"{">=": [{"var": "$flagd.timestamp"}, "1764547200"]}"#,

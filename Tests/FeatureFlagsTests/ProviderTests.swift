@@ -5,14 +5,14 @@ import Testing
 
 @testable import FeatureFlags
 
-/// A file of one flag `f`, whose value is the text.
+/// A file with one flag `f`, whose value is the text.
 func flagFile(_ value: String, key: String = "f") -> String {
     #"{"flags": {"\#(key)": {"state": "ENABLED", "variants": {"v": "\#(value)"}, "defaultVariant": "v"}}}"#
 }
 
 func write(_ text: String, to url: URL) throws { try Data(text.utf8).write(to: url) }
 
-/// A logger that says nothing.
+/// A logger without output.
 let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
 @Suite struct ProviderTests {
@@ -62,7 +62,7 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
         }
     }
 
-    /// Whoever acts upon flags looks at the files first: nobody may have watched them, or the process may have been stopped.
+    /// Code that acts on flags refreshes them first: the files may not be watched, or the process may have been stopped.
     @Test func aRefreshSeesWhatNobodyHasToldOf() throws {
         try withTemporaryDirectory { directory in
             let (file, sentinel) = (
@@ -85,7 +85,7 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
             _ = told()
             provider.refresh()
             #expect(told() == [])
-            // Of the same length and within the same tick of the clock.
+            // The same length, within the same tick of the clock.
             try write(flagFile("two"), to: file)
             provider.refresh()
             #expect(provider.string("f", default: "").value == "two")
@@ -105,7 +105,7 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
         }
     }
 
-    /// A file that is read while it is being written may be sound, and say something else than its author.
+    /// A file that is read while it is being written may be valid and mean something that its author did not intend.
     @Test func aRefreshLetsAFileComeToRest() throws {
         try withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("flags.yaml")
@@ -115,7 +115,7 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
             try write(good + "b}\n", to: file)
             let isOver = Atomic<Bool>(false)
             let writer = Thread {
-                // In place, comment by comment, until the other thread has looked.
+                // In place, comment by comment, until the other thread has read it.
                 for number in 0..<20 {
                     Thread.sleep(forTimeInterval: 0.002)
                     let handle = FileHandle(forWritingAtPath: file.path)
@@ -191,8 +191,9 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
         }
     }
 
-    /// A file that was gone for a moment, or was written anew by a tool, told that all flags had changed, and programs
-    /// evaluated everything anew. What changed is told by key now, and nothing where nothing did.
+    /// If a file was briefly missing, or if a tool rewrote it, the provider reported that all flags had changed, and programs evaluated everything
+    /// again. Now
+    /// changes are reported by key, and not at all if nothing changed.
     @Test func aChangeNamesTheKeysAndNoChangeIsNone() throws {
         try withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("flags.json")
@@ -232,7 +233,7 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
             #expect(try changes(text([one, shared])) == [["one", "two"]])
             #expect(try changes(text([one, shared], evaluator: "2")) == [["shared"]])
             #expect(try changes(text([one, shared], evaluator: "2", version: "2")) == [["one", "shared"]])
-            // Gone for a moment, and broken for another.
+            // Briefly missing, then briefly broken.
             let last = text([one, shared], evaluator: "2", version: "2")
             try FileManager.default.removeItem(at: file)
             #expect(try take().isEmpty)
@@ -260,7 +261,7 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
         )
     }
 
-    /// A reader must never meet a snapshot that was released: it would crash, or give an answer of no file.
+    /// A reader must never see a released snapshot: it would crash, or give a wrong answer.
     @Test func snapshotsAreReplacedUnderReaders() throws {
         func text(_ round: Int) -> String { flagFile("value number \(round), longer than a small text") }
         let reference = SnapshotReference(try makeSnapshot(text(0)))
@@ -284,7 +285,7 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
     }
 }
 
-/// A number that several threads count up.
+/// A counter that several threads increment.
 final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 

@@ -153,7 +153,7 @@ import Testing
     }
 }
 
-/// Counts up from 1001 with every question.
+/// Counts up from 1001 with every call.
 private final class TickingClock: @unchecked Sendable {
     private let timeLock = NSLock()
     private var time: Int64 = 1000

@@ -8,7 +8,7 @@ import Testing
         return try evaluate(#"{"sem_ver": [{"var": "v"}, {"var": "o"}, "\#(right)"]}"#, context)
     }
 
-    /// The order of the specification's own examples, and of versions beyond 64 bits.
+    /// The order of the specification's examples, and of versions beyond 64 bits.
     @Test func precedenceIsThatOfTheSpecification() throws {
         let ordered = [
             "0.0.0-0", "0.9.9", "1.0.0-0", "1.0.0-2", "1.0.0-10", "1.0.0-18446744073709551616", "1.0.0--",

@@ -4,15 +4,15 @@ import Testing
 
 @testable import FeatureFlags
 
-/// A clock that stands still at 1,700,000,000, and else what is the default.
+/// The default configuration with a clock fixed at 1,700,000,000.
 let testConfiguration = FlagConfiguration(clock: { 1_700_000_000 })
 
-/// The flags of a JSON text; the clock stands still at 1,700,000,000.
+/// Loads a JSON text; the clock is fixed at 1,700,000,000.
 func makeSnapshot(_ json: String) throws -> FlagSnapshot {
     try FlagSnapshot(json: Data(json.utf8), source: "test.json", configuration: testConfiguration)
 }
 
-/// A file with one flag `f` of the string variants `a`, `b`, `true` and `false`, default `b`, and the given targeting.
+/// Loads a file with one flag `f` with the string variants `a`, `b`, `true` and `false`, the default `b`, and the given targeting.
 func makeSnapshot(targeting: String) throws -> FlagSnapshot {
     try makeSnapshot(
         """
@@ -26,7 +26,7 @@ func makeSnapshot(targeting: String) throws -> FlagSnapshot {
     )
 }
 
-/// What a rule evaluates to. Fails if the rule quarantines its flag.
+/// Evaluates a rule. Fails if the rule quarantines its flag.
 func evaluate(
     _ rule: String,
     _ context: EvaluationContext = EvaluationContext(),
@@ -36,7 +36,7 @@ func evaluate(
         .evaluate(flagKey: flagKey, context: context)
 }
 
-/// The error that loading the bytes gives.
+/// The error when loading the bytes.
 func loadingError(_ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) throws -> FlagError {
     try #require(
         throws: FlagError.self,
@@ -46,7 +46,7 @@ func loadingError(_ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLoc
 }
 
 extension SeededGenerator {
-    /// A seed that is new in every run and is printed; `FLAGS_TEST_SEED` brings an old one back.
+    /// A new seed for every run, which is printed; `FLAGS_TEST_SEED` sets an old one.
     static func seedForThisRun() -> UInt64 {
         let given = ProcessInfo.processInfo.environment["FLAGS_TEST_SEED"].flatMap { UInt64($0) }
         let seed = given ?? UInt64.random(in: 0...UInt64.max)
@@ -55,11 +55,11 @@ extension SeededGenerator {
     }
 }
 
-/// The repository's root, from this file's place in it.
+/// The repository's root, relative to this file.
 let repositoryRoot = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-/// A new empty directory that is removed when the body is done.
+/// Calls `body` with a new empty directory, which is removed afterwards.
 func withTemporaryDirectory(_ body: (URL) throws -> Void) throws {
     let directory = FileManager.default.temporaryDirectory
         .appendingPathComponent("FeatureFlagsTests-\(UUID().uuidString)")
@@ -70,7 +70,7 @@ func withTemporaryDirectory(_ body: (URL) throws -> Void) throws {
     try body(directory)
 }
 
-/// The result of `work`, and the processor time that its thread took: a limit on it holds however many tests run next to this one.
+/// The result of `work`, and the processor time of its thread: a limit on it does not depend on other tests running at the same time.
 func withThreadTime<R>(_ work: () throws -> R) rethrows -> (R, Duration) {
     let start = threadTime()
     let result = try work()

@@ -27,7 +27,7 @@ import Testing
         #expect(resolution.reason == .static)
     }
 
-    /// From the conformance suite of flagd: no type stands in for another.
+    /// From flagd's conformance suite: no type is accepted for another.
     @Test func noTypeStandsInForAnother() throws {
         let boolean = try snapshot("true")
         #expect(boolean.string("f", default: "d").errorCode == .typeMismatch)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeatureFlags
 
-/// What people and tools do to flag files, with the system's notifications and without them.
+/// What people and tools do to flag files, with and without the system's notifications.
 @Suite(.serialized) struct WatcherTests {
     enum Mode: CaseIterable {
         case notifications
@@ -12,7 +12,7 @@ import Testing
 
         var options: WatchOptions {
             switch self {
-            // Too slow a poll to be what notices anything here.
+            // The poll is too slow to be what notices a change here.
             case .notifications: WatchOptions(pollMilliseconds: 60_000, settleMilliseconds: 10)
             case .polling: WatchOptions(usesNotifications: false, pollMilliseconds: 5, settleMilliseconds: 5)
             }
@@ -61,7 +61,7 @@ import Testing
                 let handle = try FileHandle(forWritingTo: file)
                 try handle.truncate(atOffset: 0)
                 try handle.write(contentsOf: Data(flagFile("in place \(round)").utf8))
-                // Not closed: nothing but the rest says that it was all.
+                // Not closed: only the pause shows that the write is complete.
                 expect("in place \(round)", provider)
                 try handle.close()
                 let other = directory.appendingPathComponent("other.json")
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// As Kubernetes does it: the file is a link into `..data`, which is a link to a directory that is swapped.
+    /// As in Kubernetes: the file is a link into `..data`, which is a link to a directory that is swapped.
     @Test(arguments: Mode.allCases)
     func anyLinkOfTheChainCanBeSwapped(mode: Mode) throws {
         try withTemporaryDirectory { directory in
@@ -148,8 +148,9 @@ import Testing
         }
     }
 
-    /// The file is there only while it is read: its fingerprint before and after is that of a missing file, and the events of its directory end with
-    /// the directory. Its content stayed in force.
+    /// The file exists only while it is read: its fingerprint before and after is that of a missing file, and the events of its directory end with
+    /// the
+    /// directory. Its content stayed in force.
     @Test(arguments: Mode.allCases)
     func aFileThatIsGoneAgainAfterItWasReadIsReportedAgain(mode: Mode) throws {
         try withTemporaryDirectory { directory in
@@ -231,7 +232,7 @@ import Testing
         }
     }
 
-    /// From the change to the first evaluation that sees it.
+    /// The time from a change to the first evaluation that sees it.
     @Test func changesAreSeenWithinMilliseconds() throws {
         try withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("flags.json")
@@ -255,7 +256,7 @@ import Testing
                 while provider.killSignal() != nil { usleep(100) }
             }
             durations.sort()
-            // Other tests run at the same time: this only tells notifications from the poll, which takes a minute.
+            // Other tests run at the same time: this only distinguishes notifications from the poll, which takes a minute.
             print("changes seen: p50 \(durations[100]), p99 \(durations[197])")
             #expect(durations[100] < .seconds(30))
         }

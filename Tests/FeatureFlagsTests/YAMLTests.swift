@@ -84,7 +84,7 @@ import Testing
         #expect(snapshot.string("g", default: "").value == "B")
     }
 
-    /// One such number took the whole file with it.
+    /// One such number made the whole file unreadable.
     @Test(arguments: [".nan", "-.inf", ".INF", "1e999"])
     func aNumberThatIsNoneQuarantinesItsFlagAlone(number: String) throws {
         let good = "{state: ENABLED, variants: {a: A}, defaultVariant: a}"
@@ -123,8 +123,9 @@ import Testing
         #expect(try failure(keys + "? *a7\n: 1\n").message.contains("a key must be a text"))
     }
 
-    /// 16 aliases are few, and each of them may repeat what the ones before it have repeated: 100 kB stood for more than a
-    /// million values, and took seconds to read and a minute without optimization.
+    /// 16 aliases are few, but each may repeat what earlier ones have repeated: 100 kB expanded to more than a million values, and took seconds to
+    /// read, or a
+    /// minute without optimization.
     @Test func whatAliasesRepeatIsCountedAndLimited() throws {
         let words = (0..<20_000).map { "k\($0)" }
         var list = "a0: &a0 [\(words.joined(separator: ","))]\n"
@@ -142,13 +143,13 @@ import Testing
             #expect(error.message.contains("repeat more than 10000 values"))
             #expect(meter.total < 2 * text.utf8.count + 2 * FlagLimits.yamlRepeatedValues, "\(meter.total)")
         }
-        // What a flag file needs is far below.
+        // A flag file needs far less.
         let shared = (0..<15).map { "  f\($0): {<<: *base}\n" }.joined()
         let base = "base: &base {state: ENABLED, variants: {a: 1}, defaultVariant: a}\n"
         #expect(try snapshot(base + "flags:\n" + shared).int("f14", default: 0).value == 1)
     }
 
-    /// The message of the parser's library for this named one of its C functions.
+    /// The parser library's message for this named one of its C functions.
     @Test(arguments: ["[", "{a: ", "- ", "? "])
     func deepNestingIsAnErrorValue(opening: String) throws {
         for depth in [300, 5000, 100_000] {

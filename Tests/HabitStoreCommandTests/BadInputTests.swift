@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Everything that can be wrong with what the command is given ends in one line, the right exit code, and no change.
+/// Every kind of bad input ends in one line, the right exit code, and no change.
 struct BadInputTests {
-    /// Runs that fail and must leave everything as it was.
+    /// Runs a command that must fail and change nothing.
     private func expect(
         _ sandbox: Sandbox,
         _ arguments: [String],
@@ -77,7 +77,7 @@ struct BadInputTests {
         }
     }
 
-    /// Without a look at its kind the command waited for ever for somebody to write into the pipe.
+    /// The command did not check the kind of the file and waited forever for a writer of the pipe.
     @Test func aPipeOrADeviceIsNoStore() throws {
         let sandbox = try Sandbox()
         let source = try store("sqlite", sandbox)
@@ -236,7 +236,7 @@ struct BadInputTests {
         let lines = run.errors.split(separator: "\n")
         #expect(lines[1] == "  \(filter)")
         #expect(lines[2] == "  " + String(repeating: " ", count: 10) + "^")
-        // The caret stands below wide characters and behind control characters too.
+        // The caret is also in place after wide characters and control characters.
         let wide = try sandbox.run("query", "Habit", "name == \"漢字\u{1B}\" ==", "--store", path)
         wide.expectError(64, lines: 3)
         try expect(sandbox, ["query", "Habit", String(repeating: "(", count: 5_000), "--store", path], 64, lines: 3)
@@ -291,7 +291,7 @@ struct BadInputTests {
         try expect(sandbox, ["habit", "list", "--root", folder], 74)
     }
 
-    /// A place where nobody may write, root neither.
+    /// A place that nobody can write to, not even root.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self"), "needs a file system that refuses"))
     func aPlaceThatTakesNoFilesIsReported() throws {
         let sandbox = try Sandbox()

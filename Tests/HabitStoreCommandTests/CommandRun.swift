@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a run of the command came to.
+/// The result of a run of the command.
 struct CommandRun {
     let status: Int32
     let output: String
@@ -18,7 +18,7 @@ struct CommandRun {
         try #require(try json()[key] as? [[String: Any]], "the output has no list \(key): \(output)")
     }
 
-    /// Checks that it ended with one line of error and nothing else.
+    /// Checks that the run ended with one line of error and no output.
     func expectError(
         _ status: Int32,
         containing text: String = "",
@@ -33,7 +33,7 @@ struct CommandRun {
         #expect(output.isEmpty, "\(output)", sourceLocation: sourceLocation)
     }
 
-    /// Checks that it ended well and said nothing on standard error.
+    /// Checks that the run succeeded without any output on standard error.
     func expectSuccess(sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(status == 0, "\(errors)", sourceLocation: sourceLocation)
         #expect(errors.isEmpty, "\(errors)", sourceLocation: sourceLocation)

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Processes that work on one user's store at once lose nothing.
+/// Processes that use one user's store at the same time lose nothing.
 struct ConcurrencyTests {
     @Test(arguments: ["sqlite", "lmdb"])
     func checkInsOfManyProcessesAtOnceAllArrive(engine: String) throws {
@@ -36,7 +36,7 @@ struct ConcurrencyTests {
                 if run.status == 0 {
                     accepted.withLock { $0 += 1 }
                 } else if !run.errors.contains("open it again") && !run.errors.contains("open the user's store again") {
-                    // A process that opened the store before a switch is refused, and told so; nothing else may fail.
+                    // A process that opened the store before a switch is refused with a message; nothing else may fail.
                     problems.withLock { $0.append(run.errors) }
                 }
             } catch {

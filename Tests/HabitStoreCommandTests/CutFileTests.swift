@@ -5,9 +5,9 @@ import HabitTracker
 import StandardEngines
 import Testing
 
-/// A file that another program cut off under a reading command ended it with registers and memory on the terminal.
+/// If another program truncated a file that a command was reading, the command crashed and printed registers and memory to the terminal.
 struct CutFileTests {
-    /// A run whose process is halted after a while, and goes on once its files were changed.
+    /// Runs a command whose process is stopped after a while, and continued once its files were changed.
     private func run(
         _ sandbox: Sandbox,
         _ arguments: [String],
@@ -31,7 +31,7 @@ struct CutFileTests {
         return (process.terminationStatus, process.terminationReason == .exit, text)
     }
 
-    /// What it came to depends on where it was. It never ends by the signal, and says one line.
+    /// The outcome depends on where the command was. It never ends by the signal, and prints one line.
     @Test(arguments: ["lmdb", "lmdb-lock", "sqlite-shm"])
     func aReadingCommandEndsInOneLine(file: String) throws {
         let sandbox = try Sandbox()
@@ -53,11 +53,11 @@ struct CutFileTests {
         }
     }
 
-    /// The signal itself, at whatever the command is about.
+    /// The signal itself, whatever the command is doing.
     @Test func theSignalIsOneLineAnd74() throws {
         let sandbox = try Sandbox()
         let source = try Self.store(sandbox)
-        // Before the command has begun nobody catches the signal; when that is depends on the machine's load.
+        // Before the command has started, nothing catches the signal; when that is depends on the machine's load.
         let whole =
             try ContinuousClock().measure { try sandbox.run("verify", source, source).expectSuccess() } / .seconds(1)
         var ended = 0
@@ -74,7 +74,7 @@ struct CutFileTests {
         #expect(ended > 0)
     }
 
-    /// A store of some thousand records.
+    /// A store of several thousand records.
     private static func store(_ sandbox: Sandbox) throws -> String {
         let path = sandbox.path("source.sqlite")
         let store = try StoreAddress(.sqlite, path: path).open(.create, schema: HabitSchema.current)

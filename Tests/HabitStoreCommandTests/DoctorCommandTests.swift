@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// `habitstore rollout doctor` and `adopt`: what is wrong is named with what helps, and a store that was put back is served only
-/// once a person has accepted it.
+/// `habitstore rollout doctor` and `adopt`: a problem is reported with its remedy, and a restored store is served only after an operator has accepted
+/// it.
 struct DoctorCommandTests {
     @Test func aStoreThatWasPutBackIsNamedAndAccepted() throws {
         let sandbox = try Sandbox()
@@ -32,7 +32,7 @@ struct DoctorCommandTests {
         try sandbox.run("rollout", "doctor").expectSuccess()
     }
 
-    /// The doctor said "0 open" of a user whom every other command refused, since the file `user` named somebody else.
+    /// The doctor reported "0 open" for a user whom every other command refused, since the file `user` named a different user.
     @Test func aFileThatNamesAnotherUserIsNamedInOneLine() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "off")

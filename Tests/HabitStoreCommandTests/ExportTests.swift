@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `habitstore export`, and importing what it wrote.
+/// `habitstore export`, and importing its output.
 struct ExportTests {
     @Test(arguments: ["csv", "json"])
     func aUsersRecordsGoOutAndComeBackForAnother(_ format: String) throws {
@@ -28,8 +28,9 @@ struct ExportTests {
         #expect(try verified.json()["verdict"] as? String != "mismatch", "\(verified.output)")
     }
 
-    /// `--dry-run` counted what would be added and did not ask whether it could be: the import after it was refused for a name that
-    /// is there already. And that import left the file of what it would have cut, though nothing was cut of anything.
+    /// `--dry-run` counted what would be added but did not check whether it could be: the import after it was refused because of a name that already
+    /// existed.
+    /// And that import left a file of what it would have cut, although nothing was cut.
     @Test(arguments: ["csv", "json"])
     func aRehearsalIsRefusedForWhatTheImportIsRefusedFor(_ format: String) throws {
         let sandbox = try Sandbox()
@@ -37,7 +38,7 @@ struct ExportTests {
         try sandbox.run("habit", "add", "Run", "--tag", "sport").expectSuccess()
         try sandbox.run("checkin", "Run").expectSuccess()
         try sandbox.run("export", "--format", format, "out").expectSuccess()
-        // A record refers to what neither the export nor the store has.
+        // A record refers to one that neither the export nor the store contains.
         let file = format == "csv" ? "out/Entry.csv" : "out"
         let habit = try #require(
             try sandbox.run("query", "Habit", "--format", "json").list("records").first?["id"] as? String
@@ -70,7 +71,7 @@ struct ExportTests {
         #expect(try sandbox.run("query", "Habit", "--count", "--user", "carol").output == "0\n")
     }
 
-    /// Two records of one identifier in the file were told as wrong usage; it is the data that is wrong.
+    /// Two records with the same identifier in the file were reported as wrong usage; the data is wrong.
     @Test func aRecordThatIsThereTwiceIsWrongData() throws {
         let sandbox = try Sandbox()
         try sandbox.run("tag", "add", "sport").expectSuccess()

@@ -2,9 +2,9 @@ import Foundation
 import HabitTracker
 import Testing
 
-/// `verify --fixtures` passes what is as written down, and nothing else.
+/// `verify --fixtures` accepts exactly what the expectations say.
 struct FixtureCommandTests {
-    /// A folder with one fixture, a habit and an entry in SQLite.
+    /// A folder with one fixture: a habit and an entry in SQLite.
     private func fixtures(counts: String = #"{"Habit": 1, "Entry": 1, "Tag": 0, "Draft": 0}"#) throws -> Sandbox {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()
@@ -67,7 +67,7 @@ struct FixtureCommandTests {
         try sandbox.run("verify", "--fixtures", "fixtures").expectError(65)
     }
 
-    /// `a` and `b` were taken as paths: a folder of fixtures from elsewhere had files copied to wherever it named.
+    /// `a` and `b` were used as paths: fixtures from elsewhere could copy files to any place that they named.
     @Test(arguments: ["../one.sqlite", "/tmp/one.sqlite", "..", "", "sub/one.sqlite", "one\\u0000.sqlite"])
     func aPairThatNamesFilesElsewhereIsRefused(name: String) throws {
         let sandbox = try fixtures()

@@ -1,12 +1,11 @@
 import Foundation
 import Testing
 
-/// Flags whose names or values are misspelt move nobody: the linter says so, and an advance that could not be told where to go does not end
-/// with 0.
+/// Flags with misspelt names or values move no user: the linter reports them, and an advance without a valid target does not end with 0.
 struct FlagNamesTests {
     private static let file = "data/habitstore/habit-store.flagd.json"
 
-    /// A file with flags of variants, each served by default with its first one.
+    /// A file with flags of variants, each with its first variant as the default.
     private func flags(_ flags: (key: String, variants: String)...) -> String {
         let lines = flags.map { flag in
             let first = flag.variants.split(separator: "\"")[0]
@@ -22,7 +21,7 @@ struct FlagNamesTests {
         return try sandbox.run(["flags", "lint", "flags.json"], environment: environment)
     }
 
-    /// "nothing found", and whoever the rule gave `live` to stayed where they were.
+    /// The linter said "nothing found", and the users to whom the rule gave `live` stayed where they were.
     @Test func aValueThatIsNotAStageIsAnError() throws {
         for key in ["habit-store-stage", "notes-store-stage"] {
             let text = flags((key, #""off": "off", "live": "lve""#))
@@ -75,7 +74,7 @@ struct FlagNamesTests {
         #expect(near.output.contains("did you mean \"notes-store-new\"?"), "\(near.output)")
     }
 
-    /// Whatever else an app keeps in the file is its own.
+    /// An app may keep other flags in the file.
     @Test func flagsOfOthersAreLeftAlone() throws {
         let run = try lint(
             flags(
@@ -88,7 +87,7 @@ struct FlagNamesTests {
         #expect(run.output == "flags.json: nothing found\n", "\(run.output)")
     }
 
-    /// An advance that had told why nobody was moved ended with 0, "everybody is where the flags want".
+    /// An advance that had reported why no user was moved ended with 0, "everybody is where the flags want".
     @Test(arguments: [
         ("habit-store-stage", #""live": "lve""#, "is not a stage"),
         ("habitstore-stage", #""live": "live""#, "it has neither habit-store-stage nor habit-store-backend"),

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// `habitstore flags`, as it is typed.
+/// `habitstore flags`, from the command line.
 struct FlagsCommandTests {
-    /// A flag file in the sandbox with a layout of its own.
+    /// A flag file with an unusual layout, in the sandbox.
     private static let text = """
         {"flags": {
           "habit-store-backend":   { "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "state": "ENABLED",
@@ -118,7 +118,7 @@ struct FlagsCommandTests {
         #expect(text.output.contains("STATIC"))
     }
 
-    /// The text said `value null` where a program is served its own default, which need not be null.
+    /// The text said `value null`, although a program gets its own default, which need not be null.
     @Test func evaluateSaysThatAMismatchIsServedTheCallersDefault() throws {
         let sandbox = try sandbox()
         let run = try sandbox.run("flags", "evaluate", "--flag", "size", "--type", "int", "--file", "flags.json")
@@ -173,7 +173,7 @@ struct FlagsCommandTests {
         #expect((hints.first?["location"] as? [String: Any])?["line"] as? Int == 3)
     }
 
-    /// Standard output was empty, and what read it failed at that and not at the error.
+    /// Standard output was empty, so that a program reading it failed on that instead of reporting the error.
     @Test func anErrorIsAnObjectWhereJSONIsAskedFor() throws {
         let sandbox = try sandbox()
         try sandbox.write("cut.json", "{")
@@ -197,7 +197,7 @@ struct FlagsCommandTests {
         #expect(((cut["error"] as? [String: Any])?["location"] as? [String: Any])?["line"] as? Int == 1)
     }
 
-    /// The first file that could not be read kept all others from being looked at.
+    /// After the first file that could not be read, no other file was checked.
     @Test func lintLooksAtAllFilesWhateverIsWrongWithOne() throws {
         let sandbox = try sandbox()
         try sandbox.write("bad.json", Self.text.replacing(#""lmdb","#, with: #""lmbd","#))
@@ -219,7 +219,7 @@ struct FlagsCommandTests {
         #expect(try json.json()["errors"] as? Int == 2)
     }
 
-    /// `flags set` took ten of ten users with it: all of them were in the one bucket of the text "targetingKey".
+    /// `flags set` moved ten of ten users with it: all of them were in the single bucket of the text "targetingKey".
     @Test func aPercentageOfAConstantIsFoundAndCannotBeRaised() throws {
         let sandbox = try Sandbox()
         let old = Self.text.replacing(
@@ -272,7 +272,7 @@ struct FlagsCommandTests {
         #expect(try run.json()["value"] as? String == "lmdb")
     }
 
-    /// The bucket of ada was worked out with an independent implementation.
+    /// The bucket of ada was computed with an independent implementation.
     @Test func explainNamesTheRuleTheBucketAndTheFile() throws {
         let sandbox = try sandbox()
         let arguments = ["flags", "explain", "--flag", "habit-store-backend", "--file", "flags.json", "--context"]
@@ -341,7 +341,7 @@ struct FlagsCommandTests {
         #expect(try !content(sandbox).contains("targeting\""))
     }
 
-    /// A user for a kill to reach, in the root that the settings name; `flags.json` is its flag file.
+    /// Makes a user for a kill to reach, in the root of the settings; `flags.json` is its flag file.
     private static func settings(_ sandbox: Sandbox) throws -> [String: String?] {
         #expect(try sandbox.run("habit", "add", "Run", "--flags", "").status == 0)
         return ["HABITSTORE_FLAGS": sandbox.path("flags.json")]
@@ -430,7 +430,7 @@ struct FlagsCommandTests {
         #expect(!sentinelIsThere(sandbox))
     }
 
-    /// Everything in one folder that may not be written: the flag cannot be set there, and the sentinel elsewhere can.
+    /// Everything is in one read-only folder: the flag cannot be set there, but a sentinel elsewhere can.
     @Test(.enabled(if: getuid() != 0, "needs a user whom permissions bind"))
     func aFolderThatMayNotBeWrittenLeavesTheSentinel() throws {
         let sandbox = try Sandbox()
@@ -447,7 +447,7 @@ struct FlagsCommandTests {
         try sandbox.run("flags", "set", "size", "--variant", "small", "--file", "locked/flags.json").expectError(74)
     }
 
-    /// The file is renamed over, so that a reader at any time sees a whole one.
+    /// The file is replaced by renaming, so that a reader always sees a complete one.
     @Test func setThatIsKilledAtAnyTimeLeavesAWholeFile() throws {
         let sandbox = try sandbox()
         let binary = try Sandbox.binary()

@@ -3,7 +3,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import Testing
 
-/// `habitstore fleet`, by the process that people run.
+/// `habitstore fleet`, through the command's process.
 @Suite(.timeLimit(.minutes(10)))
 struct FleetTests {
     private let sandbox: Sandbox
@@ -34,7 +34,7 @@ struct FleetTests {
 
     private func run(_ arguments: String...) throws -> CommandRun { try sandbox.run(["fleet"] + arguments) }
 
-    /// How often the user was moved forward. A move that its process did not live to write down is made up for as a recovered one.
+    /// How often the user was moved forward. A move that its process did not live to record appears as a recovered one.
     private func promotions(of user: String) throws -> Int {
         try EvidenceLog(UserDirectory(root: root, user: user)).read().records.count { record in
             guard case .stageChanged(let from, let to, _, _, let reason, _, _) = record.event else { return false }
@@ -52,7 +52,7 @@ struct FleetTests {
         #expect(metrics.output.contains("habitstore_users{stage=\"complete\",wave=\"canary\"} 1\n"))
         #expect(metrics.output.contains("habitstore_fleet_state{state=\"done\"} 1\n"))
         #expect(!metrics.output.contains("user-0"), "a user is no label")
-        // Where `make test` has found it.
+        // Set if `make test` has found it.
         guard let promtool = ProcessInfo.processInfo.environment["HABITSTORE_PROMTOOL"] else { return }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: promtool)
@@ -94,7 +94,7 @@ struct FleetTests {
         #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
     }
 
-    /// Killed again and again, a run loses nobody and moves nobody twice.
+    /// A run that is killed again and again loses no user and moves none twice.
     @Test func aRunThatIsKilledGoesOnWhereItWas() throws {
         let seed = UInt64.random(in: 0...99_999)
         var generator = SeededGenerator(seed: seed)

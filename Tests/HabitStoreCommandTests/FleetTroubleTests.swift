@@ -3,7 +3,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import Testing
 
-/// What goes wrong with a fleet is one line and an exit code, and nobody is moved.
+/// A problem with a fleet is reported in one line with an exit code, and no user is moved.
 @Suite(.timeLimit(.minutes(10)))
 struct FleetTroubleTests {
     private static let users = (0..<3).map { "user-\($0)" }
@@ -14,7 +14,7 @@ struct FleetTroubleTests {
 
     init() throws { sandbox = try Sandbox() }
 
-    /// Makes users under a root.
+    /// Creates users under a root.
     private func prepare(_ root: String) throws {
         for user in Self.users {
             let added = try sandbox.run(
@@ -102,7 +102,7 @@ struct FleetTroubleTests {
         #expect(try fleet(root, "run").status == 0)
     }
 
-    /// A plan with a hook that appends what it gets to `received`, and ends as the shell commands say.
+    /// A plan with a hook that appends its input to `received`, and ends as the shell commands say.
     private func hookedPlan(answer: String, _ more: String = "") throws -> String {
         let program = try sandbox.write(
             "pager",
@@ -155,7 +155,7 @@ struct FleetTroubleTests {
         }
         #expect(doing.contains("waiting for the hook pager to confirm wave 1; it ended with exit code 1"), "\(doing)")
         try expectNobodyWasMoved(root)
-        // The run tells them, and a halt needs nothing of them.
+        // The run sends them; a halt does not have to.
         let halted = try fleet(root, "halt", "--because", "lunch")
         #expect(halted.status == 0 && halted.errors.contains("told by the run that is at work"), "\(halted.errors)")
         process.waitUntilExit()
@@ -163,7 +163,7 @@ struct FleetTroubleTests {
         try expectNobodyWasMoved(root)
     }
 
-    /// Killed again and again, a run leaves no line untold, and tells them in their order.
+    /// A run that is killed again and again leaves no line unsent, and sends them in order.
     @Test func aRunThatIsKilledLeavesNoLineUntold() throws {
         let seed = UInt64.random(in: 0...99_999)
         var generator = SeededGenerator(seed: seed)
@@ -206,7 +206,7 @@ struct FleetTroubleTests {
         #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
     }
 
-    /// The end of a wave's rollout: only its users' old stores are removed, and the fleet's ledger says so.
+    /// Retiring a wave: only its users' old stores are removed, and the fleet's ledger records it.
     @Test func aWaveIsRetiredByItsNameOrItsNumber() throws {
         let root = sandbox.path("root")
         try prepare(root)
@@ -245,7 +245,7 @@ struct FleetTroubleTests {
         let (salt, waves) = (try #require(try json.json()["salt"] as? String), try json.list("waves"))
         #expect(waves[0]["leastSeconds"] as? Double == 60)
         let first = try #require((waves[0]["members"] as? [[String: Any]])?.first?["user"] as? String)
-        // What was shown is what is drawn.
+        // The draw is the one that was shown.
         #expect(try fleet(root, "plan", sandbox.path("paced.json"), "--salt", salt).status == 0)
         let members = try String(contentsOfFile: root + "/fleet/members.tsv", encoding: .utf8)
         #expect(

@@ -7,11 +7,11 @@ import Testing
 
 @testable import HabitStoreOperator
 
-/// What a command that goes on waits for beside its store.
+/// What a following command waits for in addition to its store.
 struct FollowedOutputTests {
     private struct Enough: Error {}
 
-    /// Charts and streaks went by the day on which the command was begun, also after new writes, and nothing was drawn at midnight.
+    /// Charts and streaks used the day on which the command was started, even after new writes, and nothing was redrawn at midnight.
     @Test(.timeLimit(.minutes(5))) func anotherDayIsAnotherMoment() async throws {
         let store = try InMemoryHabitStore(schema: HabitSchema.current)
         defer { store.close() }
@@ -31,7 +31,7 @@ struct FollowedOutputTests {
                     #expect(isNextDay == (count == 2))
                     if count == 2 { throw Enough() }
                     let night = Thread {
-                        // Looks that find the same day are no moments.
+                        // Polls on the same day emit nothing.
                         Thread.sleep(forTimeInterval: 0.6)
                         clock.withLock { $0 += 2 }
                     }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A run of the command that goes on until it is stopped, and what it has written so far.
+/// A run of the command that continues until it is stopped, and its output so far.
 final class Following {
-    /// Where the output goes.
+    /// The destination of the output.
     enum Output {
         case file
         case terminal
@@ -16,7 +16,7 @@ final class Following {
     private let isTerminal: Bool
     private var read = Data()
 
-    /// Begins the command for the user `alice`.
+    /// Starts the command for the user `alice`.
     init(_ sandbox: Sandbox, _ arguments: [String], to output: Output = .file) throws {
         process = try sandbox.process(arguments)
         isTerminal = output == .terminal
@@ -31,13 +31,13 @@ final class Following {
         try #require(descriptor >= 0 && other >= 0)
         process.standardOutput = FileHandle(fileDescriptor: other, closeOnDealloc: true)
         process.standardError = FileHandle.nullDevice
-        // Where the tests themselves run behind a shell's back the signal is ignored, and their children inherit that.
+        // If the tests run in a shell's background, the signal is ignored, and their children inherit that.
         let disposition = signal(SIGINT, SIG_DFL)
         defer { signal(SIGINT, disposition) }
         try process.run()
     }
 
-    /// Whether there are terminals that only programs use.
+    /// Whether pseudoterminals are available.
     static var hasTerminals: Bool {
         #if os(Linux)
         access("/dev/ptmx", R_OK | W_OK) == 0
@@ -46,11 +46,11 @@ final class Following {
         #endif
     }
 
-    /// Both ends of a terminal: the one to read from, which does not wait, and the command's.
+    /// Both ends of a pseudoterminal: the non-blocking one to read from, and the command's.
     private static func terminal() throws -> (Int32, Int32) {
         let end = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
         var (isLocked, number): (Int32, Int32) = (0, 0)
-        // TIOCSPTLCK and TIOCGPTN, which glibc gives to C only.
+        // TIOCSPTLCK and TIOCGPTN, which glibc exposes only to C.
         try #require(ioctl(end, UInt(0x4004_5431), &isLocked) == 0 && ioctl(end, UInt(0x8004_5430), &number) == 0)
         return (end, open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC))
     }
@@ -60,7 +60,7 @@ final class Following {
         close(descriptor)
     }
 
-    /// What was written so far.
+    /// The output so far.
     func output() -> String {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -70,7 +70,7 @@ final class Following {
         }
     }
 
-    /// Waits until what was written is as wanted.
+    /// Waits until the output satisfies a condition.
     @discardableResult
     func wait(
         _ comment: Comment,
@@ -92,7 +92,7 @@ final class Following {
         let output: String
     }
 
-    /// Stops it as somebody at a terminal does.
+    /// Interrupts it like Ctrl-C at a terminal.
     func interrupt() -> (reason: Process.TerminationReason, status: Int32) {
         kill(process.processIdentifier, SIGINT)
         process.waitUntilExit()

@@ -1,17 +1,19 @@
 import Foundation
 import Testing
 
-/// Imports into a store that is named by its path, where the store is a user's.
+/// Imports into a store that is named by its path, but belongs to a user.
 struct ImportByPathTests {
-    /// A folder of harsh's.
+    /// Writes a folder in harsh's format.
     private func writeTracker(_ sandbox: Sandbox) throws {
         try sandbox.write("h/habits", "Gym: 3/7\n")
         try sandbox.write("h/log", "2024-02-29 : Gym : y\n")
     }
 
-    /// An import by path stored its batches, of which no history told, into a store that served a user: they were shown, and gone
-    /// again after a kill; where it ended, the old store was never told first, and killed half-way it left two stores between
-    /// which the gate saw nothing and opened. Such stores are refused before anything is written.
+    /// An import by path stored its batches, without history, in a store that served a user: they were shown, and gone again after a kill. When it
+    /// ended, the
+    /// old store did not receive them at first; killed half-way, it left two stores between which the gate saw no difference and opened. Such stores
+    /// are now
+    /// refused before anything is written.
     @Test func aStoreInAUsersFolderIsRefusedAndKeepsWhatItHas() throws {
         let sandbox = try Sandbox()
         try writeTracker(sandbox)
@@ -29,7 +31,7 @@ struct ImportByPathTests {
             }
         }
         #expect(try sandbox.state() == before)
-        // So is one that is not made yet, or not opened by the rollout, and a link to one.
+        // So is one that does not exist yet, one that the rollout has not opened, and a link to one.
         let bob = sandbox.folder(of: "bob")
         try FileManager.default.createDirectory(atPath: bob, withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(atPath: sandbox.path("link"), withDestinationPath: bob)
@@ -38,12 +40,12 @@ struct ImportByPathTests {
                 .expectError(65, containing: "in a user's folder")
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: bob).isEmpty)
-        // For the user it goes.
+        // The import works for the user.
         try sandbox.run("import", "out").expectSuccess()
         #expect(try sandbox.run("tag", "list").output.contains("sport"))
     }
 
-    /// The same for a store that was moved out of its folder: its epoch says that it was a user's.
+    /// The same for a store that was moved out of its folder: its epoch shows that it was a user's.
     @Test(arguments: ["sqlite", "lmdb"])
     func aUsersStoreIsKnownWhereverItStands(_ engine: String) throws {
         let sandbox = try Sandbox()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `habitstore import FILE` from end to end.
+/// `habitstore import FILE`, end to end.
 struct ImportFileTests {
     private static let log = """
         2024-02-29 : Gym : y : hard : 1.5
@@ -48,7 +48,7 @@ struct ImportFileTests {
         #expect(try sandbox.run("query", "Entry", "--count", "--store", store).output == "2\n")
         try sandbox.run("check", store).expectSuccess()
         #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("s.imports")).count == 1)
-        // What was edited here stays, and the comparison says that it is not what the source has.
+        // Records edited here stay, and the comparison reports that they differ from the source.
         try sandbox.write("h/log", Self.log.replacingOccurrences(of: "1.5", with: "2.5"))
         let edited = try sandbox.run("import", "h", "--into", store)
         #expect(edited.status == 1)

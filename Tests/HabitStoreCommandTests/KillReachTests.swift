@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A command that says killed says whom it reached.
+/// A command that reports a kill reports whom it reached.
 struct KillReachTests {
     private static let flags = """
         {"flags": {
@@ -19,7 +19,7 @@ struct KillReachTests {
         """
 
     private func isKilled(_ user: String, in root: String, _ sandbox: Sandbox) throws -> Bool? {
-        // Programs act on the kill by themselves; here the next look does.
+        // Programs act on the kill on their own; here the next command does.
         _ = try sandbox.run("habit", "list", "--root", root, "--user", user)
         let status = try sandbox.run("rollout", "status", "--root", root, "--user", user, "--format", "json")
         return try status.list("users").first?["isKilled"] as? Bool
@@ -32,8 +32,9 @@ struct KillReachTests {
         }
     }
 
-    /// `flags kill --file F` of another root made the sentinel file of the default one, which had no users: it said "killed for everybody",
-    /// with 0, and everybody of F's root went on.
+    /// `flags kill --file F` for another root created the sentinel file of the default root, which had no users: it said "killed for everybody", with
+    /// 0, and
+    /// all users of F's root continued.
     @Test func theFlagFileOfAnotherRootKillsThatRoot() throws {
         let sandbox = try Sandbox()
         let root = sandbox.path("srv")
@@ -51,7 +52,7 @@ struct KillReachTests {
         #expect(!FileManager.default.fileExists(atPath: root + "/habit-store.kill"))
     }
 
-    /// Nobody can tell which root such a file belongs to: the flag does it alone, or nobody is killed, which is an error.
+    /// The root of such a file is unknown: the kill works through the flag alone, or it reaches no user, which is an error.
     @Test func aFlagFileOfNoKnownRootIsKilledByItsFlagOrNotAtAll() throws {
         let sandbox = try Sandbox()
         let file = try sandbox.write("etc/flags.json", Self.flags)
@@ -84,7 +85,7 @@ struct KillReachTests {
         #expect(misspelt.output.contains("this user has no stores under"))
     }
 
-    /// A comma is part of an id as well: `--users smith,john` killed two others in the place of the user of this id.
+    /// A comma can be part of an id: `--users smith,john` killed two other users instead of the one with this id.
     @Test(arguments: [["flags", "kill"], ["rollout", "kill"]])
     func idsInListsAreExact(command: [String]) throws {
         let sandbox = try Sandbox()
@@ -97,7 +98,7 @@ struct KillReachTests {
         let ambiguous = try sandbox.run(command + ["--users", "smith,john"])
         ambiguous.expectError(64, containing: "`--user smith --user john`")
         #expect(try killed() == [])
-        // Nobody is called a, or b.
+        // No user has the id a or b.
         try sandbox.run(command + ["--users", "a,b"]).expectSuccess()
         #expect(try killed() == ["a,b"])
         try sandbox.run(command + ["--user", "smith,john"]).expectSuccess()
@@ -119,7 +120,7 @@ struct KillReachTests {
         try sandbox.run("rollout", "kill", "--users-file", name).expectError(64, containing: "names nobody")
     }
 
-    /// The last of several was taken, and the others were passed over in silence.
+    /// Of several users the last one was used, and the others were silently ignored.
     @Test func aCommandAboutOneUserTakesOne() throws {
         let sandbox = try Sandbox()
         try sandbox.run("rollout", "status", "--user", "a", "--user", "b").expectError(64, containing: "given 2 times")

@@ -5,13 +5,13 @@ import HabitTracker
 import StandardEngines
 import Testing
 
-/// A process that is killed at any moment leaves stores that the next one finishes or goes on with.
+/// A process that is killed at any moment leaves stores that the next one can finish or continue.
 struct KillTests {
     private static let entries = 3_000
     private static let toggleTries = 20
     private static let moments = [2, 5, 10, 20, 40, 60, 90, 130, 180, 240]
 
-    /// Fills a store with a habit and entries, past the command, which would take too long.
+    /// Fills a store with a habit and entries directly, since the command would take too long.
     private func fill(_ address: StoreAddress) throws {
         let store = try address.open(.readWrite, schema: HabitSchema.current)
         defer { store.close() }
@@ -55,8 +55,9 @@ struct KillTests {
         #expect(try sandbox.run("check", "\(other):copy").status == 0)
     }
 
-    /// Opens the user until the toggle has happened. On a machine that is at work with much else a step may take longer than it
-    /// may: the user stays then, is told so, and the next opening tries again. No other reason is accepted.
+    /// Opens the user until the switch has happened. On a busy machine a step may exceed its time limit: then the user stays, this is reported, and
+    /// the next
+    /// opening tries again. No other reason is accepted.
     private func expectToggle(_ sandbox: Sandbox, to engine: String) throws {
         for _ in 0..<Self.toggleTries {
             let status = try sandbox.run("status", "--format", "json").json()
@@ -81,7 +82,7 @@ struct KillTests {
         for (number, moment) in Self.moments.enumerated() {
             try sandbox.want(number.isMultiple(of: 2) ? other : engine)
             try runKilled(sandbox, ["status"], afterMilliseconds: moment)
-            // Whatever the flag file wants next, everything is there, and writes are taken.
+            // Whatever the flag file says next, all records are there, and writes are accepted.
             let run = try sandbox.run("checkin", "Run", "--value", "\(-1 - number)")
             #expect(run.status == 0, "\(run.errors)")
             accepted += 1

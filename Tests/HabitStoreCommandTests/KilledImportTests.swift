@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// An import into a new store that is killed half-way leaves no store that passes for the whole.
+/// An import into a new store that is killed half-way leaves no store that passes for a complete one.
 struct KilledImportTests {
     #if CRASH_POINTS
-    /// Everything but `info` took the half for all there is: `export` of it ended with exit code 0, and so did `copy` and `query`.
+    /// Everything except `info` took the half for all records: `export` of it ended with exit code 0, and so did `copy` and `query`.
     @Test(arguments: ["sqlite", "lmdb"])
     func theHalfIsNotReadAndTheNextRunFinishesIt(_ engine: String) throws {
         let sandbox = try Sandbox()
@@ -23,7 +23,7 @@ struct KilledImportTests {
             try sandbox.run(reading).expectError(65, containing: "a copy or an import into this store is not finished")
         }
         try sandbox.run("copy", "half", "\(engine):copy").expectError(64, containing: "into the source is not finished")
-        // A SQLite file is told by its header, which is still in the log.
+        // `inspect` recognizes an SQLite file by its header, which is still in the log.
         for looking in engine == "lmdb" ? ["check", "inspect"] : ["check"] {
             let run = try sandbox.run(looking, "half")
             #expect(run.status == 0)
@@ -41,7 +41,7 @@ struct KilledImportTests {
         #expect(try sandbox.run("info", "half").output.contains("authoritative, epoch 0"))
     }
 
-    /// A copy into it is refused as well, with what to do.
+    /// A copy into it is refused too, with a remedy.
     @Test func aCopyIntoTheHalfIsRefused() throws {
         let sandbox = try Sandbox()
         try sandbox.run("tag", "add", "sport").expectSuccess()

@@ -2,7 +2,7 @@ import Foundation
 import HabitStoreRollout
 import Testing
 
-/// Processes that die at each step of a backup, a restore and an erasure.
+/// Processes that die at each step of a backup, a restore or an erasure.
 @Suite(.enabled(if: !CrashPoint.keeping.isEmpty, "needs a build with crash points"), .timeLimit(.minutes(5)))
 struct KilledKeepingTests {
     private let sandbox: Sandbox
@@ -15,7 +15,7 @@ struct KilledKeepingTests {
         return Set(try found.list("habits").compactMap { $0["name"] as? String })
     }
 
-    /// Runs the command until it comes to a crash point.
+    /// Runs the command until it reaches a crash point.
     ///
     /// - Returns: whether it did.
     private func run(_ arguments: [String], dyingAt point: String, count: Int = 1) throws -> Bool {
@@ -40,7 +40,7 @@ struct KilledKeepingTests {
         }
         #expect(try habits() == ["Run"])
         #expect(try run(["user", "backup", "alice", "killed"], dyingAt: "backup.copied"))
-        // The next one removes what lies about, and an erasure finds the rest.
+        // The next backup removes leftovers, and an erasure finds the rest.
         let next = try sandbox.run("user", "backup", "alice", "backup", "--format", "json")
         next.expectSuccess()
         #expect((try next.json()["removed"] as? [String])?.isEmpty == false)
@@ -52,7 +52,7 @@ struct KilledKeepingTests {
         )
     }
 
-    /// The points that a restore of two stores comes to twice.
+    /// The points that a restore of two stores reaches twice.
     private static let often = ["restore.aside", "restore.placed", "restore.role"]
 
     @Test(arguments: [true, false]) func aKilledRestoreLeavesTheUserAsBeforeOrIsFinished(isGone: Bool) throws {
@@ -66,7 +66,7 @@ struct KilledKeepingTests {
                 let wasKilled = try run(restore, dyingAt: point, count: count)
                 #expect(wasKilled, "\(point):\(count)")
                 let isDecided = !["restore.copied", "restore.sealed"].contains(point) || !wasKilled
-                // Who only looks is shown neither.
+                // A read-only command shows neither state.
                 if wasKilled, isDecided, point != "restore.finished" {
                     let asked = try sandbox.run("query", "Habit", "--format", "json")
                     #expect(asked.status != 0, "\(point): \(asked.output)")
@@ -74,14 +74,14 @@ struct KilledKeepingTests {
                     #expect(doctor.output.contains("a restore of the user was decided"), "\(point): \(doctor.output)")
                 }
                 if isGone, !isDecided {
-                    // Nobody was there, and there is nobody.
+                    // The user did not exist, and still does not.
                     try sandbox.run("user", "restore", "backup").expectSuccess()
                     #expect(try habits() == ["Run"], "\(point)")
                 } else {
                     #expect(try habits() == (isDecided ? ["Run"] : ["Run", "Swim"]), "\(point):\(count)")
                 }
                 if isDecided {
-                    // Who finished the restore knows where the backup lies, in the place of whoever was killed.
+                    // The process that finished the restore knows the place of the backup, instead of the killed one.
                     let erasure = try sandbox.run("user", "erase", "alice", "--dry-run")
                     #expect(erasure.output.contains(sandbox.path("backup")), "\(point): \(erasure.output)")
                 }
@@ -93,7 +93,7 @@ struct KilledKeepingTests {
         }
     }
 
-    /// At `shadow` the new store is rebuilt, at `live` the old one. The bad store never comes back.
+    /// At `shadow` the new store is rebuilt, at `live` the old one. The bad store never returns.
     @Test(arguments: [("shadow", "lmdb"), ("live", "sqlite")])
     func aKilledResyncIsFinishedByTheNext(stage: String, bad: String) throws {
         for point in points("resync.") + ["backfill.begun", "backfill.copied"] {

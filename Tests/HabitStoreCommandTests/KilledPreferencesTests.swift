@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A run of `import preferences` that is killed leaves nothing behind that the next one could lose or double.
+/// A killed run of `import preferences` leaves nothing behind that the next one could lose or duplicate.
 struct KilledPreferencesTests {
     #if CRASH_POINTS
     @Test(arguments: [
@@ -18,7 +18,7 @@ struct KilledPreferencesTests {
         #expect(try finished.json()["wasInterrupted"] as? Bool == true)
         #expect(try drafts(sandbox) == ["a", "a", "b"])
         #expect(try sandbox.run(run).output.contains("nothing to do"))
-        // What the app writes now is new, though it is the same text.
+        // Everything that the app writes now is new, even if the text is the same.
         try sandbox.write("app.plist", Self.list(["a"]))
         try sandbox.run(run).expectSuccess()
         #expect(try drafts(sandbox) == ["a", "a", "a", "b"])
@@ -39,9 +39,11 @@ struct KilledPreferencesTests {
         }
     }
 
-    /// Between a run that was killed and the next one, the user's store was put back from a backup. The next run found none of the
-    /// drafts there, took the run for one that had done nothing, and removed its journal and the file that had come back by the
-    /// exchange: the last copies of the texts. The drafts are made again, each once.
+    /// Between a killed run and the next one, the user's store was restored from a backup. The next run found none of the drafts there, concluded
+    /// that the
+    /// killed run had done nothing, and removed its journal and the file that the exchange had returned: the last copies of the texts. Now the drafts
+    /// are
+    /// created again, each once.
     @Test(
         arguments: [("preferences.exchanged", true), ("preferences.replaced", true), ("preferences.replaced", false)],
         [
@@ -73,7 +75,7 @@ struct KilledPreferencesTests {
         }
         if preferencesToo {
             try sandbox.write("app.plist", Self.list(["a", "a", "b"]))
-            // With the file that came back, the emptying is proven, and what is in the preferences now was written later.
+            // The returned file proves the emptying, so the current texts in the preferences were written later.
             if killed.keepsReturned { expected = ["a", "a", "a", "a", "b", "b", "before"] }
         }
         let adopted = try sandbox.run(
@@ -111,7 +113,7 @@ struct KilledPreferencesTests {
         #expect(try drafts(sandbox) == ["a", "a", "c"])
     }
 
-    /// - Returns: whether the command was killed at the place.
+    /// - Returns: whether the command was killed at the point.
     private func kill(_ sandbox: Sandbox, _ arguments: [String], at point: String) throws -> Bool {
         let process = Process()
         process.executableURL = try Sandbox.binary()

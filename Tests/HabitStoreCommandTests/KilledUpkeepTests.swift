@@ -6,11 +6,11 @@ import Testing
 @testable import HabitStoreLMDB
 @testable import HabitStoreSQLite
 
-/// A store of an earlier version gets its copies in one transaction: whoever is killed in it leaves the store as it was.
+/// A store of an earlier version gets its index copies in one transaction: a process that is killed in it leaves the store unchanged.
 struct KilledUpkeepTests {
     private static let entries = 2_000
 
-    /// What an earlier version would have written: the index over habit and date holds its keys only.
+    /// Makes a store as an earlier version would have written it: the index over habit and date has only keys.
     private func makeOlder(_ path: String) throws {
         guard path.hasSuffix(".lmdb") else {
             let connection = try SQLiteConnection(path: path, mode: .readWrite)
@@ -42,7 +42,7 @@ struct KilledUpkeepTests {
             : try SQLiteHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: true))
     }
 
-    /// - Returns: whether the store has its copies.
+    /// - Returns: whether the store has its index copies.
     private func requireSound(_ path: String, _ habit: UUID?) throws -> Bool {
         let store = try open(path)
         defer { store.close() }
@@ -72,7 +72,7 @@ struct KilledUpkeepTests {
             .expectSuccess()
         try makeOlder(sandbox.path(name))
         #expect(try !requireSound(sandbox.path(name), habit.id))
-        // Later and later, until it is done before it can be killed.
+        // Kills the command later and later, until it finishes first.
         var milliseconds = 25
         while milliseconds < 60_000 {
             let wasKilled = try run(sandbox, ["copy", "source.sqlite", name], killedAfterMilliseconds: milliseconds)

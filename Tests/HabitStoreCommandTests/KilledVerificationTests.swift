@@ -6,9 +6,9 @@ import HabitStoreTesting
 import HabitTracker
 import Testing
 
-/// A verification that is killed again and again, and taken up each time, comes to the verdict of one that was not.
+/// A verification that is repeatedly killed and resumed reaches the same verdict as an uninterrupted one.
 struct KilledVerificationTests {
-    /// The parts of a report that must not depend on how often it was begun.
+    /// The parts of a report that must not depend on how often it was started.
     private struct Outcome: Equatable {
         let verdict: String
         let differences: Set<String>
@@ -32,13 +32,13 @@ struct KilledVerificationTests {
         return (store, try LMDBHabitStore(path: sandbox.path("b.lmdb"), schema: HabitSchema.current))
     }
 
-    /// Changes an entry in the LMDB store past the history.
+    /// Changes an entry in the LMDB store without a history entry.
     private func change(_ entry: Entry, _ store: LMDBHabitStore) throws {
         let values: [Value] = [.uuid(entry.id), .date(entry.date), .string("changed"), .null, .null]
         try store.replicate { try $0.put(entity: 1, id: entry.id, EncodedRecord(values, layout: Entry.entity.layout)) }
     }
 
-    /// Begins the verification and kills it after a time.
+    /// Starts the verification and kills it after a time.
     private func kill(_ sandbox: Sandbox, afterMilliseconds time: Int) throws {
         let process = Process()
         process.executableURL = try Sandbox.binary()

@@ -1,10 +1,11 @@
 import Foundation
 import Testing
 
-/// A mistyped user got a folder and a store by looking, and one who was erased came back. Commands that look, and those that change what
-/// has to be there, make nothing and say that there is no such user.
+/// Looking at a mistyped user created a folder and a store, and an erased user came back. Commands that look, and those that change something that
+/// has to
+/// exist, now create nothing and report that there is no such user.
 struct LookingTests {
-    /// Every command about a user who has to be there.
+    /// Every command about an existing user.
     static let commands: [[String]] = [
         ["status"], ["chart", "Run"], ["search", "rain"],
         ["habit", "list"], ["habit", "show", "Run"], ["habit", "edit", "Run", "--name", "Walk"],
@@ -23,7 +24,7 @@ struct LookingTests {
         ["rollout", "doctor", "--fix"], ["rollout", "retire"], ["rollout", "retire", "--dry-run"],
     ]
 
-    /// The commands that name the user by their first argument.
+    /// The commands that name the user in their first argument.
     static let named: [[String]] = [["user", "export"], ["user", "erase"], ["user", "erase", "--dry-run"]]
 
     private func expectNoSuchUser(_ run: CommandRun, _ command: [String]) {
@@ -68,7 +69,7 @@ struct LookingTests {
         #expect(!FileManager.default.fileExists(atPath: sandbox.folder(of: "alice")))
     }
 
-    /// A dry run says what an import would do for whoever has nothing yet, and makes nobody.
+    /// A dry run reports what an import would do for a user without records, and creates no user.
     @Test func aDryRunOfAnImportMakesNoUser() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run", "--user", "bob").expectSuccess()

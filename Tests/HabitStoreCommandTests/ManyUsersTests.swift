@@ -2,8 +2,8 @@ import Foundation
 import RawStoreFiles
 import Testing
 
-/// Damage in one user's store ended commands over many users with 74 and without a row: nobody learned whose file it was, and the
-/// users after that one were not looked at. Now the user is named with what is wrong, and everybody else is dealt with.
+/// Damage in one user's store ended commands over many users with 74 and without a row: they did not name the user of the file, and skipped the users
+/// after that one. Now the user is named with the problem, and all others are processed.
 @Suite(.timeLimit(.minutes(10)))
 struct ManyUsersTests {
     private static let users = ["ann", "bob", "cid", "dee"]
@@ -13,7 +13,7 @@ struct ManyUsersTests {
         case sqliteHeader, sqliteCut, sqliteFolder, lmdbMeta, lmdbCut, lmdbRot
 
         var engine: String { rawValue.hasPrefix("sqlite") ? "sqlite" : "lmdb" }
-        /// Where the damaged store serves.
+        /// A stage at which the damaged store serves.
         var stage: String { engine == "sqlite" ? "shadow" : "complete" }
 
         func plant(in path: String) throws {
@@ -52,7 +52,7 @@ struct ManyUsersTests {
         #expect(planned.status == 0, "\(planned.errors)")
     }
 
-    /// Runs a command, which has to end with a status, name `bob`, and say something.
+    /// Runs a command that must end with a status, name `bob`, and contain a text.
     private func expect(
         _ arguments: [String],
         _ status: Int32,

@@ -5,7 +5,7 @@ import HabitTracker
 import RawStoreFiles
 import Testing
 
-/// `habitstore migrate`, and what the other commands do with stores of older versions.
+/// `habitstore migrate`, and how other commands treat stores of older versions.
 struct MigrateTests {
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("fixtures")
@@ -37,7 +37,7 @@ struct MigrateTests {
         #expect(drops.allSatisfy { ($0["records"] as? Int ?? 0) > 0 })
     }
 
-    /// A dry run with nothing to do found what a check finds, and ended with exit code 1.
+    /// A dry run with nothing to do reported the findings of a check, and ended with exit code 1.
     @Test func aDryRunWithNothingToDoFindsNothing() throws {
         let sandbox = try Sandbox()
         let (store, _) = try sandbox.differingStores()
@@ -58,7 +58,7 @@ struct MigrateTests {
         let info = try sandbox.run("info", path)
         info.expectSuccess()
         #expect(info.output.contains("version \(fixture.dropFirst().first ?? "?").0.0"))
-        // A copy is of the same version.
+        // A copy has the same version.
         let copy = sandbox.path("copy")
         try sandbox.run("copy", path, "lmdb:\(copy)").expectSuccess()
         try sandbox.run("verify", path, copy).expectSuccess()
@@ -68,7 +68,7 @@ struct MigrateTests {
         #expect(try sandbox.run("migrate", path).output.contains("nothing to do"))
         try sandbox.run("check", path).expectSuccess()
         #expect(try sandbox.run("query", "Tag", "--count", "--store", path).output == "10\n")
-        // The copy is a store of the version before.
+        // The copy has the version before the migration.
         #expect(try sandbox.run("info", path + "-2.0.0-at-710").output.contains("version 2.0.0"))
     }
 
@@ -84,7 +84,7 @@ struct MigrateTests {
         try store.write { try $0.delete(Tag.self, where: #Predicate { $0.name == "0" }) }
         store.close()
         #expect(try sandbox.run("verify", before, path).status == 1)
-        // Of two stores of one version neither goes through anything.
+        // Two stores of the same version are compared directly.
         let other = sandbox.path("other.sqlite")
         try FileManager.default.copyItem(atPath: before, toPath: other)
         let plain = try sandbox.run("verify", before, other)
@@ -125,7 +125,7 @@ struct MigrateTests {
             try sandbox.run(arguments).expectError(65, containing: "use a newer program")
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
-        // What it has written down of itself can be read all the same.
+        // Its metadata can still be read.
         try sandbox.run("check", path).expectSuccess()
         #expect(try sandbox.run("query", "Draft", "--count", "--store", path).output == "1\n")
     }

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The kill switch where users have several stores: each has its own, and the root's is for all of them.
+/// The kill switch for users with several stores: each store has its own, and the root's covers all of them.
 struct NamedStoreKillTests {
     private static let rootSentinel = "data/habitstore/habit-store.kill"
     private static let notesSentinel = "data/habitstore/stores/notes/habit-store.kill"
     private static let notes = ["--store-name", "notes"]
 
-    /// alice has a store without a name and one of each of the names, all at `dualwrite`; the flag file has both stores' flags.
+    /// alice has an unnamed store and one with each of the names, all at `dualwrite`; the flag file has flags for both stores.
     private func sandbox(_ names: String...) throws -> Sandbox {
         let sandbox = try Sandbox()
         try sandbox.askForLittle()
@@ -39,8 +39,9 @@ struct NamedStoreKillTests {
         return try #require(try run.list("users").first)
     }
 
-    /// With the name of a store in the settings `flags kill` killed for all stores, and `flags rearm` removed the root's sentinel file and
-    /// took the root's flag back: everybody could go forward again, whom somebody had killed for another reason.
+    /// With the name of a store in the settings, `flags kill` killed all stores, and `flags rearm` removed the root's sentinel file and reset the
+    /// root's
+    /// flag: all users could go forward again, even those killed for another reason.
     @Test(arguments: ["option", "environment", "file"])
     func theTriggersAreThoseOfTheStoreThatIsNamed(by way: String) throws {
         let sandbox = try sandbox("notes")
@@ -75,8 +76,7 @@ struct NamedStoreKillTests {
         #expect(try value(of: "habit-store-kill", in: sandbox) == false)
     }
 
-    /// A kill of everybody ended at the first store that could not be read, without a report: the users of all stores after it stayed where
-    /// they were.
+    /// A kill of all users ended at the first store that could not be read, without a report: the users of all later stores stayed where they were.
     @Test func aStoreThatCannotBeReadKeepsNobodyElseFromBeingTakenBack() throws {
         let sandbox = try sandbox("notes")
         try sandbox.write("data/habitstore/stores/aaa/users", "")
@@ -93,7 +93,7 @@ struct NamedStoreKillTests {
         #expect(try json.list("unread").map { $0["what"] as? String } == ["the store aaa"])
     }
 
-    /// The sentinel file was made, and nobody at rest was taken back.
+    /// The sentinel file was created, but no user at rest was moved back.
     @Test func theStoresWithoutANameAreTakenBackWhereThoseWithNamesCannotBeListed() throws {
         let sandbox = try sandbox()
         try sandbox.write("data/habitstore/stores", "")
@@ -104,7 +104,7 @@ struct NamedStoreKillTests {
         #expect(try status("", in: sandbox)["isKilled"] as? Bool == true)
     }
 
-    /// A misspelt name was "killed for everybody", with 0, and the users of the store that was meant stayed where they were.
+    /// A misspelt name gave "killed for everybody", with 0, and the users of the intended store stayed where they were.
     @Test func aStoreThatNobodyHasIsSaidToBeNone() throws {
         let sandbox = try sandbox("notes")
         for _ in 0..<2 {
@@ -120,7 +120,7 @@ struct NamedStoreKillTests {
         #expect(try sandbox.run("rollout", "kill", "--store-name", "notes", "--by", "sentinel").status == 0)
     }
 
-    /// The store's own flag and sentinel file were taken back before it was said that the root has to be re-armed first.
+    /// The store's flag and sentinel file were reset before the command reported that the root has to be re-armed first.
     @Test(arguments: [["--all"], ["--user", "alice"]])
     func aRearmThatTheRootForbidsChangesNothing(whom: [String]) throws {
         let sandbox = try sandbox("notes")
@@ -136,7 +136,7 @@ struct NamedStoreKillTests {
         #expect(try status("notes", in: sandbox)["isKilled"] as? Bool == false)
     }
 
-    /// `fleet status` went on to show users at `dualwrite` whom a kill had taken back, and the ledger of a store with a name had no line of it.
+    /// `fleet status` still showed users at `dualwrite` whom a kill had moved back, and the ledger of a named store had no line about the kill.
     @Test func aFleetKnowsOfAKillThatHasLanded() throws {
         let sandbox = try sandbox("notes")
         try sandbox.write(

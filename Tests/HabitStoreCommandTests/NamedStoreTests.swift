@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Several stores of one user: a command is about one of them, but for an erasure and a kill, which reach all.
+/// Several stores of one user: a command concerns one of them, except for an erasure and a kill, which reach all.
 struct NamedStoreTests {
     private func sandbox() throws -> (Sandbox, [String: String]) {
         let sandbox = try Sandbox()

@@ -1,15 +1,16 @@
 import Foundation
 import Testing
 
-/// The greatest and the least numbers in each argument that is one: `--time-limit 1e300` once ended the process. Each is taken, or
-/// refused in a line; `Sandbox.run` fails where a signal ends the command.
+/// The greatest and the least numbers in each numeric argument: `--time-limit 1e300` once crashed the process. Each number is accepted, or refused in
+/// one
+/// line; `Sandbox.run` fails if a signal ends the command.
 struct NumberArgumentTests {
     private static let extremes = [
         "0", "-1", "2147483648", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e300", "nan",
         "",
     ]
 
-    /// Arguments in which `N` stands for the number, and `A` and `B` for stores; with a blank between them.
+    /// Arguments separated by spaces; `N` is the number, and `A` and `B` are stores.
     private static let forms = [
         "verify A B --quiet --time-limit=N", "history A --limit=N", "history A --after=N",
         "query Entry --store A --limit=N", "query Entry --store A --offset=N", "query Entry --store A value>=N",
@@ -36,7 +37,7 @@ struct NumberArgumentTests {
                 #expect(ContinuousClock.now - start < .seconds(60), "\(arguments)")
             }
         }
-        // Whatever was stored by that is read again.
+        // Whatever was stored can be read again.
         for read in [["habit", "list"], ["entry", "list", "Run"], ["chart", "Run"], ["status"]] {
             try sandbox.run(read).expectSuccess()
         }

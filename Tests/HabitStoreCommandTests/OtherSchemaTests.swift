@@ -5,8 +5,9 @@ import HabitTracker
 import StandardEngines
 import Testing
 
-/// `rollout …` served habits only: for stores of an app's own schema `status` showed `?`, `kill` said NOT TAKEN BACK and `rearm` NOT
-/// RE-ARMED. None of them needs a schema.
+/// `rollout …` worked only for habits: for stores with an app's own schema `status` showed `?`, `kill` said NOT TAKEN BACK and `rearm` NOT RE-ARMED.
+/// None
+/// of them needs a schema.
 struct OtherSchemaTests {
     private static let schema = Schema([Draft.self], version: Schema.Version(7, 0, 0))
 

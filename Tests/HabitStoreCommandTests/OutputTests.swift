@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What is written, where to, and what when nobody reads it.
+/// What the command writes, where, and what it does without a reader.
 struct OutputTests {
     /// Runs a shell line in which `$H` is the command.
     private func shell(_ line: String, _ sandbox: Sandbox) throws -> (status: Int32, output: String) {
@@ -48,12 +48,12 @@ struct OutputTests {
             #expect(!run.output.unicodeScalars.contains { $0.value == 0x1B || $0.value == 7 || $0.value == 0x202E })
             #expect(run.output.contains("\\u{1B}[31mred"))
         }
-        // JSON has the name so that programs read it as it is.
+        // JSON escapes the name, so that programs get it unchanged.
         let habit = try #require(try sandbox.run("habit", "list", "--format", "json").list("habits").first)
         #expect(habit["name"] as? String == name)
     }
 
-    /// C1 controls, DEL and the marks of direction went to the terminal as they were.
+    /// C1 controls, DEL and directional marks were written to the terminal unescaped.
     @Test func controlCharactersOfDataAreEscapedInJSONAndReadTheSame() throws {
         let sandbox = try Sandbox()
         let name = "a\u{7F}b\u{9B}31mc\u{202E}d\u{2066}e\u{200F}f\u{61C}g\u{2028}h\u{1B}é👍"
@@ -76,10 +76,10 @@ struct OutputTests {
         #expect(try sandbox.state() == before)
     }
 
-    /// A file that another program cuts off while it is mapped ended the command with registers and memory on the terminal.
+    /// If another program truncated a mapped file, the command crashed and printed registers and memory to the terminal.
     @Test func memoryThatIsTakenAwayEndsInOneLine() throws {
         let sandbox = try Sandbox()
-        // More than a pipe holds, so that the command is still there when the signal comes.
+        // More than fits into a pipe, so that the command is still running when the signal arrives.
         try sandbox.run("draft", "add", String(repeating: "long ", count: 20_000)).expectSuccess()
         let run = try shell(
             #"mkfifo p; "$H" draft list --format json >p 2>err & exec 3<p; head -c 1 <&3 >first; kill -BUS $!; wait $!; "#
@@ -95,7 +95,7 @@ struct OutputTests {
 
     @Test func aReaderThatGoesAwayIsNoNoise() throws {
         let sandbox = try Sandbox()
-        // More than a pipe holds, so that the command is still writing when its reader is gone.
+        // More than fits into a pipe, so that the command is still writing when its reader is gone.
         try sandbox.run("draft", "add", String(repeating: "long ", count: 20_000)).expectSuccess()
         try sandbox.run("draft", "add", String(repeating: "text ", count: 20_000)).expectSuccess()
         for command in [
@@ -118,13 +118,13 @@ struct OutputTests {
         #expect(run.output.hasPrefix("habitstore: error: the output cannot be written"))
     }
 
-    /// A store's file that was opened first got the number of a closed standard error, and error texts went into it.
+    /// A store's file that was opened first got the descriptor of a closed standard error, and error messages were written into it.
     @Test(arguments: ["sqlite", "lmdb"])
     func closedStandardStreamsAreNeverAStore(engine: String) throws {
         let sandbox = try Sandbox()
         try sandbox.want(engine)
         try sandbox.run("habit", "add", "Run").expectSuccess()
-        // What the user's first move has left to see to is noted by the next opening.
+        // The next opening records what the user's first move has left to do.
         try sandbox.run("habit", "list").expectSuccess()
         let before = try sandbox.state()
         let closed = "<&- >&- 2>&-; echo $? >status"
@@ -152,7 +152,7 @@ struct OutputTests {
         #expect(keys.count == 7)
     }
 
-    /// Another process writes, and what is shown follows.
+    /// The output follows another process's writes.
     @Test func listsAreShownAnewWhenSomethingWasWritten() throws {
         let sandbox = try Sandbox()
         let line = """

@@ -3,7 +3,7 @@ import Testing
 
 /// No output repeats a password, whichever command was given it, and whatever is wrong with the address.
 struct PasswordOutputTests {
-    /// Each of a command's addresses, as `ADDRESS`.
+    /// The commands, with `ADDRESS` in place of each of their addresses.
     private static let commands: [[String]] = [
         ["verify", "ADDRESS", "sqlite:a.sqlite"], ["verify", "sqlite:a.sqlite", "ADDRESS"],
         ["verify", "ADDRESS", "ADDRESS"],
@@ -46,7 +46,7 @@ struct PasswordOutputTests {
         }
     }
 
-    /// A server that nobody listens at, with the password where it belongs.
+    /// A server that does not listen, with the password in its proper place.
     @Test func aFailedConnectionDoesNotRepeatIt() throws {
         let sandbox = try Sandbox()
         let address = "postgres://me@127.0.0.1:1/db?connect_timeout=2#n"
@@ -59,7 +59,7 @@ struct PasswordOutputTests {
         }
     }
 
-    /// The second store's address went past the parser of the first's, and was taken for a path.
+    /// The second store's address was not parsed like the first one's, and was used as a path.
     @Test func bothStoresOfAVerificationAreReadAlike() throws {
         let sandbox = try Sandbox()
         let address = "postgresql://127.0.0.1:1/db?connect_timeout=2#n"

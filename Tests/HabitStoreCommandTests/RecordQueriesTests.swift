@@ -3,9 +3,9 @@ import HabitStoreRollout
 import ShadowVerifier
 import Testing
 
-/// `--record-queries`, and what the fixtures' file of queries covers.
+/// `--record-queries`, and the coverage of the fixtures' query file.
 struct RecordQueriesTests {
-    /// Runs a command that has to succeed, with its queries recorded.
+    /// Runs a command that must succeed, and records its queries.
     private func record(_ sandbox: Sandbox, _ arguments: String...) throws -> CommandRun {
         let run = try sandbox.run(arguments + ["--record-queries", "recorded.json"])
         #expect(run.status == 0, "\(arguments): \(run.errors)")
@@ -18,7 +18,7 @@ struct RecordQueriesTests {
         return String(try #require(object["id"] as? String).prefix(13))
     }
 
-    /// The tracker's commands, each with every option that changes what it asks.
+    /// Runs the tracker's commands, each with every option that changes its queries.
     private func runTheTracker(_ sandbox: Sandbox) throws {
         _ = try record(sandbox, "tag", "add", "sport")
         _ = try record(sandbox, "habit", "add", "Run", "--category", "body", "--tag", "sport", "--tag", "out")
@@ -58,7 +58,7 @@ struct RecordQueriesTests {
         _ = try record(sandbox, "habit", "delete", "Run")
     }
 
-    /// The repository's own fixtures.
+    /// The repository's query file.
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("fixtures/queries.json").path
@@ -67,14 +67,14 @@ struct RecordQueriesTests {
         let sandbox = try Sandbox()
         try runTheTracker(sandbox)
         let asked = try QueryFile.load(path: sandbox.path("recorded.json")).queries.map { try $0.shape() }
-        // Names, identifiers and their beginnings, lists, searches and counts: fewer would mean that something went unseen.
+        // Names, identifiers and their prefixes, lists, searches and counts: fewer would mean that some were missed.
         #expect(asked.count >= 25, "\(asked)")
         let covered = Set(try QueryFile.load(path: Self.fixtures).queries.map { try $0.shape() })
         let missing = asked.filter { !covered.contains($0) }
         #expect(missing.isEmpty, "fixtures/queries.json lacks: \(missing.joined(separator: "; "))")
     }
 
-    /// A command that is new belongs into ``runTheTracker(_:)``.
+    /// Add new commands to ``runTheTracker(_:)``.
     @Test(arguments: [("habit", 6), ("entry", 3), ("tag", 4), ("draft", 5)])
     func noCommandOfTheTrackerIsLeftOut(group: String, count: Int) throws {
         let help = try Sandbox().run(group, "--help").output

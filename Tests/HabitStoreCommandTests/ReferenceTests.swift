@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Records are named by name or by id, and never guessed.
+/// Records are referred to by name or by id, and never guessed.
 struct ReferenceTests {
     @Test func twoHabitsOfOneNameAreToldApartByID() throws {
         let sandbox = try Sandbox()
@@ -19,7 +19,7 @@ struct ReferenceTests {
         #expect(try sandbox.run("query", "Entry", "habitID == \"\(ids[0])\"", "--count").output == "2\n")
     }
 
-    /// A second habit of a name was accepted, and from then on no command could name either.
+    /// A second habit with the same name was accepted, and from then on no command could name either.
     @Test func aSecondHabitOfANameIsRefused() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()
@@ -54,7 +54,7 @@ struct ReferenceTests {
         try sandbox.run("habit", "add", "Run").expectSuccess()
         let before = try sandbox.run("status", "--format", "json").output
         try sandbox.run("checkin", "Walk").expectError(64, containing: "there is no habit \"Walk\"")
-        // Too short to be an id, and no name.
+        // Too short for an id, and not a name.
         try sandbox.run("habit", "show", "abc").expectError(64)
         try sandbox.run("entry", "delete", "00000000").expectError(64, containing: "there is no entry")
         try sandbox.run("draft", "show", "ffff").expectError(64)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `habitstore rollout advance`: many users, as far as the gate lets, and again from where it was.
+/// `habitstore rollout advance`: moves many users as far as the gate allows, and can be continued.
 struct RolloutAdvanceTests {
     private static let users = ["ada", "berta", "carl", "dora"]
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `habitstore rollout evidence`: what happened, and whether somebody has changed it.
+/// `habitstore rollout evidence`: what happened, and whether the evidence was altered.
 struct RolloutEvidenceTests {
     private func file(_ sandbox: Sandbox) -> String { sandbox.folder(of: "alice") + "/evidence.jsonl" }
 
@@ -17,7 +17,7 @@ struct RolloutEvidenceTests {
         let json = try sandbox.run("rollout", "evidence", "--format", "json")
         let records = try json.list("records")
         #expect(records.map { $0["sequence"] as? Int } == Array(1...records.count))
-        // The command that it names prints the hash of the last line.
+        // The command in its output prints the hash of the last line.
         let command = try #require(run.output.split(separator: "`").dropFirst().first)
         let shell = Process()
         let pipe = Pipe()
@@ -79,7 +79,7 @@ struct RolloutEvidenceTests {
         #expect(try sandbox.run("rollout", "doctor", "--evidence-key-file", path).output.contains("without the seal"))
     }
 
-    /// The chain alone cannot tell that its last lines are missing; the stores can.
+    /// The chain alone cannot show that its last lines are missing; the stores can.
     @Test func whatWasCutOffAtItsEndEndsItWithOne() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "shadow")
@@ -141,7 +141,7 @@ struct RolloutEvidenceTests {
         #expect(damaged.output.hasPrefix("alice: DAMAGED: line 2 of evidence.jsonl: "))
     }
 
-    /// A log that was deleted kept its user where the user was for ever.
+    /// A deleted log kept its user at the same stage forever.
     @Test func evidenceThatWasLostIsBegunAnew() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "shadow")

@@ -27,7 +27,7 @@ struct RolloutGateTests {
         #expect(try sandbox.status()["stage"] as? String == "shadow")
     }
 
-    /// A promotion past what the flag file wants was made, and taken back by the user's next operation.
+    /// A promotion beyond the flag file's stage was made, and undone by the user's next operation.
     @Test func nobodyIsPromotedPastWhatTheFlagsWant() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "dualwrite")
@@ -69,7 +69,7 @@ struct RolloutGateTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: users) == before)
     }
 
-    /// They said `--user U` whoever it was about.
+    /// The reasons said `--user U` for every user.
     @Test func theReasonsOfTheGateNameTheUserAsItIsTyped() throws {
         let sandbox = try Sandbox()
         for (user, word) in [("bob@example.org", "bob@example.org"), ("o'hara b", #"'o'\''hara b'"#)] {
@@ -114,7 +114,7 @@ struct RolloutGateTests {
         try sandbox.run("rollout", "promote").expectSuccess()
     }
 
-    /// Behind the mirror's back, as only a bug could do it: a record less, at the same token.
+    /// Bypassing the mirror, as only a bug could: one record fewer at the same token.
     @Test func aDifferenceEndsVerifyWithOneAndKeepsTheGateClosed() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "shadow")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `habitstore rollout kill` and `rearm`: back at once, onto a store that is current, and forward only by hand.
+/// `habitstore rollout kill` and `rearm`: back immediately, onto a current store, and forward only by hand.
 struct RolloutKillTests {
     private func habits(_ sandbox: Sandbox, _ user: String) throws -> [String?] {
         try sandbox.run("habit", "list", "--user", user, "--format", "json").list("habits").map {
@@ -55,7 +55,7 @@ struct RolloutKillTests {
         #expect(text.output.hasSuffix("1 of 2 users are on the old store, 1 could not be taken back\n"))
     }
 
-    /// With the file `user` gone from a folder, a kill said "0 of 0 users", and 0: its user stayed on the new engine.
+    /// If the file `user` was missing from a folder, a kill reported "0 of 0 users", with 0: its user stayed on the new engine.
     @Test func nobodyIsPassedOver() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "live")
@@ -81,8 +81,9 @@ struct RolloutKillTests {
         }
     }
 
-    /// Swift takes both ids for equal. They shared a handle: a kill of both said that it had landed, and one stayed where they
-    /// were; and the flag's list of users had room for one of them.
+    /// Swift considers both ids equal. They shared a handle: a kill of both reported success, but one user stayed; and the flag's list of users had
+    /// room for
+    /// only one of them.
     @Test func idsThatDifferInTheirUnicodeFormOnlyAreTwoUsers() throws {
         let sandbox = try Sandbox()
         let (one, two) = ("\u{E9}", "e\u{301}")
@@ -116,7 +117,7 @@ struct RolloutKillTests {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", "bob", to: "live")
         try sandbox.run("rollout", "kill").expectSuccess()
-        // Taking the triggers back alone arms nothing: it is remembered.
+        // Resetting the triggers alone re-arms nothing: the kill is remembered.
         try sandbox.run("flags", "rearm").expectSuccess()
         let one = try sandbox.run("rollout", "rearm", "--user", "alice")
         #expect(one.status == 64)

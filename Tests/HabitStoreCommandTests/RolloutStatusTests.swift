@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `habitstore rollout status`: everything that is known of users, and nothing changed by asking.
+/// `habitstore rollout status`: everything known about users, without changing anything.
 struct RolloutStatusTests {
     @Test func itShowsWhereEachUserIsAndChangesNothing() throws {
         let sandbox = try Sandbox()
@@ -20,7 +20,7 @@ struct RolloutStatusTests {
         #expect(users.map { $0["lag"] as? Int } == [0, nil])
         let evidence = try #require(users[0]["evidence"] as? [String: Any])
         #expect(evidence["isIntact"] as? Bool == true)
-        // What processes that were over at once have compared counts: each list asks for habits and for entries.
+        // Comparisons by short-lived processes count: each list queries habits and entries.
         #expect(evidence["cleanShadowReads"] as? Int == 6)
         #expect(evidence["upperBound"] as? Double == 0.5)
         let stages = try run.list("stages")
@@ -46,7 +46,7 @@ struct RolloutStatusTests {
         #expect(run.output.contains("the stores DIFFER"))
     }
 
-    /// The flags want less, the kill switch is pulled, and a mirror lags: each of them moves a user who is opened.
+    /// The flags give an earlier stage, the kill switch is pulled, and a mirror lags: each of these moves a user who is opened.
     @Test func nobodyIsMovedByAsking() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "shadow")
@@ -89,7 +89,7 @@ struct RolloutStatusTests {
         #expect(try sandbox.state().isEmpty)
     }
 
-    /// A misspelt root was "no user has stores under the root", with 0, and nobody saw which root that was.
+    /// A misspelt root gave "no user has stores under the root", with 0, without naming the root.
     @Test func aRootThatIsNotThereIsAnErrorAndOneWithoutUsersIsNot() throws {
         let sandbox = try Sandbox()
         try sandbox.run("rollout", "status", "--root", "typo").expectError(74, containing: "typo")

@@ -6,9 +6,9 @@ import Testing
 @testable import HabitStoreCommand
 @testable import HabitStoreOperator
 
-/// The runbook, as it is printed.
+/// The printed runbook.
 struct RunbookCommandTests {
-    /// What stands for the words that have to be filled in.
+    /// Values for the placeholders.
     private static let fillings = [
         "ROOT": "/var/lib/habits", "USER": "alice", "STAGE": "live", "WANTED": "shadow", "FLAGS": "flags.json",
         "TEXT": "seen to",
@@ -16,7 +16,7 @@ struct RunbookCommandTests {
         "ENGINE": "sqlite", "PLAN": "plan.json", "KIND": "killed", "FILE": "flags.json",
     ]
 
-    /// The command lines of an entry, those within its sentences too.
+    /// The command lines of an entry, including those within its sentences.
     private static func lines(_ entry: RunbookEntry) -> [String] {
         [entry.command]
             + [entry.symptom, entry.meaning, entry.check].flatMap { text in
@@ -24,7 +24,7 @@ struct RunbookCommandTests {
             }
     }
 
-    /// A runbook whose command is refused as a wrong usage is worse than none at three in the morning.
+    /// A runbook with a command that is refused as wrong usage is worse than none at three in the morning.
     @Test(arguments: Runbook.entries.map(\.kind))
     func eachCommandLineIsOneThatTheProgramTakes(kind: String) throws {
         let entry = try #require(Runbook.entry(kind))
@@ -39,7 +39,7 @@ struct RunbookCommandTests {
         }
     }
 
-    /// The line in an alert is what is typed first.
+    /// The command in an alert is the first one that an operator types.
     @Test func eachCommandLineOfAnAlertIsOneThatTheProgramTakes() throws {
         let path = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

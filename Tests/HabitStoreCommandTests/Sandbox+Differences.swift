@@ -5,12 +5,11 @@ import HabitTracker
 import StandardEngines
 import Testing
 
-/// Stores that differ.
 extension Sandbox {
     /// A note that looks like markup.
     static let markup = "<script>alert(1)</script>"
 
-    /// A store and its copy on the other engine, in which an entry has another note and another one is missing.
+    /// A store and its copy on the other engine; in the copy one entry has a different note and another one is missing.
     func differingStores() throws -> (a: String, b: String) {
         try want("sqlite")
         try run("habit", "add", "Run").expectSuccess()
@@ -21,7 +20,7 @@ extension Sandbox {
         return (store, copy)
     }
 
-    /// Changes the first entry's note behind the back of the history, and removes the second.
+    /// Changes the first entry's note without a history entry, and removes the second.
     func change(_ engine: String, _ path: String, removes: Bool = true) throws {
         let store = try StoreAddress(try #require(EngineName(rawValue: engine)), path: path).open(
             .readWrite,
@@ -45,7 +44,7 @@ extension Sandbox {
         }
     }
 
-    /// A file of ignore rules for notes, and also for lost entries where asked for.
+    /// Writes a file of ignore rules for notes, with further rules from `also`.
     func ignoreRules(_ name: String, also: String = "", expires: String = "9999-12-31") throws -> String {
         try write(
             name,

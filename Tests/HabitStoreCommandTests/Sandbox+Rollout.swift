@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Users on their way.
+/// Users during a rollout.
 extension Sandbox {
     static let stages = ["off", "dualwrite", "shadow", "live", "rampdown", "complete"]
 
-    /// Has the default flag file want a stage for everybody.
+    /// Writes a default flag file that gives all users a stage.
     func want(stage: String) throws {
         let variants = Self.stages.map { "\"\($0)\": \"\($0)\"" }.joined(separator: ", ")
         try write(
@@ -21,12 +21,12 @@ extension Sandbox {
         )
     }
 
-    /// Has the gate ask for few shadow reads.
+    /// Makes the gate require few shadow reads.
     func askForLittle() throws {
         try write("data/habitstore/habit-store.policy.json", #"{"cleanShadowReads": 2}"#)
     }
 
-    /// Brings users to a stage on the regular way; each of them has a habit.
+    /// Moves users to a stage in the regular way; each of them has a habit.
     func bring(_ users: String..., to stage: String) throws {
         try askForLittle()
         for user in users where !FileManager.default.fileExists(atPath: folder(of: user)) {
@@ -42,7 +42,7 @@ extension Sandbox {
         }
     }
 
-    /// Where a user is, as `rollout status` says.
+    /// A user's entry in `rollout status`.
     func status(of user: String = "alice") throws -> [String: Any] {
         try #require(try run("rollout", "status", "--user", user, "--format", "json").list("users").first)
     }
@@ -51,7 +51,7 @@ extension Sandbox {
         path("data/habitstore/users/u-" + user.utf8.map { String(format: "%02x", $0) }.joined())
     }
 
-    /// Puts other bytes in the place of a store's first pages.
+    /// Overwrites a store's first pages.
     func damage(_ engine: String, of user: String) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder(of: user) + "/store.\(engine)"))
         try file.write(contentsOf: Data(repeating: 0xA5, count: 12_288))

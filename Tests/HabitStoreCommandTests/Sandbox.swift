@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A home folder of its own, and the command run in it.
+/// A temporary home folder, with the command run in it.
 final class Sandbox: Sendable {
     let url: URL
 
@@ -28,7 +28,7 @@ final class Sandbox: Sendable {
         return file.path
     }
 
-    /// Sets the engine that the default flag file names for everybody.
+    /// Writes a default flag file that names an engine for all users.
     func want(_ engine: String) throws {
         try write(
             "data/habitstore/habit-store.flagd.json",
@@ -47,7 +47,7 @@ final class Sandbox: Sendable {
 
     func run(_ arguments: [String], environment: [String: String?] = [:]) throws -> CommandRun {
         let process = try process(arguments, environment: environment)
-        // Files, not pipes: a full pipe would stop the command for ever.
+        // Files instead of pipes: a full pipe would block the command forever.
         let streams = (try stream(), try stream())
         process.standardOutput = streams.0.handle
         process.standardError = streams.1.handle
@@ -61,7 +61,7 @@ final class Sandbox: Sendable {
         )
     }
 
-    /// The command for the user `alice`, with its standard input closed off.
+    /// The command's process for the user `alice`, without standard input.
     func process(_ arguments: [String], environment: [String: String?] = [:]) throws -> Process {
         let process = Process()
         process.executableURL = try Self.binary()
@@ -80,7 +80,7 @@ final class Sandbox: Sendable {
         return process
     }
 
-    /// The built command, beside the tests.
+    /// The built command next to the tests.
     static func binary() throws -> URL {
         let folders = [
             Bundle.main.executableURL?.deletingLastPathComponent(),
@@ -94,10 +94,11 @@ final class Sandbox: Sendable {
         )
     }
 
-    /// Every file and folder below a path, with its content, so that a change is seen.
+    /// Every file and folder below a path with its content, to detect changes.
     ///
-    /// Left out is what the processes of a store coordinate by, readers too: lock files, SQLite's shared memory, and
-    /// its log while there is nothing in it. None of them holds a record.
+    /// Excludes the files that processes use to coordinate, readers too: lock files, SQLite's shared memory, and its log while it is empty. None of
+    /// them
+    /// contains records.
     func state(of name: String = "") throws -> [String: Data] {
         let base = name.isEmpty ? url.path : path(name)
         var state: [String: Data] = [:]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `habitstore serve` becomes another program, which is told what every command finds out.
+/// `habitstore serve` becomes another program, which gets the settings that every command finds.
 struct ServeCommandTests {
     @Test func withoutTheProgramItSaysHowToBuildIt() throws {
         let sandbox = try Sandbox()
@@ -40,7 +40,7 @@ struct ServeCommandTests {
         )
     }
 
-    /// What lies in the working folder may be anybody's, and an empty entry of the PATH stands for it.
+    /// The working folder may contain anyone's files, and an empty PATH entry means it.
     @Test func theWorkingFolderIsNotLookedIn() throws {
         let sandbox = try Sandbox()
         let program = try sandbox.write("habitstore-serve", "#!/bin/sh\nexit 0\n")

@@ -3,10 +3,10 @@ import HabitStoreTesting
 import Testing
 import Trials
 
-/// Commands for users whose stores are on servers, by the names that `--servers` gives these.
+/// Commands for users with stores on servers, by their names in `--servers`.
 @Suite(.enabled(if: !StoreUnderTest.serverURIs.isEmpty, "no PostgreSQL server was started; see scripts/postgres.sh"))
 struct ServerUserTests {
-    /// What looks into a user's store knew the names of no server, and said that there is no such engine.
+    /// Commands that read a user's store directly did not know the servers' names, and reported that there is no such engine.
     @Test func whatLooksIntoAUsersStoreKnowsTheServers() throws {
         let sandbox = try Sandbox()
         let uri = try #require(StoreUnderTest.serverURIs.first)
@@ -36,8 +36,9 @@ struct ServerUserTests {
         #expect(verification.errors.contains("eu store only"))
     }
 
-    /// A user's store on a server is erased there, with what was set aside beside it, and is exported; a backup of it is the server's
-    /// affair, and refused in one line.
+    /// A user's store on a server is erased there, including stores set aside next to it, and can be exported; a backup of it is up to the server, so
+    /// it is
+    /// refused in one line.
     @Test func aUserOnAServerIsExportedAndErasedThere() throws {
         let sandbox = try Sandbox()
         let uri = try #require(StoreUnderTest.serverURIs.first)
@@ -51,7 +52,7 @@ struct ServerUserTests {
         let user = UUID().uuidString
         let environment = ["HABITSTORE_USER": user, "HABITSTORE_SERVERS": "eu=\(uri)"]
         func run(_ arguments: String...) throws -> CommandRun { try sandbox.run(arguments, environment: environment) }
-        // The flags have nothing to say, which is a note.
+        // The flags do not apply, which gives a note.
         #expect(try run("habit", "add", "Run").status == 0)
         func asked() throws -> Int32 { try run("query", "Habit", "--root", sandbox.path("data/habitstore")).status }
         try run("user", "backup", user, "backup").expectError(64, containing: "back up the server")
@@ -69,7 +70,7 @@ struct ServerUserTests {
         #expect(erased.output.contains("out of reach: what the server of eu keeps besides"))
         #expect(try asked() == 74)
         try run("user", "erase", user).expectError(74, containing: "nothing is kept")
-        // Known on the server alone, as by another machine's root.
+        // Known only on the server, as from another machine's root.
         #expect(try run("habit", "add", "Run").status == 0)
         try FileManager.default.removeItem(atPath: sandbox.folder(of: user))
         try run("user", "erase", user).expectSuccess()

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Where the settings come from, and which wins.
+/// The sources of the settings, and their precedence.
 struct SettingsTests {
     private func status(_ sandbox: Sandbox, _ arguments: [String], _ environment: [String: String]) throws -> [String:
         Any]
     {
-        // Looking makes no user.
+        // Looking creates no user.
         #expect(try sandbox.run(["habit", "add", "Run"] + arguments, environment: environment).status == 0)
         return try sandbox.run(["status", "--format", "json"] + arguments, environment: environment).json()
     }

@@ -2,9 +2,9 @@ import Foundation
 import HabitTracker
 import Testing
 
-/// The commands that work on stores by their path.
+/// The commands that use stores by their path.
 struct StoreCommandTests {
-    /// A store with two habits, as the tracker makes it.
+    /// A store with two habits, created by the tracker.
     private func sandboxWithStore(_ engine: String = "sqlite") throws -> (Sandbox, String) {
         let sandbox = try Sandbox()
         try sandbox.want(engine)
@@ -31,7 +31,7 @@ struct StoreCommandTests {
         #expect(skewed.output.hasPrefix("NOT COMPARED"))
         #expect(try sandbox.run("copy", store, copy).output.hasPrefix("caught up 2 records and 1 history"))
         #expect(try sandbox.run("verify", store, copy).status == 0)
-        // The other way round the destination is current, and the other store is not changed.
+        // In the opposite direction the destination is already current, and nothing is changed.
         #expect(try sandbox.run("copy", copy, store).output.hasPrefix("nothing to do"))
     }
 
@@ -112,7 +112,7 @@ struct StoreCommandTests {
         let last = try #require((all.last?["changes"] as? [[String: Any]])?.first)
         #expect(last["kind"] as? String == "delete")
         #expect((last["tombstone"] as? [String: Any])?["name"] as? String == "Read")
-        // People's words are not in the text form.
+        // The text form contains none of the user's words.
         #expect(!(try sandbox.run("history", store).output.contains("Read")))
         let information = try sandbox.run("info", store, "--format", "json").json()
         #expect(information["token"] as? Int == 4)

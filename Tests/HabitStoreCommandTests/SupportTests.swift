@@ -5,7 +5,7 @@ import Testing
 @testable import HabitStoreCommand
 @testable import HabitStoreOperator
 
-/// Dates as they are typed and shown, and records as they are named.
+/// Parsing and formatting of dates, and references to records.
 struct SupportTests {
     private var calendar: Calendar {
         var calendar = Calendar(identifier: .gregorian)
@@ -23,7 +23,7 @@ struct SupportTests {
         ("2026-01-31 08:30:15", "2026-01-31T07:30:15.000Z"), ("2026-01-31T08:30:00Z", "2026-01-31T08:30:00.000Z"),
         ("2026-01-31T08:30:00.25+02:00", "2026-01-31T06:30:00.250Z"), ("1901-12-13", "1901-12-13T11:00:00.000Z"),
         ("4001-01-01", "4001-01-01T11:00:00.000Z"),
-        // A wall-clock time that the change to summer time passed over means the next one.
+        // A wall-clock time that the change to summer time skipped means the next one.
         ("2026-03-29T02:30", "2026-03-29T01:30:00.000Z"),
     ])
     func aTypedDateIsTheInstantThatAPersonMeans(text: String, expected: String) throws {
@@ -40,7 +40,7 @@ struct SupportTests {
     }
 
     @Test func whatAnInstantIsWrittenAsIsReadBack() throws {
-        // Steps that share no factor with a day, from year 36 to year 8338.
+        // Steps without a common factor with a day, from year 36 to year 8338.
         for milliseconds in stride(from: -62_000_000_000_000, through: 200_000_000_000_000, by: 262_000_000_007) {
             let date = Date(timeIntervalSinceReferenceDate: Double(milliseconds) / 1_000)
             let text = ISODate.instant(date)

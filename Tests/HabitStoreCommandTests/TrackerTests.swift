@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The tracker from end to end, on both engines.
+/// The tracker on both engines, end to end.
 struct TrackerTests {
     @Test(arguments: [("sqlite", "lmdb"), ("lmdb", "sqlite")])
     func aUserWhoIsToggledThereAndBackKeepsEverything(engine: String, other: String) throws {
@@ -88,7 +88,7 @@ struct TrackerTests {
         #expect(habits.map { $0["streak"] as? Int } == [1, 0])
     }
 
-    /// `--value -2` was taken for an option without a value.
+    /// `--value -2` was parsed as an option without a value.
     @Test func valuesBelowZeroAndNotesThatBeginWithADashAreTaken() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Balance", "--target", "-1.5").expectSuccess()

@@ -58,7 +58,7 @@ struct UserCommandTests {
         try sandbox.run("user", "backup", "--user", "alice", "backup").expectSuccess()
         try sandbox.run("user", "export", "--user", "alice", "out.json").expectSuccess()
         try sandbox.run("user", "copies", "--user", "alice").expectSuccess()
-        // The environment's user is not meant.
+        // The user from the environment does not count.
         for arguments in [[], ["alice", "--user", "alice"], ["--user", "alice", "--user", "bob"]] {
             try sandbox.run(["user", "erase"] + arguments).expectError(64, containing: "name one user")
         }
@@ -117,7 +117,7 @@ struct UserCommandTests {
         try sandbox.run("user", "export", "alice", "nowhere/out.json").expectError(74)
     }
 
-    /// A backup in `ROOT/stores` was a store from then on, and one in `ROOT/users` a folder of which nobody can tell whose it is.
+    /// A backup in `ROOT/stores` became a store, and one in `ROOT/users` a folder of unknown owner.
     @Test func aBackupIsNotMadeInsideOfTheRoot() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()
@@ -134,7 +134,7 @@ struct UserCommandTests {
         try sandbox.run("user", "backup", "alice", "data/habitstore-backup").expectSuccess()
     }
 
-    /// A process that is stopped with the user open wakes to a refusal, and makes nobody anew.
+    /// A process that was stopped with the user open is refused when it continues, and does not create the user again.
     @Test func aStoppedProcessIsFencedOut() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "live")
@@ -151,7 +151,7 @@ struct UserCommandTests {
         #expect(!FileManager.default.fileExists(atPath: sandbox.folder(of: "alice")))
     }
 
-    /// Copies of before migrations were there for good, and no command named them.
+    /// Copies from before migrations stayed forever, and no command listed them.
     @Test func copiesOfBeforeMigrationsAreListedAndRemoved() throws {
         let sandbox = try Sandbox()
         for user in ["alice", "bob"] { try sandbox.run("habit", "add", "Run", "--user", user).expectSuccess() }

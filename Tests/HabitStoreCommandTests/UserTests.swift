@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Users' stores lie side by side under the root, whatever the users are called.
+/// Users' stores are separate under the root, whatever the users' ids are.
 struct UserTests {
     private static let ids = [
         "alice", "Alice", "../x", "../../x", "/etc", ".", "a/b", "é", "e\u{301}", "👨‍👩‍👧", " ", "-", "\n", "\u{1B}[31m",

@@ -2,7 +2,7 @@ import Foundation
 import HabitTracker
 import Testing
 
-/// `habitstore verify` with rules, with files that it writes, and with a time limit.
+/// `habitstore verify` with rules, with output files, and with a time limit.
 struct VerifyFilesTests {
     private static let lost = """
         , {"name": "lost", "reason": "known", "entity": "Entry", "kind": "missingInB", "expires": "9999-12-31"},
@@ -36,8 +36,7 @@ struct VerifyFilesTests {
         #expect(expired.output.contains("  expired  "))
     }
 
-    /// A store that was named twice, by a link perhaps, came out identical without a word of it: what was taken for a copy had never
-    /// been looked at.
+    /// A store that was named twice, perhaps through a link, was silently reported as identical: the supposed copy was never read.
     @Test func aStoreThatIsComparedWithItselfIsToldSo() throws {
         let sandbox = try Sandbox()
         let (a, copy) = try sandbox.differingStores()
@@ -80,7 +79,7 @@ struct VerifyFilesTests {
             for word in ["at dawn", "at dusk", "alert"] { #expect(!text.contains(word), "\(word) in \(file)") }
         }
         #expect(try sandbox.permissions(of: "r.jsonl") == 0o600)
-        // Written over, and for the owner alone as soon as values are in them.
+        // Overwritten, and readable only by the owner as soon as they contain values.
         let shown = try sandbox.run("verify", a, b, "--html", "r.html", "--record", "r.jsonl", "--show-values")
         #expect(shown.status == 1)
         #expect(try sandbox.permissions(of: "r.html") == 0o600)
@@ -92,7 +91,7 @@ struct VerifyFilesTests {
         #expect(left.filter { $0.hasPrefix("r.") }.sorted() == ["r.html", "r.jsonl"])
     }
 
-    /// The page without values and the sentinel were made for everybody to write to, under an umask of 000.
+    /// With a umask of 000, the page without values and the sentinel were created writable for everyone.
     @Test func whatCommandsMakeIsForItsOwnerAloneWhateverTheUmaskIs() throws {
         let sandbox = try Sandbox()
         let (a, b) = try sandbox.differingStores()
@@ -112,7 +111,7 @@ struct VerifyFilesTests {
         #expect(try sandbox.permissions(of: "s.kill") == 0o600)
     }
 
-    /// `--html` with a store's path, a slip of the hand, would otherwise end that store.
+    /// `--html` with a store's path by mistake would otherwise destroy that store.
     @Test func nothingElseIsWrittenOver() throws {
         let sandbox = try Sandbox()
         let (a, b) = try sandbox.differingStores()
@@ -121,7 +120,7 @@ struct VerifyFilesTests {
             let run = try sandbox.run("verify", a, b, option, a)
             #expect(run.status == 64)
             #expect(run.errors.contains("is not written over"))
-            // The report was worth the wait, and is told.
+            // The report is still printed.
             #expect(run.output.hasPrefix("DIFFERENT: "))
             #expect(try sandbox.run("verify", a, b, option, ".").status == 64)
             #expect(try sandbox.run("verify", a, b, option, "none/file").status == 74)

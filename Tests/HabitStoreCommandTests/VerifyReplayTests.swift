@@ -7,7 +7,7 @@ struct VerifyReplayTests {
         let sandbox = try Sandbox()
         let (a, b) = try sandbox.differingStores()
         let run = try sandbox.run(["verify", a, b, "--record", "m.jsonl", "--format", "json"] + options)
-        // Nothing of the stores is needed any more.
+        // The stores are no longer needed.
         try FileManager.default.removeItem(atPath: sandbox.path("data"))
         try FileManager.default.removeItem(atPath: sandbox.path("copy"))
         return (sandbox, try run.list("differences"))
@@ -39,7 +39,7 @@ struct VerifyReplayTests {
     @Test func theAttributeIsMarkedWithItsValuesWhenTheyWereKept() throws {
         let (sandbox, differences) = try recorded("--show-values")
         let note = try #require(differences.first { $0["attribute"] as? String == "note" }?["differenceID"] as? String)
-        // People type in capitals too.
+        // People also type in capitals.
         let replay = try sandbox.run("verify", "replay", note.uppercased(), "--from", "m.jsonl")
         let marked = try #require(replay.output.split(separator: "\n").first { $0.contains("◀") })
         #expect(marked.contains("note") && marked.contains(Sandbox.markup))
@@ -85,7 +85,7 @@ struct VerifyReplayTests {
         }
     }
 
-    /// `replay` is a subcommand where stores stood alone before.
+    /// `replay` is a subcommand at a position that only stores had before.
     @Test func aStoreCanStillBeNamedReplay() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()

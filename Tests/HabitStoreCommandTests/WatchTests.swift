@@ -16,7 +16,7 @@ struct WatchTests {
 
     // MARK: Queries
 
-    /// By the user's name the answer comes from whichever store is current, and a change that leaves it as it is shows nothing.
+    /// With a user's name, the answer comes from the current store, and a change that does not affect it shows nothing.
     @Test func aUsersQueryGoesOnThroughASwitchOfEngines() throws {
         let sandbox = try Sandbox()
         try sandbox.want("sqlite")
@@ -74,7 +74,7 @@ struct WatchTests {
         try sandbox.run("query", "Habit", "--watch").expectError(74, containing: "no stores")
     }
 
-    // MARK: Where users are
+    // MARK: Stages
 
     @Test func aMoveByAnotherProcessShowsInTheStatus() throws {
         let sandbox = try Sandbox()
@@ -116,7 +116,7 @@ struct WatchTests {
         #expect(shown.components(separatedBy: "\u{1B}[H\u{1B}[J").count == 3, "\(shown)")
     }
 
-    /// A file that stays open would keep a lock of SQLite's, or a reader of LMDB's, and with it a move or the room of what was freed.
+    /// An open file would keep an SQLite lock or an LMDB reader, and so block a move or the reuse of freed pages.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd"), "needs the process's files listed"))
     func nothingIsKeptOpenBetweenTwoLooks() throws {
         let sandbox = try Sandbox()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Commands of the tracker with `--watch`: they have a user open, as any program has.
+/// The tracker's commands with `--watch`: they have a user open, like any program.
 struct WatchedUserTests {
     private func answers(_ output: String) throws -> [[String: Any]] {
         try output.split(separator: "\n").map { line in
@@ -22,7 +22,7 @@ struct WatchedUserTests {
 
     // MARK: Flags and the kill switch
 
-    /// The command had looked at the kill switch once. After the re-arm it pulled it again, for everybody, with the next move.
+    /// The command had read the kill switch once. After the re-arm it pulled the switch again for all users with the next move.
     @Test func aWatchThatBeganDuringAKillDoesNotPullItAgain() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", "bob", to: "off")
@@ -39,8 +39,9 @@ struct WatchedUserTests {
         }
     }
 
-    /// Nobody could be moved forward while somebody watched: the command took its user back to what the flags had wanted when it began.
-    /// And a kill was not acted on by it at all.
+    /// No user could be moved forward while being watched: the command moved its user back to the stage that the flags had when it started. And it
+    /// did not
+    /// act on a kill at all.
     @Test func aWatchedUserGoesForwardAndBackAsTheFlagsSay() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "off")
@@ -49,7 +50,7 @@ struct WatchedUserTests {
         try sandbox.run("habit", "add", "Swim").expectSuccess()
         try watch.wait("a write at `live`") { $0.contains("Swim") }
         #expect(try sandbox.status()["stage"] as? String == "live")
-        // Sets the flag and the sentinel file, and opens nobody.
+        // Sets the flag and the sentinel file, and opens no user.
         try sandbox.run("flags", "kill").expectSuccess()
         let end = Date() + 20
         while try sandbox.status()["isKilled"] as? Bool != true, Date() < end { usleep(50_000) }
@@ -61,7 +62,7 @@ struct WatchedUserTests {
 
     // MARK: Names
 
-    /// The name was looked up for each answer: a second habit of the same name, or another name, ended the command.
+    /// The name was looked up for each answer: a second habit with the same name, or a new name, ended the command.
     @Test func aHabitIsFollowedWhateverItsNameBecomes() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()
@@ -98,7 +99,7 @@ struct WatchedUserTests {
 
     // MARK: Ends
 
-    /// A command that was stopped, which is how each of these ends, left nothing of what was to be recorded.
+    /// A stopped command, which is how each of these ends, saved no recorded queries.
     @Test(arguments: [SIGTERM, SIGINT])
     func whatIsRecordedIsSavedByASignal(number: Int32) throws {
         let sandbox = try Sandbox()
@@ -111,7 +112,7 @@ struct WatchedUserTests {
         #expect(try String(contentsOfFile: sandbox.path("recorded.json"), encoding: .utf8).contains("habitID"))
     }
 
-    /// Until the next write the command lived on, for nobody.
+    /// The command kept running without a reader until the next write.
     @Test(arguments: [
         ["habit", "list", "--watch"], ["query", "Habit", "--watch"], ["rollout", "status", "--watch"],
         ["history", "S", "--follow"],
@@ -135,10 +136,10 @@ struct WatchedUserTests {
         #expect(process.terminationStatus == 141)
     }
 
-    /// "Resource temporarily unavailable", and 74: a program at the other end of the terminal or pipe had made it one that does not wait.
+    /// "Resource temporarily unavailable", and 74: a program at the other end of the terminal or pipe had made it non-blocking.
     @Test func anOutputThatDoesNotWaitIsWaitedFor() throws {
         let sandbox = try Sandbox()
-        // More than a pipe holds.
+        // More than fits into a pipe.
         for word in ["long ", "text "] {
             try sandbox.run("draft", "add", String(repeating: word, count: 20_000)).expectSuccess()
         }
@@ -158,7 +159,7 @@ struct WatchedUserTests {
 
     // MARK: Errors
 
-    /// A token that the store has not come to "was told already", in an object over many lines where each line was to be a document.
+    /// A token that the store has not reached was reported as "told already", in an object over several lines where each line should be a document.
     @Test func aTokenThatIsStillToComeIsRefusedOnOneLine() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()

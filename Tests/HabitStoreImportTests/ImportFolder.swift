@@ -3,7 +3,7 @@ import HabitStore
 
 @testable import HabitStoreImport
 
-/// A folder of a test's own.
+/// A temporary folder for a test.
 final class ImportFolder: Sendable {
     let url: URL
 
@@ -27,6 +27,6 @@ final class ImportFolder: Sendable {
     @discardableResult
     func write(_ name: String, _ text: String) throws -> String { try write(name, Data(text.utf8)) }
 
-    /// The names of all files, those that begin with a dot too.
+    /// The names of all files, including hidden ones.
     func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
 }

@@ -1,14 +1,12 @@
 import Foundation
 
-/// Files that other apps and people wrote, in the folder that `HABITSTORE_REAL_STORES` names; what needs them is left out
-/// without it. Only copies are opened.
+/// Files from other apps and people, in the folder `HABITSTORE_REAL_STORES`; tests that need them are skipped without it. Only copies are opened.
 enum RealFiles {
-    /// The folder.
     static let folder: String? = ProcessInfo.processInfo.environment["HABITSTORE_REAL_STORES"].flatMap {
         $0.isEmpty ? nil : $0
     }
 
-    /// A private copy of a file or folder, in a folder of a test's own.
+    /// A private copy of a file or folder, in a test's folder.
     static func copy(_ name: String, into folder: ImportFolder) throws -> String {
         let target = folder.path(name.split(separator: "/").last.map(String.init) ?? name)
         try FileManager.default.copyItem(atPath: (Self.folder ?? "") + "/" + name, toPath: target)

@@ -1,6 +1,6 @@
-// Counts allocations by taking the place of glibc's functions, which do the work as before. What is left out here, such
-// as strdup and reallocarray, calls these. Each call costs one addition to a variable of the thread, and a look whether all
-// threads are counted.
+// Counts allocations by replacing glibc's functions, which still do the work. Functions omitted here, such as strdup and reallocarray, call these.
+// Each
+// call costs one addition to a thread-local variable, and a check whether all threads are counted.
 #include "allocations.h"
 
 #include <errno.h>

@@ -6,14 +6,14 @@
 #include "list.h"
 #include "plans.h"
 
-// Makes room for one more element.
+// Reserves space for one more element.
 #define CY_RESERVE(elements, count, capacity)                                     \
     if ((count) == (capacity)) {                                                  \
         (capacity) = (capacity) ? 2 * (capacity) : 256;                           \
         (elements) = realloc((elements), (capacity) * sizeof *(elements));        \
     }
 
-// Forgets what was found and keeps the memory.
+// Clears the answer but keeps its memory.
 static inline void cy_answer_clear(cy_answer *answer) {
     cy_list_clear(&answer->entries);
     answer->habitCount = answer->byteCount = answer->idCount = answer->numberCount = 0;
@@ -33,7 +33,7 @@ static inline void cy_answer_append_number(cy_answer *answer, int isPresent, dou
     answer->numbers[answer->numberCount++] = (cy_number){isPresent ? value : 0, isPresent != 0};
 }
 
-// A copy of bytes, as an offset until the answer is complete, since the memory moves as it grows.
+// Copies bytes. Returns an offset until the answer is complete, since the memory moves as it grows.
 static inline const void *cy_answer_keep(cy_answer *answer, const void *bytes, size_t length) {
     if (answer->byteCount + length > answer->byteCapacity) {
         answer->byteCapacity = 2 * answer->byteCapacity + length + 4096;
@@ -50,7 +50,7 @@ static inline cy_text cy_answer_keep_text(cy_answer *answer, const void *bytes, 
     return (cy_text){cy_answer_keep(answer, bytes, length), (int32_t)length};
 }
 
-// The next habit, all of which is to be filled in.
+// Appends a zeroed habit for the caller to fill in.
 static inline cy_habit *cy_answer_append_habit(cy_answer *answer) {
     CY_RESERVE(answer->habits, answer->habitCount, answer->habitCapacity)
     cy_habit *habit = answer->habits + answer->habitCount++;

@@ -1,6 +1,8 @@
-// What SQLite's program dbhash does: the SHA-1 of every row of every table, in the order in which the table gives them.
-// A value is hashed as a digit for its type and its bytes: "0"; "1" and the integer, "2" and the double, both as eight
-// bytes, big-endian; "3", the length in decimal and ":", the text; "4" likewise, the blob.
+// Does the same as SQLite's program dbhash: the SHA-1 of every row of every table, in the table's order. A value is hashed as a digit for its type
+// and
+// its bytes: "0"; "1" and the integer, "2" and the double, both as eight bytes, big-endian; "3", the length in decimal and ":", the text; "4"
+// likewise,
+// the blob.
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,7 @@
 
 #include "CYardstick.h"
 
-// Appends an entry and a copy of its note. The note is kept as an offset until the list is complete, since the memory
-// of the notes moves as it grows.
+// Appends an entry and a copy of its note. The note is an offset until the list is complete, since the notes' memory moves as it grows.
 static inline void cy_list_append(cy_list *list, const cy_entry *entry, const void *note) {
     if (list->count == list->capacity) {
         list->capacity = list->capacity ? 2 * list->capacity : 1024;
@@ -25,7 +24,7 @@ static inline void cy_list_append(cy_list *list, const cy_entry *entry, const vo
     list->noteBytes += (size_t)entry->noteLength;
 }
 
-// Forgets the entries and keeps the memory.
+// Removes the entries but keeps the memory.
 static inline void cy_list_clear(cy_list *list) {
     list->count = 0;
     list->noteBytes = 0;

@@ -38,7 +38,7 @@ int cy_lmdb_open(const char *path, cy_layout layout, cy_lmdb **store) {
     if (!result) result = mdb_env_set_mapsize(made->environment, (size_t)4 << 30);
     if (!result) result = mdb_env_set_maxdbs(made->environment, 8);
     if (!result) result = mdb_env_open(made->environment, path, MDB_NOSUBDIR | MDB_NOTLS, 0600);
-    // Only a new file takes a transaction that writes.
+    // Only a new file needs a write transaction.
     MDB_stat status;
     if (!result) result = mdb_env_stat(made->environment, &status);
     unsigned int flags = !result && status.ms_entries == 0 ? 0 : MDB_RDONLY, create = flags ? 0 : MDB_CREATE;
@@ -119,7 +119,7 @@ static int add_habits(cy_lmdb *store, MDB_txn *transaction, const uint8_t *habit
     return result;
 }
 
-// One database in the order of its keys, each behind the last one.
+// Fills one database in the order of its keys, appending each key after the last one.
 static int append_all(
     cy_lmdb *store, MDB_txn *transaction, MDB_dbi database, const cy_entry **sorted, size_t count,
     void (*make)(cy_lmdb *, const cy_entry *, uint8_t *, MDB_val *, MDB_val *)) {
@@ -198,7 +198,7 @@ int cy_lmdb_load(
     return result;
 }
 
-// A line of a change log behind the last one, and two sums for a part of the identifiers.
+// Appends a history row, and updates the two sums for a range of identifiers.
 static int keep_history(cy_lmdb *store, MDB_txn *transaction, const cy_entry *entry) {
     uint8_t token[8] = {0}, change[49] = {1};
     MDB_cursor *cursor;
@@ -235,7 +235,7 @@ int cy_lmdb_commit(cy_lmdb *store, cy_commit_kind kind, const cy_entry *entry) {
     return result;
 }
 
-// The note is lent until the transaction ends.
+// The note is borrowed until the transaction ends.
 static cy_entry decode(const void *id, MDB_val value) {
     cy_entry entry;
     const uint8_t *record = value.mv_data;
@@ -250,7 +250,7 @@ static cy_entry decode(const void *id, MDB_val value) {
     return entry;
 }
 
-// What one read costs when nothing outlives it: the entry, and its note in one buffer.
+// The cost of a read whose result does not outlive it: the entry, with its note in one buffer.
 static uint64_t read_one(cy_lmdb *store, const void *id, MDB_val value) {
     cy_entry entry = decode(id, value);
     if (entry.noteLength > 0 && (size_t)entry.noteLength < sizeof store->note) {
@@ -335,7 +335,7 @@ int cy_lmdb_ranges(cy_lmdb *store, const cy_range *ranges, size_t count, uint64_
     return result;
 }
 
-// Walks all records by identifier.
+// Visits all records by identifier.
 typedef void visit(const cy_entry *entry, void *context);
 
 static int walk(cy_lmdb *store, visit *visit, void *context) {

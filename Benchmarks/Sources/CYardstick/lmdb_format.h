@@ -6,7 +6,7 @@
 #include "answer.h"
 #include "checksum.h"
 
-// The files are those of HabitStore; the article On-disk formats describes records and keys. Checksums are passed over.
+// The files are those of HabitStore; the article On-disk formats describes records and keys. Checksums are skipped.
 //
 // Entry: header 8, nulls 1, id 16, date 8, note 4 + 4, value 8, habitID 16.
 // Habit: header 8, nulls 2, id 16, name 4 + 4, createdAt 8, streak 8, category 4 + 4, isArchived 1, timesPerPeriod 8,
@@ -32,7 +32,7 @@ static inline uint8_t *put_double(uint8_t *key, double number) {
     return key + 9;
 }
 
-// A text without its end, which makes it the prefix of all texts that begin with it; it holds no zero.
+// Appends a text without a terminator, as a prefix of all texts that begin with it; it must not contain zeros.
 static inline uint8_t *put_text(uint8_t *key, const char *text) {
     size_t length = strlen(text);
     *key = 1;
@@ -45,7 +45,7 @@ static inline uint8_t *put_end(uint8_t *key) {
     return key + 2;
 }
 
-// The keys from `from` on: up to the last that begins with `stop` when it is inclusive, else those before `stop`.
+// The keys from `from`: up to the last that begins with `stop` if it is inclusive, otherwise those before `stop`.
 typedef struct {
     uint8_t from[128], stop[128];
     size_t fromLength, stopLength;
@@ -76,7 +76,7 @@ static inline span date_span(const cy_question *question) {
 
 static inline int is_within(const span *keys, const MDB_val *key) {
     size_t length = key->mv_size < keys->stopLength ? key->mv_size : keys->stopLength;
-    // A key that is shorter is before the end of a range, and is no key with the prefix: the walk begins behind it.
+    // A shorter key is before the end of a range. It does not have the prefix, but a walk over a prefix begins after it.
     return memcmp(key->mv_data, keys->stop, length) < (keys->isInclusive || length < keys->stopLength);
 }
 

@@ -28,7 +28,7 @@ static int open_databases(cy_lmdb_plans *store) {
         return result;
     }
     result = mdb_txn_commit(transaction);
-    // One transaction, begun anew for each query, as whoever writes by hand would have it.
+    // One transaction that each query renews, as hand-written code does.
     if (!result) result = mdb_txn_begin(store->environment, NULL, MDB_RDONLY, &store->transaction);
     if (!result) mdb_txn_reset(store->transaction);
     return result;
@@ -61,7 +61,7 @@ void cy_lmdb_plans_close(cy_lmdb_plans *store) {
 
 // MARK: Walks
 
-// The identifiers of the keys, appended to those that are there.
+// Appends the identifiers of a span of keys.
 static int collect(cy_lmdb_plans *store, MDB_dbi index, const span *keys, cy_answer *answer) {
     MDB_cursor *cursor;
     int result = mdb_cursor_open(store->transaction, index, &cursor);
@@ -80,7 +80,7 @@ static int compare_ids(const void *left, const void *right) { return memcmp(left
 
 typedef void (*appender)(cy_answer *, const uint8_t *);
 
-// Puts the records in the place of the identifiers that were collected, in their order or sorted.
+// Replaces the collected identifiers with their records, in their order or sorted.
 static int look_up(cy_lmdb_plans *store, MDB_dbi records, int isSorted, cy_answer *answer, appender append) {
     MDB_cursor *cursor;
     int result = mdb_cursor_open(store->transaction, records, &cursor);
@@ -98,7 +98,7 @@ static int look_up(cy_lmdb_plans *store, MDB_dbi records, int isSorted, cy_answe
 
 typedef int (*condition)(const uint8_t *record, const void *context);
 
-// Every record, by identifier, that fulfils a condition; each call has its own loop.
+// Appends every record that fulfils a condition, by identifier; each call gets its own loop by inlining.
 static inline __attribute__((always_inline)) int scan(
     cy_lmdb_plans *store, MDB_dbi records, condition fulfils, const void *context, cy_answer *answer, appender append) {
     MDB_cursor *cursor;
@@ -114,7 +114,7 @@ static inline __attribute__((always_inline)) int scan(
     return result == MDB_NOTFOUND ? 0 : result;
 }
 
-// The entries of one habit in the index's order, each with its record, up to a limit.
+// Visits the entries of one habit in the index's order, each with its record, up to a limit.
 static int walk_habit(
     cy_lmdb_plans *store, const span *keys, int64_t limit, const cy_question *question, cy_answer *answer,
     void (*visit)(const cy_question *, const uint8_t *, cy_answer *)) {
@@ -148,7 +148,7 @@ static void visit_count(const cy_question *question, const uint8_t *record, cy_a
     answer->count += !(record[8] & valueIsNull) && read_double(record + entryValue) > question->number;
 }
 
-// What the keys alone tell: their number, or their dates.
+// Answers from the keys alone: their number, or their dates.
 static int walk_keys(cy_lmdb_plans *store, const cy_question *question, cy_answer *answer) {
     MDB_cursor *cursor;
     int result = mdb_cursor_open(store->transaction, store->byHabit, &cursor);
@@ -174,8 +174,9 @@ static int walk_keys(cy_lmdb_plans *store, const cy_question *question, cy_answe
     return result == MDB_NOTFOUND ? 0 : result;
 }
 
-// The last keys of the index backwards. Those of the same date come by identifier, so that the last date's are
-// collected as a whole before what is too many is left out.
+// Walks the index backwards from its last key. Keys of the same date are in order of identifier, so all keys of the last date are collected before
+// any
+// excess is dropped.
 static int newest(cy_lmdb_plans *store, const cy_question *question, cy_answer *answer) {
     MDB_cursor *cursor;
     MDB_val key, value;
@@ -208,7 +209,7 @@ typedef struct {
     size_t count, limit;
 } largest;
 
-// Records come by identifier: of equal values the first stays in front. No value sorts behind every value.
+// Records come by identifier: of equal values the first stays in front. A missing value sorts after every value.
 static int keep_largest(const uint8_t *record, const void *context) {
     largest *kept = (largest *)context;
     double value = record[8] & valueIsNull ? -__builtin_inf() : read_double(record + entryValue);
@@ -254,7 +255,7 @@ static int has_match(const uint8_t *record, const void *context) {
 
 // MARK: Joins
 
-// A set of identifiers, whose bytes are random enough to be their own hash.
+// A set of identifiers, whose bytes are random enough to serve as their hash.
 typedef struct {
     uint8_t (*slots)[17];
     size_t mask;
@@ -271,7 +272,7 @@ static int make_set(cy_lmdb_plans *store, id_set *set) {
     return 0;
 }
 
-// The slot that holds the identifier, or the free one for it.
+// The slot of an identifier, or the free one for it.
 static uint8_t *slot(const id_set *set, const uint8_t *id) {
     size_t place = (size_t)read_i64(id) & set->mask;
     while (set->slots[place][0] && memcmp(set->slots[place] + 1, id, 16)) place = (place + 1) & set->mask;
@@ -327,7 +328,7 @@ static int any_entry(cy_lmdb_plans *store, const cy_question *question, cy_answe
     return result;
 }
 
-// For each identifier whose key in `names` is the text: the identifiers that `index` holds for it.
+// For each identifier whose key in `names` is the text, collects the identifiers that `index` has for it.
 static int join_text(
     cy_lmdb_plans *store, MDB_dbi names, MDB_dbi index, const cy_question *question, cy_answer *answer) {
     uint8_t bytes[128];

@@ -18,7 +18,7 @@ static const char *const statements[cy_plan_count_of_plans] = {
     [cy_plan_top] = "SELECT " ENTRY " FROM Entry ORDER BY value DESC, id LIMIT :limit",
     [cy_plan_join_name] = "SELECT " ENTRY " FROM Entry WHERE habitID IN (SELECT id FROM Habit WHERE name = :text) "
                           "ORDER BY id",
-    // A quarter of all entries: the plus keeps SQLite from a look-up for each of them.
+    // A quarter of all entries: the plus keeps SQLite from a lookup for each of them.
     [cy_plan_join_archived] = "SELECT " ENTRY " FROM Entry WHERE +habitID IN (SELECT id FROM Habit WHERE isArchived) "
                               "ORDER BY id",
     [cy_plan_any_entry] = "SELECT " HABIT " FROM Habit WHERE id IN (SELECT habitID FROM Entry WHERE value > :number) "
@@ -79,8 +79,8 @@ void cy_sqlite_plans_close(cy_sqlite_plans *store) {
     free(store);
 }
 
-// Binds whichever of the values the statement has a parameter for. `behind` is the first text behind all with the
-// prefix; it has to live as long as the statement runs.
+// Binds the values for which the statement has parameters. `behind` is the first text after all texts with the prefix; it must live as long as the
+// statement runs.
 static void bind(sqlite3_stmt *statement, const cy_question *question, char *behind) {
     size_t length = strlen(question->text);
     int place;
@@ -194,7 +194,7 @@ int cy_sqlite_plans_answer(cy_sqlite_plans *store, const cy_question *question, 
     char behind[cy_text_capacity];
     cy_answer_clear(answer);
     bind(statement, question, behind);
-    // Habits take a second statement, and both have to see the same moment; one statement is a transaction by itself.
+    // Habits need a second statement, and both must see the same snapshot; a single statement is its own transaction.
     int isPair = plan == cy_plan_prefix || plan == cy_plan_any_entry || plan == cy_plan_any_tag;
     int result = isPair ? run(store->begin) : 0;
     int step = SQLITE_DONE;

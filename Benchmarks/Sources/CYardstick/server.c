@@ -8,8 +8,9 @@
 
 // MARK: Statements
 
-// Those of Sources/HabitStorePostgres/Client/PostgresStatement.swift, word by word: the suite sends both through a proxy, and ends with
-// an error where a statement of one name has two texts, or where a round trip of one side has other statements than the other one's.
+// The same texts as in Sources/HabitStorePostgres/Client/PostgresStatement.swift: the suite sends both through a proxy, and fails if a statement name
+// has
+// two texts, or if the statements of a round trip differ between the sides.
 
 #define HEAD "SELECT format, version, meta, last_writes, name, token, digests, meta_sum FROM hs_store WHERE store = $1"
 
@@ -76,7 +77,7 @@ static const struct {
 
 // MARK: Connections
 
-// The values of one statement, one after the other.
+// The concatenated values of one statement.
 typedef struct {
     char *bytes;
     size_t used, capacity;
@@ -87,7 +88,7 @@ typedef struct {
 struct cy_postgres {
     PGconn *connection;
     values values;
-    // Whether a rollback was sent whose answer nobody has waited for.
+    // Whether a rollback was sent whose answer has not been read.
     int is_rolling_back;
     char message[512];
 };
@@ -101,7 +102,7 @@ const char *cy_postgres_message(const cy_postgres *store) { return store->messag
 
 int cy_postgres_open(const char *uri, cy_postgres **made) {
     cy_postgres *store = *made = calloc(1, sizeof *store);
-    // What the store's connections have, too.
+    // The same settings as the store's connections.
     static const char *const names[] = {"target_session_attrs", "options", "dbname", NULL};
     const char *const settings[] = {"read-write", "-c enable_seqscan=off", uri, NULL};
     store->connection = PQconnectdbParams(names, settings, 1);
@@ -171,7 +172,7 @@ static void put_element(cy_postgres *store, const void *bytes, int length) {
     put_bytes(store, bytes, (size_t)length);
 }
 
-// A column of an answer as an array; numbers lie in it as they do in arrays.
+// Adds a column of a result as an array; numbers have the same form in arrays.
 static void add_column(cy_postgres *store, int type, const PGresult *rows, int column) {
     add_array(store, type, PQntuples(rows));
     for (int row = 0; row < PQntuples(rows); row++) {
@@ -179,7 +180,7 @@ static void add_column(cy_postgres *store, int type, const PGresult *rows, int c
     }
 }
 
-// The number of one entity for each row.
+// Adds the entity's number for each row.
 static void add_entities(cy_postgres *store, int16_t entity, int count) {
     add_array(store, int2, count);
     for (int row = 0; row < count; row++) {
@@ -204,7 +205,7 @@ static int post(cy_postgres *store, statement sent) {
     int lengths[8];
     for (int i = 0; i < values->count; i++) {
         size_t end = i + 1 < values->count ? values->starts[i + 1] : values->used;
-        // Memory for no bytes must not be at null, which would be a null value.
+        // Values without bytes must not have a null pointer, which would mean a null value.
         places[i] = values->bytes + values->starts[i];
         lengths[i] = (int)(end - values->starts[i]);
     }
@@ -259,7 +260,7 @@ static int post_rollback(cy_postgres *store) {
 
 // MARK: Reading
 
-// Entry: header 8, nulls 1, id 16, date 8, note 4 + 4, value 8, habitID 16; the article On-disk formats has it.
+// Entry: header 8, nulls 1, id 16, date 8, note 4 + 4, value 8, habitID 16; see the article On-disk formats.
 enum { entryNote = 33, entryValue = 41, entryHabit = 49, entryEnd = 65 };
 enum { noteIsNull = 1 << 2, valueIsNull = 1 << 3, habitIsNull = 1 << 4 };
 
@@ -287,7 +288,7 @@ static int post_beginning(cy_postgres *store, int is_write, const uint8_t *id) {
     return result ? result : post_of(store, last_token, id);
 }
 
-// What the store's row says, and whether the history ends where it says.
+// The state in the store's row; receiving it also checks that the history ends there.
 typedef struct {
     int64_t version, meta, token;
 } state;
@@ -357,7 +358,7 @@ int cy_postgres_range(cy_postgres *store, const uint8_t *id, const cy_walk *walk
 struct cy_rows {
     int16_t entity;
     int is_batch;
-    // The habits that the records refer to, each once.
+    // The habits to which the records refer, each once.
     int16_t habit_entity;
     uint8_t *habits;
     int habit_count;
@@ -369,13 +370,13 @@ static int write_rows(cy_postgres *store, const uint8_t *id, const cy_rows *rows
     state found;
     uint8_t write[16];
     for (int i = 0; i < 16; i++) write[i] = (uint8_t)rand();
-    // The row's lock.
+    // Takes the row's lock.
     int result = post_beginning(store, 1, id);
     if (!result) result = end_trip(store);
     if (!result) result = receive_beginning(store, &found);
     if (!result) result = receive_sync(store);
     if (result) return result;
-    // What is asked about the records and about the habits that they refer to.
+    // Reads what the write needs to know about the records and the habits to which they refer.
     if (rows->is_batch) {
         add_bytes(store, id, 16);
         add_number(store, rows->entity, 2);
@@ -407,7 +408,7 @@ static int write_rows(cy_postgres *store, const uint8_t *id, const cy_rows *rows
     PQclear(there);
     PQclear(habits);
     if (result) return result;
-    // All that is written, and the commit.
+    // Sends all writes and the commit.
     add_bytes(store, id, 16);
     add_entities(store, rows->entity, PQntuples(rows->records));
     add_column(store, uuid, rows->records, 1);
@@ -448,9 +449,9 @@ int cy_postgres_insert(cy_postgres *store, const uint8_t *id, const cy_rows *row
 
 int cy_postgres_update(cy_postgres *store, const uint8_t *id, const cy_rows *rows) { return write_rows(store, id, rows, 0); }
 
-// MARK: What is there
+// MARK: Looking up
 
-// A statement that is not measured, with what has been added as its values.
+// Runs an unmeasured statement, with the added values.
 static int ask(cy_postgres *store, const char *text, int is_binary, PGresult **answer) {
     static const int binary[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     values *values = &store->values;
@@ -514,7 +515,7 @@ int cy_postgres_walk_open(
     walk->entity = entity;
     int result = find_key(store, id, first, walk->low, &walk->low_length, &walk->number);
     if (!result) result = find_key(store, id, last, walk->high, &walk->high_length, &walk->number);
-    // The first key behind the last one.
+    // The first key after the last one.
     walk->high[walk->high_length++] = 0;
     return result;
 }
@@ -567,7 +568,7 @@ int cy_postgres_rows_open(
     }
     add_bytes(store, id, 16);
     add_number(store, entity, 2);
-    // A batch changes them all.
+    // A batch changes all of them.
     if (rows->is_batch) {
         if (!result) result = ask(store, statements[digests].text, 1, &rows->digests);
     } else {
@@ -629,7 +630,7 @@ static void write_numbers(FILE *script, const PGresult *rows, int column) {
     fputc(']', script);
 }
 
-// What the script of one client is made of.
+// The data of one client's script.
 typedef struct {
     const cy_rows *rows;
     const uint8_t *store;

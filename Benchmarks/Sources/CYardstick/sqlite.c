@@ -30,7 +30,7 @@ static const char *indexes[] = {
     "CREATE UNIQUE INDEX Entry_id ON Entry (id); CREATE INDEX Entry_date ON Entry (date, id);",
 };
 
-// A change log and two sums for a part of the identifiers, as a store has them that keeps history and digests.
+// A change log and two sums for each range of identifiers, as in a store with history and digests.
 static const char *bookkeeping =
     "CREATE TABLE IF NOT EXISTS History (token INTEGER PRIMARY KEY, time REAL NOT NULL, author TEXT, changes BLOB NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS Digest (part INTEGER PRIMARY KEY, count INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL)"
@@ -107,7 +107,7 @@ static int insert(cy_sqlite *store, const cy_entry *entry) {
     return run(statement);
 }
 
-// In the order of the table; the indexes follow when it is whole.
+// Inserts in the order of the table; the indexes follow when the table is complete.
 static int load_sorted(cy_sqlite *store, const cy_entry *entries, size_t count) {
     const cy_entry **sorted = malloc((count + 1) * sizeof *sorted);
     int result = 0;
@@ -178,7 +178,7 @@ int cy_sqlite_commit(cy_sqlite *store, cy_commit_kind kind, const cy_entry *entr
     return result;
 }
 
-// The note is lent until the statement steps on.
+// The note is borrowed until the statement's next step.
 static cy_entry decode(sqlite3_stmt *statement) {
     cy_entry entry;
     memcpy(entry.id, sqlite3_column_blob(statement, 0), 16);
@@ -193,7 +193,7 @@ static cy_entry decode(sqlite3_stmt *statement) {
     return entry;
 }
 
-// What one read costs when nothing outlives it: the entry, and its note in one buffer.
+// The cost of a read whose result does not outlive it: the entry, with its note in one buffer.
 static uint64_t read_one(cy_sqlite *store, sqlite3_stmt *statement) {
     cy_entry entry = decode(statement);
     if (entry.noteLength > 0 && (size_t)entry.noteLength < sizeof store->note) {

@@ -5,20 +5,20 @@ import HabitStoreSQLite
 import HabitStoreTesting
 import HabitTracker
 
-/// Habits and entries, and the questions that all sides are asked.
+/// Habits and entries, and the queries for all sides.
 final class BenchData {
     let habits: [Habit]
     let tags: [Tag]
     let entries: [Entry]
     /// Entries that are not among the others, for commits.
     let spare: [Entry]
-    /// Identifiers in random order, each once, 100,000 at most.
+    /// Identifiers in random order, each once, at most 100,000.
     let shuffled: [UUID]
     let ranges: [(habit: UUID, from: Date, to: Date)]
     /// The date of the first entry.
     let firstDate: Date
 
-    /// What every fiftieth note or so holds.
+    /// About every fiftieth note contains this.
     static let needle = "rain"
     /// Some of the values are above this.
     static let countedAbove = 100.0
@@ -38,7 +38,7 @@ final class BenchData {
         )
     }
 
-    /// Habits with as many entries each as there are days: at random hours, three in ten with a note of some 20 bytes.
+    /// Habits with an entry per day each: at random hours, three in ten with a note of about 20 bytes.
     convenience init(habits: Int, entriesEach days: Int, spare: Int = 0) {
         var random = SeededGenerator(seed: 7)
         func identifier() -> UUID {
@@ -100,14 +100,14 @@ final class BenchData {
     }
 }
 
-/// Something that makes the whole measurement worthless.
+/// An error that invalidates the whole measurement.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// What an entry has, whoever declares it.
+/// The fields of an entry, in any model.
 protocol EntryFields {
     var id: UUID { get }
     var date: Date { get }
@@ -117,7 +117,7 @@ protocol EntryFields {
 }
 
 extension EntryFields {
-    /// The same sum over all fields as the yardstick's.
+    /// The same checksum over all fields as in the yardstick.
     var checksum: UInt64 {
         let length = UInt64(bitPattern: Int64(note.map { $0.utf8.count } ?? -1))
         var sum = date.timeIntervalSinceReferenceDate.bitPattern &+ length &* 17 &+ UInt64(id.uuid.0)
@@ -130,7 +130,7 @@ extension EntryFields {
 extension Entry: EntryFields {}
 
 extension Array where Element: EntryFields {
-    /// The sum over all of them, read where they lie.
+    /// The sum over all elements, read in place.
     var checksum: UInt64 {
         var sum: UInt64 = 0
         for index in indices { sum &+= self[index].checksum }

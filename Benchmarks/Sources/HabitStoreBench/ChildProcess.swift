@@ -1,13 +1,13 @@
 import Foundation
 
-/// This program as another process, with nothing in its memory.
+/// This program as another process, with fresh memory.
 enum ChildProcess {
     /// Runs the program with other arguments.
     ///
     /// - Parameters:
-    ///   - program: the path of another one.
-    ///   - meanwhile: is done again and again while it runs.
-    /// - Returns: what it has printed, without the end of the last line.
+    ///   - program: the path of another program.
+    ///   - meanwhile: called repeatedly while it runs.
+    /// - Returns: its output, without the last newline.
     static func output(
         of program: String = CommandLine.arguments[0],
         _ arguments: [String],
@@ -29,21 +29,21 @@ enum ChildProcess {
         return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// By the clock that all processes share.
+    /// The time of the clock that all processes share.
     static func nanoseconds() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// Ends this process, which was started as another one's.
+    /// Ends this child process with an error.
     static func fail(_ error: any Error) -> Never {
         FileHandle.standardError.write(Data("habitstore-bench: error: \(error)\n".utf8))
         exit(1)
     }
 }
 
-/// This program as another process that is talked to, in lines.
+/// This program as another process that exchanges lines with this one.
 struct TalkingChild {
     let process: Process
     private let input: FileHandle
@@ -68,7 +68,7 @@ struct TalkingChild {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Ends its input, and waits for its end.
+    /// Ends its input, and waits for it to end.
     func end() throws {
         try input.close()
         process.waitUntilExit()

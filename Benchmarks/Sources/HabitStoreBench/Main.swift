@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Measures, all sides in turn and in one run, and prints medians and ratios as Markdown.
+/// Measures all sides in turn in one run, and prints medians and ratios as Markdown.
 @main
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,7 +25,7 @@ struct Bench: ParsableCommand {
     )
 
     static func main() {
-        // What a suite starts as a process of its own.
+        // The processes that suites start.
         let arguments = CommandLine.arguments
         if arguments.count > 1, arguments[1] == KillUsers.childArgument { return KillUsers.runChild(arguments) }
         if arguments.count > 1, arguments[1] == VerifierRun.childArgument { return VerifierRun.runChild(arguments) }
@@ -39,7 +39,6 @@ struct Bench: ParsableCommand {
     }
 }
 
-/// The suites.
 struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "measure", abstract: "Runs one suite, or all of them.")
 

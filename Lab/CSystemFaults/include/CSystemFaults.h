@@ -4,25 +4,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Faults of the system that a process gives itself. Whoever links this has its own calls, and those of all libraries that it
-/// loads, pass through here: they go on to the C library unless a fault was asked for. Linux with glibc only.
+/// System faults that a process injects into itself. If a program links this library, its own calls and those of all libraries that it loads pass
+/// through here and on to the C library, unless a fault was requested. Linux with glibc only.
 
-/// Whether faults can be made here.
+/// Whether faults can be injected on this system.
 bool system_faults_are_supported(void);
 
-/// Moves the clock of the day by so many seconds from the true one; waits until a time of day go by the moved one.
+/// Shifts the clock of the day by `seconds` from the true one; waits until a time of day follow the shifted clock.
 void system_faults_shift_clock(int64_t seconds);
 
-/// Lets calls fail that touch a file whose name begins with `prefix`, which has to last for ever.
+/// Makes calls fail on files whose name begins with `prefix`, which must stay valid forever.
 ///
-/// With `ENOSPC` it is what needs room, with `EROFS` what writes, with `EIO` everything but closing. 0 ends it.
+/// `ENOSPC` fails calls that need space, `EROFS` those that write, and `EIO` everything except closing. 0 ends the fault.
 void system_faults_fail(const char *prefix, int error);
 
-/// How many calls have failed so far.
+/// The number of calls that have failed so far.
 uint64_t system_faults_count(void);
 
-/// Has the process tell on its standard error when a fault of its own ends it by a signal: one line that says by which, and
-/// whether there was any memory left, then the functions that were running, one a line, the innermost first.
+/// If one of the process's own faults ends it with a signal, the process first writes to standard error: a line with the signal and whether any
+/// memory
+/// was left, then the functions on the stack, one per line, the innermost first.
 void system_faults_tell_deaths(void);
 
 #endif

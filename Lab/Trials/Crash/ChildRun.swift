@@ -1,23 +1,23 @@
 import Foundation
 
-/// A child's life.
+/// The run of a child process.
 struct ChildRun {
-    /// What it told.
+    /// What it wrote to standard output.
     let output: Data
-    /// Whether the crash point killed it, and not this process.
+    /// Whether the crash point killed it, rather than this process.
     let diedByItself: Bool
     let status: Int32
     let isSignalled: Bool
 
-    /// How long a child may take until it has opened its stores.
+    /// The time limit for a child to open its stores.
     private static let openingSeconds = 20.0
 
     /// Runs a child until it dies.
     ///
     /// - Parameters:
-    ///   - command: what it does.
+    ///   - command: the child's subcommand.
     ///   - lifetimeSeconds: how long it lives; with a crash point, from when it has opened its stores.
-    ///   - willKill: runs right before it is killed from here, with the process's id.
+    ///   - willKill: called with the process's id right before this process kills it.
     static func run(
         _ arguments: [String],
         as command: String,
@@ -44,7 +44,7 @@ struct ChildRun {
             if part.isEmpty {
                 try willKill(process.processIdentifier)
                 diedByItself = false
-                // The process is this one's child and was not waited for: the id is its own.
+                // The process is this one's child and was not waited for, so the id is still its own.
                 kill(process.processIdentifier, SIGKILL)
             }
             if crashPoint != nil, output.isEmpty { deadline = Date(timeIntervalSinceNow: lifetimeSeconds) }
@@ -59,7 +59,7 @@ struct ChildRun {
         )
     }
 
-    /// Some bytes; none when the time is over, nil when the other end is closed.
+    /// Some bytes; empty at the deadline, nil if the other end is closed.
     private static func read(_ descriptor: Int32, until deadline: Date?) -> Data? {
         var waited = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         let milliseconds = deadline.map { Int32(max(0, $0.timeIntervalSinceNow * 1_000)) } ?? -1

@@ -15,7 +15,7 @@ struct Contents: Equatable {
         drafts = try transaction.all(Draft.self)
     }
 
-    /// What a store holds after these writes and no other: the reference in memory says so.
+    /// The contents of a store after exactly these writes, from the reference in memory.
     init(after numbers: [Int]) throws {
         let store = try InMemoryHabitStore(schema: HabitSchema.current)
         // One transaction: what a write leaves does not depend on where one ends.

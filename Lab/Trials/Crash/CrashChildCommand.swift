@@ -5,7 +5,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import StandardEngines
 
-/// Writes, reads, forgets history and moves its user's stage until it is killed, and tells what it does as it does it.
+/// Writes, reads, prunes history and moves its user's stage until it is killed, and reports each step immediately.
 struct CrashChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "crash-child",
@@ -39,7 +39,7 @@ struct CrashChildCommand: ParsableCommand {
     @Flag(help: "Archive the evidence between the moves, and begin it anew now and then.")
     var filing = false
 
-    /// How long a child lives whom nobody kills.
+    /// How long a child lives that is not killed.
     private static let lifetimeSeconds = 60.0
 
     mutating func run() throws {
@@ -63,7 +63,7 @@ struct CrashChildCommand: ParsableCommand {
         do {
             try store.write(author: Workload.author(number)) { transaction in
                 try Workload.write(number, in: transaction)
-                // Every so often what is forgotten and what is new are one transaction.
+                // Sometimes one transaction both prunes history and writes.
                 guard number.isMultiple(of: 7) else { return }
                 try transaction.pruneHistory(through: HistoryToken(rawValue: Int64(number - 5)))
             }
@@ -113,7 +113,7 @@ struct CrashChildCommand: ParsableCommand {
                 Report.Line.notMoved.tell("\(move): \(Report.text(error))")
                 Thread.sleep(forTimeInterval: 0.002)
             }
-            // Twice as often forward, or nobody would come far.
+            // Twice as often forward, or few users would get far.
             move = (Move.allCases + [.forward, .forward, .forward]).randomElement(using: &generator) ?? .forward
         }
     }
@@ -141,7 +141,7 @@ struct CrashChildCommand: ParsableCommand {
                 Report.Line.notMoved.tell("forward: \(missing)")
                 return false
             }
-        // Flags alone take nobody back from there.
+        // Flags alone take no user back from there.
         case .backByFlags where try user.store.stage() == .complete: try user.goBack()
         case .backByFlags: try user.goBackByFlags()
         case .backByHand: try user.goBack()

@@ -5,15 +5,15 @@ import HabitStore
 import Glibc
 #endif
 
-/// A file system in an image, whose power can be cut.
+/// A file system in an image with a power switch.
 struct Disk {
     let image: String
     let mount: String
 
-    /// Mounts it; the file system replays its journal where that is to be done.
+    /// Mounts it; the file system replays its journal if necessary.
     func attach() throws { try Self.command("mount", "-o", "loop", image, mount) }
 
-    /// Unmounts it. A thread that is closing files, or a child that is being taken down, may hold it for a moment longer.
+    /// Unmounts it. A thread that is closing files, or a child that is being killed, may keep it busy for a moment.
     func detach() throws {
         let deadline = Date(timeIntervalSinceNow: Self.detachingSeconds)
         while true {
@@ -23,10 +23,10 @@ struct Disk {
         }
     }
 
-    /// Brings everything to the disk that was written so far.
+    /// Syncs everything written so far to the disk.
     func synchronize() throws { try Self.command("sync", "--file-system", mount) }
 
-    /// Lets the disk have nothing more, not even the journal's log: what was not synced is lost.
+    /// Drops everything that was not synced, even the journal's log.
     func cutPower() throws {
         #if os(Linux)
         let folder = open(mount, O_RDONLY)

@@ -1,12 +1,12 @@
 import Foundation
 import HabitStoreRollout
 
-/// Evidence of which a part can be archived.
+/// Evidence long enough that a part of it can be archived.
 enum LongEvidence {
-    /// How many lines make a checkpoint due.
+    /// The number of lines that makes a checkpoint due.
     private static let lines = 600
 
-    /// Adds lines that change nothing of what is proven.
+    /// Adds lines that do not change what is proven.
     static func write(_ log: EvidenceLog) throws {
         let refused = EvidenceEvent.refused(to: .complete, reasons: [.rollbackNotRehearsed])
         try log.append(Array(repeating: refused, count: lines), at: Date())

@@ -3,7 +3,7 @@ import HabitStore
 import HabitStoreRollout
 import StandardEngines
 
-/// What the child does to its user's stage.
+/// The stage change that the child makes.
 enum Move: String, CaseIterable, ExpressibleByArgument {
     case forward
     case backByFlags
@@ -11,7 +11,7 @@ enum Move: String, CaseIterable, ExpressibleByArgument {
     case kill
     case retire
 
-    /// The stage it leads to; nil where there is none.
+    /// The target stage; nil if the move is impossible.
     func target(from stage: Stage) -> Stage? {
         switch self {
         case .forward: stage.next

@@ -3,7 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// Shuts a file system down under children, so that all is lost that was not synced, and checks what each has left.
+/// Shuts a file system down under children, so that everything that was not synced is lost, and checks what each has left.
 struct PowerCutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "power-cut",
@@ -32,7 +32,7 @@ struct PowerCutCommand: ParsableCommand {
         let started = Date()
         for number in 0..<cuts {
             let scenario = Scenario(seed: seed, number: number)
-            // The flag file is no part of the stores, and is to be written also when their disk is gone.
+            // The flag file is not part of the stores, and must stay writable when their disk is gone.
             let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, scenario.pair)
             try run(scenario, flags, templates, disk, &figures)
             fflush(nil)
@@ -75,10 +75,11 @@ struct PowerCutCommand: ParsableCommand {
         try disk.detach()
     }
 
-    /// Stops all threads of a child, as a power cut stops the processor with the disk.
+    /// Stops all threads of a child, as a power cut stops the processor together with the disk.
     ///
-    /// It has to be before the cut: Linux lets a sync that is under way when a file system is shut down return as if it had
-    /// been done (seen with ext4 and one file, in a quarter of all cuts), which a process that lives on would believe.
+    /// This must come before the cut: if a file system is shut down during a sync, Linux can report the sync as successful (seen with ext4 and one
+    /// file, in a
+    /// quarter of all cuts), and a running process would believe it.
     private static func halt(_ process: Int32) throws {
         guard kill(process, SIGSTOP) == 0 else { throw ValidationError("the child is gone before the cut") }
         let deadline = Date(timeIntervalSinceNow: haltingSeconds)
@@ -90,7 +91,7 @@ struct PowerCutCommand: ParsableCommand {
     private static func isHalted(_ process: Int32) throws -> Bool {
         let tasks = "/proc/\(process)/task"
         return try FileManager.default.contentsOfDirectory(atPath: tasks).allSatisfy { task in
-            // A thread that has ended meanwhile is gone from the folder, and is as good as stopped.
+            // A thread that has ended meanwhile is gone from the folder, and counts as stopped.
             guard let text = FileManager.default.contents(atPath: "\(tasks)/\(task)/stat") else { return true }
             let state = String(decoding: text, as: UTF8.self).split(separator: ")").last?.first { $0 != " " }
             return state == "T"
@@ -98,6 +99,6 @@ struct PowerCutCommand: ParsableCommand {
     }
 
     private static let haltingSeconds = 10.0
-    /// How long a child is left alone at least, so that most cuts come while it writes, in seconds.
+    /// The minimum time before the cut, in seconds, so that most cuts come while the child writes.
     private static let startingSeconds = 0.1
 }

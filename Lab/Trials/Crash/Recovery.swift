@@ -3,21 +3,21 @@ import Foundation
 import HabitStoreRollout
 import StandardEngines
 
-/// Looks at a root whose process is dead as the next process does, and says what is not as it must be.
+/// Opens the root of a dead process as the next process does, and reports every violation.
 struct Recovery {
     let root: String
     let flags: StageFlags
     var engines = Engines.standard
-    /// The writes that were there before.
+    /// The writes that existed before.
     let base: Set<Int>
     let report: Report
 
-    /// What was found.
+    /// The result of a check.
     struct Outcome {
         var violations: [String] = []
-        /// Where the user came up again.
+        /// The user's stage after the restart.
         var stage: Stage?
-        /// How many writes were neither acknowledged nor refused, and are there.
+        /// How many writes were found that were neither acknowledged nor refused.
         var keptOpen = 0
     }
 
@@ -60,8 +60,9 @@ struct Recovery {
         outcome.keptOpen = report.open.intersection(numbers).count
     }
 
-    /// The records are what these writes leave, and the history has each of them once. On a server what a process had sent when it
-    /// died may still come: nobody was told of it, and the process that looks is not alone.
+    /// The records are exactly those of the writes, and the history has each write once. On a server, a statement that a dead process had sent may
+    /// still take
+    /// effect: no caller knows of it, and other processes use the server too.
     private func checkState(_ store: UserStore, _ known: Set<Int>, _ outcome: inout Outcome) throws {
         let mayComeLate = try flags.pair.names.contains { try engines.provider($0).isShared } ? report.open : []
         try store.read { transaction in
@@ -88,20 +89,20 @@ struct Recovery {
         }
     }
 
-    /// Brings the user to a stage in which there are two equal stores.
+    /// Brings the user to a stage with two equal stores.
     private func converge(_ user: SweptUser, _ outcome: inout Outcome) throws {
         switch try user.store.stage() {
         case .off:
             try user.rearm()
             if try user.goForward() == nil { return }
-            // A reset that came to no good end has to be made once more.
+            // A failed reset has to be repeated.
             if report.hasUnfinishedReset { try user.store.resetEvidence(because: "once more", by: "the sweep") }
             if try !report.hasUnfinishedReset || user.goForward() != nil {
                 let missing = try user.store.decision().reasons.map(\.description).joined(separator: "; ")
                 outcome.violations.append("the user cannot go forward any more: \(missing)")
             }
         case .complete:
-            // A kill switch that cannot land leaves the user here; taken away, the way back by hand copies what is missing.
+            // A kill switch that cannot complete leaves the user here; without it, the way back by hand copies what is missing.
             try flags.want(.complete)
             user.stores.reloadFlags()
             try user.goBack()
@@ -109,7 +110,7 @@ struct Recovery {
         }
     }
 
-    /// Both stores are at one token and hold the same.
+    /// Both stores have the same token and the same records.
     private func compare(_ store: UserStore, _ outcome: inout Outcome) throws {
         let found = try store.verify()
         guard found.verdict == .match, found.a.information.token == found.b.information.token else {
@@ -121,11 +122,11 @@ struct Recovery {
             )
             return
         }
-        // The checks of the stores share nothing with what decides about references and uniqueness.
+        // The stores' checks share no code with what decides about references and uniqueness.
         outcome.violations += found.anomalies.map { "a check finds \($0.count) of \($0.kind)" }
     }
 
-    /// No stage was skipped, every move is written down, and no difference was ever found.
+    /// No stage was skipped, every move was recorded, and no difference was ever found.
     private func checkEvidence(_ store: UserStore, _ outcome: inout Outcome) throws {
         let chain = try EvidenceLog(UserDirectory(root: root, user: SweptUser.name)).read()
         if let damage = chain.damage {

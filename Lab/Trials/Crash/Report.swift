@@ -3,9 +3,9 @@ import HabitStore
 import HabitStoreRollout
 import StandardEngines
 
-/// What a child has told before it died: one line each, written at once.
+/// What a child reported before it died: one line each, written immediately.
 struct Report {
-    /// A line of a child.
+    /// The kinds of lines that a child writes.
     enum Line: String {
         case begun = "b"
         case acknowledged = "a"
@@ -14,61 +14,61 @@ struct Report {
         case stage = "s"
         case notMoved = "n"
         case violation = "v"
-        /// Something that is counted.
+        /// An event to count.
         case done = "d"
-        /// A kill has landed: when it was begun, and on which engine.
+        /// A kill is complete: when it began, and on which engine.
         case landed = "k"
         /// A re-arm began or ended: when, and which.
         case rearming = "r"
-        /// Stores that were compared differ.
+        /// A comparison found a difference between stores.
         case mismatch = "m"
 
-        /// Tells the parent, in one piece.
+        /// Writes a line to the parent in one call.
         func tell(_ text: String) {
             let line = Array("\(rawValue) \(text)\n".utf8)
-            // A parent that is gone has nothing to be told.
+            // If the parent is gone, no process reads it.
             _ = line.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
         }
     }
 
-    /// The evidence is about to be begun anew, and was.
+    /// The evidence is about to be reset, and was.
     static let (resetBegun, resetEnded) = ("began to begin the evidence anew", "evidence begun anew")
 
     private(set) var begun: Set<Int> = []
     private(set) var acknowledged: Set<Int> = []
-    /// What the child was told has not happened.
+    /// Writes that the store reported as failed.
     private(set) var failed: Set<Int> = []
-    /// The stage that the child came to last.
+    /// The last stage of the child.
     private(set) var stage: Stage?
     private(set) var moves = 0
     private(set) var violations: [String] = []
-    /// Why a write or a move did not come about, by how often.
+    /// The reasons why a write or a move failed, with their counts.
     private(set) var refusals: [String: Int] = [:]
-    /// What was done, by how often.
+    /// The counts of events.
     private(set) var done: [String: Int] = [:]
-    /// What comparisons found to differ.
+    /// The differences that comparisons found.
     private(set) var mismatches: [String] = []
-    /// The kills that landed, by when they were begun.
+    /// The completed kills, by the time when each began.
     private(set) var landings: [UInt64: EngineName] = [:]
-    /// When re-arms began, and when they ended; nil for those that nobody heard of again.
+    /// When each re-arm began and ended; nil if no end was reported.
     private(set) var rearms: [(begun: UInt64, ended: UInt64?)] = []
 
-    /// Whether a reset of the evidence came to no good end.
+    /// Whether a reset of the evidence did not complete.
     var hasUnfinishedReset: Bool { done[Self.resetBegun, default: 0] > done[Self.resetEnded, default: 0] }
 
-    /// What may have happened or not: the write that was in flight, and those whose outcome the child was not told.
+    /// Writes whose outcome is open: the one in progress, and those that the store reported as unknown.
     var open: Set<Int> { begun.subtracting(acknowledged).subtracting(failed) }
 
-    /// Takes in a child's life, which must not have ended by the child's own decision.
+    /// Adds the report of a child, which must not have exited on its own.
     mutating func take(_ child: ChildRun) {
         take(child.output)
         if !child.isSignalled { violations.append("the child ended by itself with the status \(child.status)") }
     }
 
-    /// Something about the child that must not be.
+    /// Adds a violation.
     mutating func note(violation: String) { violations.append(violation) }
 
-    /// Takes in what a child has told.
+    /// Adds a child's output.
     mutating func take(_ bytes: Data) {
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
             let parts = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2).map(String.init)
@@ -80,7 +80,7 @@ struct Report {
         }
     }
 
-    /// Takes in a line, by its first word and the others.
+    /// Adds a line, by its first word and the rest.
     mutating func take(_ kind: Line, _ first: String, _ rest: String = "") {
         let number = Int(first) ?? 0
         switch kind {
@@ -107,7 +107,7 @@ struct Report {
         }
     }
 
-    /// An error in one line, without the paths that messages of other errors end in: a table counts equal texts.
+    /// An error in one line, without the paths at the end of other errors' messages, since a table counts equal texts.
     static func text(_ error: any Error) -> String {
         guard let error = error as? HabitStoreError else { return "\(error)" }
         return "\(error.code): \(error.message.prefix(90))".replacingOccurrences(of: "\n", with: " ")

@@ -1,13 +1,13 @@
 import Foundation
 import HabitStore
 
-/// A limit that the system sets a process, and that the process lowers for itself for a while.
+/// A system limit on a process, which the process lowers for a while.
 enum ResourceLimit {
     case descriptors, memory, fileSize
 
     /// Sets the limit.
     ///
-    /// - Returns: what it was.
+    /// - Returns: the previous limit.
     @discardableResult
     func set(_ value: UInt64) throws -> UInt64 {
         var limit = rlimit()
@@ -36,7 +36,7 @@ enum ResourceLimit {
     }
     #endif
 
-    /// How much of it this process takes now; nil where the system does not say.
+    /// This process's current usage; nil if the system does not report it.
     var used: UInt64? {
         switch self {
         case .descriptors: (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")).map { UInt64($0.count) }

@@ -4,7 +4,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import StandardEngines
 
-/// One kill: where the user is, what is being done, and where the process dies. It follows from the seed and the number.
+/// A kill: the user's stage, the move, and where the process dies. The seed and the number determine it.
 struct Scenario: CustomStringConvertible {
     let number: Int
     let pair: EnginePair
@@ -12,32 +12,32 @@ struct Scenario: CustomStringConvertible {
     /// Whether the user has no stores yet.
     let isNew: Bool
     let move: Move
-    /// The crash point and the how manieth time it is reached; nil for a random instant.
+    /// The crash point, and at which of its occurrences the process dies; nil for a random instant.
     let crashPoint: (name: String, count: Int)?
-    /// The random instant.
+    /// The time until a kill at a random instant.
     let lifetimeSeconds: Double
-    /// A second child, which recovers from the death of the first, and where it dies.
+    /// Where a second child dies, which recovers from the death of the first.
     let second: String?
     let childSeed: UInt64
 
-    /// Where recoveries die.
+    /// Crash points of recoveries.
     private static let recoveryPoints = [
         "settle.replayed", "settle.replayed", "switch.locked", "switch.opened", "switch.drained", "mirror.began",
         "mirror.committed", "evidence.appended", "write.committed", "live.committed", "backfill.copied",
         "backfill.emptying",
     ]
 
-    /// What is come to by archiving the evidence, or by beginning it anew.
+    /// Crash points of archiving and resetting the evidence.
     private static let filingPoints = [
         "evidence.checkpointed", "evidence.archived", "evidence.shortened", "evidence.reset",
     ]
-    /// Whether the evidence is long, and the child archives it and begins it anew beside.
+    /// Whether the evidence is long, and the child also archives and resets it.
     var isFiling: Bool { crashPoint.map { Self.filingPoints.contains($0.name) } ?? false }
 
     init(seed: UInt64, number: Int, of swept: SweptEngines = SweptEngines()) {
         self.number = number
         var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D)
-        // In turn, so that a short sweep has them all too.
+        // In turn, so that a short sweep includes all of them.
         let pairs = swept.pairs
         pair = pairs[number % pairs.count]
         let turn = number / pairs.count
@@ -46,7 +46,7 @@ struct Scenario: CustomStringConvertible {
         }
         (start, move) = ways[turn % ways.count]
         isNew = start == .off && Int.random(in: 0..<3, using: &generator) == 0
-        // A new user has no evidence to speak of.
+        // A new user has hardly any evidence.
         let filing = isNew ? [] : [Self.filingPoints[turn % Self.filingPoints.count]]
         let points = Self.points(start, move, pair, swept) + filing
         if CrashPoint.all.isEmpty || Int.random(in: 0..<4, using: &generator) == 0 {
@@ -64,7 +64,7 @@ struct Scenario: CustomStringConvertible {
         childSeed = generator.next()
     }
 
-    /// The crash points that are surely come to.
+    /// The crash points that the process is certain to reach.
     private static func points(_ start: Stage, _ move: Move, _ pair: EnginePair, _ swept: SweptEngines) -> [String] {
         let target = move.target(from: start) ?? start
         let stages = [start, target]
@@ -95,12 +95,12 @@ struct Scenario: CustomStringConvertible {
         return points
     }
 
-    /// Whether a point is passed many times in one life.
+    /// Whether one life passes a point many times.
     static func isOften(_ point: String) -> Bool {
         ["write.", "live.", "mirror."].contains { point.hasPrefix($0) } || point == "backfill.chunk"
     }
 
-    /// What the child is told.
+    /// The child's arguments.
     func arguments(root: URL, flags: StageFlags, first: Int) -> [String] {
         [
             "--root", root.path, "--flags", flags.path, "--old", pair.old.rawValue, "--new", pair.new.rawValue,

@@ -1,23 +1,23 @@
 import ArgumentParser
 import Foundation
 
-/// What a sweep over scenarios has come to.
+/// The counts of a sweep over scenarios.
 protocol ScenarioFigures {
     var kills: Int { get }
     var violations: Int { get }
 
-    /// The table, but for its last lines.
+    /// The table without its last lines.
     func lines(seconds: Double, isVerbose: Bool) -> [String]
 
-    /// How many died at each place.
+    /// The number of deaths at each place.
     var places: [String: Int] { get }
 }
 
 extension ScenarioFigures {
     /// Prints the table.
     ///
-    /// - Parameter points: the crash points at which somebody should have died.
-    /// - Throws: `ExitCode.failure` where something was violated.
+    /// - Parameter points: the crash points at which a process should have died.
+    /// - Throws: `ExitCode.failure` after a violation.
     func conclude(since start: Date, isVerbose: Bool, expects points: [String]) throws {
         print("kills by place:")
         for line in Self.table(places) + lines(seconds: Date().timeIntervalSince(start), isVerbose: isVerbose) {

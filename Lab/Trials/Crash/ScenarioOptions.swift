@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStoreRollout
 
-/// What the sweeps over numbered scenarios are told.
+/// Options of the sweeps over numbered scenarios.
 struct ScenarioOptions: ParsableArguments {
     @OptionGroup var sweep: SweepOptions
 
@@ -12,12 +12,11 @@ struct ScenarioOptions: ParsableArguments {
     @Flag(help: "Print each scenario, and what was refused.")
     var verbose = false
 
-    /// Runs one scenario after the other until there were enough, and prints what came of it. The folder of a scenario that
-    /// failed is kept.
+    /// Runs scenarios one after another until there are enough, and prints the results. The folder of a failed scenario is kept.
     ///
     /// - Parameters:
-    ///   - points: the crash points at which somebody should have died.
-    ///   - run: runs the scenario of a number in a folder of its own, and tells whether nothing was violated.
+    ///   - points: the crash points at which a process should have died.
+    ///   - run: runs the scenario of a number in its own folder, and returns whether there was no violation.
     func run<Figures: ScenarioFigures>(
         in folder: URL,
         _ start: Figures,

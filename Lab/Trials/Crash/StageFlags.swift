@@ -3,29 +3,29 @@ import HabitStore
 import HabitStoreRollout
 import StandardEngines
 
-/// The flag file of one process; those of several may disagree.
+/// The flag file of one process; several processes' files may disagree.
 struct StageFlags {
     let path: String
-    /// The engines that users come from and go to.
+    /// The old and the new engine.
     let pair: EnginePair
 
     init(path: String, _ pair: EnginePair) { (self.path, self.pair) = (path, pair) }
 
-    /// Flags of one of the two engines that everybody has, and the other one.
+    /// Flags that move users from one of the two engines that are always available to the other.
     init(path: String, old: EngineName) { self.init(path: path, EnginePair(old: old, new: old.otherStandard)) }
 
-    /// What the file says.
+    /// The contents of the file.
     struct Wanted {
-        /// The stage; nil where the file says nothing of it.
+        /// The stage; nil if the file does not mention it.
         var stage: Stage?
-        /// The engine that the user is to be put on directly.
+        /// The engine to put the user on directly.
         var backend: EngineName?
         var isKilled = false
-        /// The engine that users come from; nil for that of ``StageFlags/pair``.
+        /// The old engine; nil for that of ``StageFlags/pair``.
         var old: EngineName?
     }
 
-    /// Writes the file. Its identity is another one each time, as that of a file that somebody has edited.
+    /// Writes the file, as a new file each time, like most editors.
     func want(_ wanted: Wanted) throws {
         let old = wanted.old ?? pair.old
         let engines = pair.names.map(\.rawValue)
@@ -45,7 +45,7 @@ struct StageFlags {
 
     func want(_ stage: Stage, kill: Bool = false) throws { try want(.init(stage: stage, isKilled: kill)) }
 
-    /// A flag whose variants are called by their values.
+    /// A flag whose variants are named by their values.
     private static func flag(_ name: String, _ variants: [String], _ chosen: String) -> String {
         let variants = variants.map { #""\#($0)": "\#($0)""# }.joined(separator: ", ")
         return #""\#(name)": {"state": "ENABLED", "variants": {\#(variants)}, "defaultVariant": "\#(chosen)"}"#

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStoreRollout
 
-/// Kills children one after the other, and checks what each has left.
+/// Kills children one after another, and checks what each has left.
 struct SweepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sweep",
@@ -16,7 +16,7 @@ struct SweepCommand: ParsableCommand {
     @Option(help: "How many processes to kill.")
     var kills = 150
 
-    /// How long a child has to come to its crash point, in seconds.
+    /// The time limit for a child to reach its crash point, in seconds.
     private static let pointSeconds = 1.0
 
     func run() throws {

@@ -1,6 +1,6 @@
 import HabitStoreRollout
 
-/// What a sweep has come to.
+/// The counts of a sweep.
 struct SweepFigures: ScenarioFigures {
     private(set) var kills = 0
     var acknowledged = 0
@@ -20,7 +20,7 @@ struct SweepFigures: ScenarioFigures {
         places[point, default: 0] += 1
     }
 
-    /// Counts what came of a scenario.
+    /// Counts the result of a scenario.
     mutating func add(_ scenario: Scenario, _ report: Report, _ outcome: Recovery.Outcome) {
         starts[scenario.start, default: 0] += 1
         if let stage = outcome.stage { ends[stage, default: 0] += 1 }

@@ -6,7 +6,7 @@ import HabitStoreRollout
 import PostgresTesting
 import StandardEngines
 
-/// Says between which engines a sweep moves its user.
+/// Options for the engines between which a sweep moves its user.
 struct SweptEngineOptions: ParsableArguments {
     @Option(
         parsing: .upToNextOption,
@@ -22,14 +22,14 @@ struct SweptEngineOptions: ParsableArguments {
     var engines: SweptEngines { SweptEngines(servers: servers) }
 }
 
-/// The engines that a sweep moves its user between.
+/// The engines between which a sweep moves its user.
 struct SweptEngines {
-    /// The connection URIs of two servers, or none.
+    /// The connection URIs of two servers, or empty.
     var servers: [String] = []
 
     private static let names: [EngineName] = ["server-1", "server-2"]
 
-    /// The engines. Stores on a server are called after users' folders.
+    /// The engines. Stores on a server are named after users' folders.
     var engines: Engines {
         get throws {
             let servers = try zip(Self.names, servers).map { try FolderServer(name: $0, server: $1) }
@@ -37,7 +37,9 @@ struct SweptEngines {
         }
     }
 
-    /// From which to which. The way back from the end is the history for the first and each second one, and a copy for the others.
+    /// The old and new engines of users. For every second pair, from the first on, the way back from `complete` replays the history; for the others
+    /// it is a
+    /// copy.
     var pairs: [EnginePair] {
         servers.isEmpty
             ? EngineName.standard.map { EnginePair(old: $0, new: $0.otherStandard) }
@@ -47,19 +49,19 @@ struct SweptEngines {
             ]
     }
 
-    /// Whether nothing leads back from the end but a copy.
+    /// Whether the only way back from `complete` is a copy.
     func forgets(_ pair: EnginePair) -> Bool { pairs.firstIndex(of: pair).map { !$0.isMultiple(of: 2) } ?? false }
 
-    /// The crash points that somebody comes to.
+    /// The crash points that some process reaches.
     var crashPoints: [String] { CrashPoint.all + (servers.isEmpty ? [] : CrashPoint.shared) }
 
-    /// What a child is told.
+    /// A child's arguments.
     var arguments: [String] { servers.isEmpty ? [] : ["--servers"] + servers }
 
-    /// Makes the servers ready.
+    /// Prepares the servers.
     func prepare() throws { for server in servers { try PostgresServer(server).prepare() } }
 
-    /// Copies the user's folder, and what the user has on servers.
+    /// Copies the user's folder and stores on servers.
     func copy(_ root: URL, to target: URL) throws {
         try FileManager.default.copyItem(at: root, to: target)
         for provider in try engines.providers where provider.isShared {

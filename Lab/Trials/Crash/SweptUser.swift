@@ -5,11 +5,11 @@ import HabitTracker
 import Logging
 import StandardEngines
 
-/// The user whose stages a sweep moves, as one process has the stores open.
+/// The user whose stages a sweep moves, with the stores open in this process.
 struct SweptUser {
     static let name = "alice"
 
-    /// The file that kills everybody.
+    /// The file that kills all users.
     let sentinel: String
     let flags: StageFlags
     let stores: UserStores
@@ -28,17 +28,17 @@ struct SweptUser {
         store = try stores.store(for: Self.name)
     }
 
-    /// One step forward, by the gate.
+    /// Moves one stage forward through the gate.
     ///
-    /// - Parameter tries: how often the gate is asked before the move is given up.
-    /// - Returns: why not; nil when the user is there.
+    /// - Parameter tries: how often the gate is asked before the move is abandoned.
+    /// - Returns: the reason for a failure; nil if the user has moved.
     func goForward(tries: Int = 20) throws -> String? {
         guard let next = try store.stage().next else { return nil }
         try flags.want(next)
         stores.reloadFlags()
         var missing = "nothing was decided"
         for _ in 0..<tries {
-            // What the gate asks for beside verifications: reads that are compared.
+            // The gate also requires compared reads.
             for _ in 0..<4 { _ = try store.read { try $0.fetchCount(FetchDescriptor<Draft>()) } }
             guard let decision = try store.advance(to: next), !decision.isOpen else { return nil }
             missing = decision.reasons.map { "\($0)" }.joined(separator: "; ")
@@ -47,13 +47,13 @@ struct SweptUser {
         return missing
     }
 
-    /// One step back, by hand.
+    /// Moves one stage back by hand.
     func goBack() throws {
         guard try store.stage() > .off else { return }
         try store.demote()
     }
 
-    /// One step back, as the flags want it.
+    /// Moves one stage back with the flags.
     func goBackByFlags() throws {
         let stage = try store.stage()
         guard let before = Stage.allCases.last(where: { $0 < stage }) else { return }
@@ -62,7 +62,7 @@ struct SweptUser {
         _ = try store.stage()
     }
 
-    /// Pulls the kill switch, for everybody or for whom these flags are.
+    /// Pulls the kill switch for all users, or only in these flags.
     func kill(isForAll: Bool) throws {
         if isForAll {
             try Data().write(to: URL(fileURLWithPath: sentinel))
@@ -72,7 +72,7 @@ struct SweptUser {
         stores.reloadFlags()
     }
 
-    /// Lets the user go forward again.
+    /// Re-arms the user.
     func rearm() throws {
         try? FileManager.default.removeItem(atPath: sentinel)
         try flags.want(.init())
@@ -83,7 +83,7 @@ struct SweptUser {
 }
 
 extension RolloutOptions {
-    /// A policy that asks for little, and waits that are short: what is tested is the order of the steps.
+    /// A lenient policy with short waits: the test concerns the order of the steps.
     static var sweep: RolloutOptions {
         var options = RolloutOptions()
         options.followsFlags = false
@@ -100,7 +100,7 @@ extension RolloutOptions {
         return options
     }
 
-    /// Waits so short that a process which is stopped is waited for in vain, and copies in small pieces, so that they take long.
+    /// Waits too short for a stopped process, and copies in small pieces, so that they take long.
     static var tangle: RolloutOptions {
         var options = sweep
         options.shadowReads.recordEvery = 2

@@ -3,13 +3,13 @@ import HabitStore
 import HabitStoreRollout
 import StandardEngines
 
-/// A user's folder at each stage, made once, so that a kill costs a copy and not the way there.
+/// A user's folder at each stage, created once, so that a kill costs a copy instead of the way to the stage.
 struct Templates {
     private let folder: URL
     private let swept: SweptEngines
     private var writes: [String: Set<Int>] = [:]
 
-    /// What the first write follows, and how many there are at each stage besides.
+    /// The number of writes at `off`, and at each later stage.
     private static let writesAtFirst = 12
     private static let writesAtEach = 2
 
@@ -33,8 +33,7 @@ struct Templates {
                 number += 1
                 try user.store.write(author: Workload.author(number)) { try Workload.write(number, in: $0) }
             }
-            // At the end of the way the old store has fallen behind. For one pair its way back is the history, for the other
-            // one a copy.
+            // At `complete` the old store has fallen behind. For half of the pairs the way back replays the history, for the others it is a copy.
             if stage == .complete, swept.forgets(pair) {
                 try user.store.pruneHistory(through: try user.store.currentToken())
             }
@@ -47,8 +46,8 @@ struct Templates {
 
     /// Copies a template.
     ///
-    /// - Parameter hasLongEvidence: whether its evidence is so long that a checkpoint is due.
-    /// - Returns: the writes that it holds.
+    /// - Parameter hasLongEvidence: whether its evidence is long enough that a checkpoint is due.
+    /// - Returns: the writes that it contains.
     func copy(_ stage: Stage, _ pair: EnginePair, hasLongEvidence: Bool, to root: URL) throws -> Set<Int> {
         let name = "\(pair.old)-\(pair.new)-\(stage.rawValue)"
         try swept.copy(folder.appendingPathComponent(name), to: root)

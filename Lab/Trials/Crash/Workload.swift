@@ -2,14 +2,15 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// The writes of a child. What each does follows from its number and from what the writes before it have left, so what a
-/// store has to hold follows from which of them have happened.
+/// The writes of a child. The effect of each follows from its number and from what earlier writes have left, so the expected contents of a store
+/// follow
+/// from the set of writes in it.
 enum Workload {
     private enum Kind: Int {
         case counter, tag, habit, morning, evening, log
     }
 
-    /// How many habits there are at a time; each write deletes the one that was made so many writes before.
+    /// How many habits exist at a time; each write deletes the habit that was inserted this many writes before.
     private static let livingHabits = 6
     private static let tags = 3
     private static let counterID = id(.counter, 0)
@@ -24,11 +25,12 @@ enum Workload {
 
     private static func tagIDs(_ number: Int) -> Set<UUID> { [id(.tag, number % tags), id(.tag, number / 2 % tags)] }
 
-    /// Who is noted in the history for a write.
+    /// A write's author in the history.
     static func author(_ number: Int) -> String { "write \(number)" }
 
-    /// Write `number`: counts itself, makes a habit with tags and entries, changes the records of the two writes before,
-    /// deletes an old habit with its entries, and leaves a record of itself that stays.
+    /// Write `number`: increments the counter, inserts a habit with tags and entries, changes the records of the two writes before, deletes an old
+    /// habit
+    /// with its entries, and leaves a permanent record of itself.
     static func write(_ number: Int, in transaction: any WriteTransaction) throws {
         if try transaction.model(Tag.self, id: id(.tag, 0)) == nil {
             for tag in 0..<tags { try transaction.insert(Tag(id: id(.tag, tag), name: "tag \(tag)")) }
@@ -63,12 +65,12 @@ enum Workload {
         try transaction.insert(Draft(id: id(.log, number), content: "\(number)", creationDate: date(number)))
     }
 
-    /// The numbers of the writes that have happened, by what each has left.
+    /// The numbers of the writes in a store, from the draft that each has left.
     static func numbers(_ transaction: any ReadTransaction) throws -> [Int] {
         try transaction.all(Draft.self).compactMap { Int($0.content) }
     }
 
-    /// What is wrong in one moment of a store; nil when it is the state between two writes.
+    /// The contradiction that a reader sees in a store; nil if it sees a state between two writes.
     static func contradiction(_ transaction: any ReadTransaction) throws -> String? {
         let count = try transaction.model(Habit.self, id: counterID)?.streak ?? 0
         let written = try transaction.fetchCount(FetchDescriptor<Draft>())

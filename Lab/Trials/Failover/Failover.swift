@@ -4,15 +4,15 @@ import HabitStorePostgres
 import HabitStoreTesting
 import HabitTracker
 
-/// A run: one trouble after the other, each with stores of its own, all of which are looked at once more in the end.
+/// A run: one trouble after another, each with its own stores, all of which are checked again at the end.
 struct Failover {
-    /// What came of it.
+    /// The result of a run.
     struct Outcome {
         var lines: [String] = []
         var isClean: Bool
     }
 
-    /// How long writers have at most to be acknowledged something again.
+    /// The time limit until writes are acknowledged again.
     private static let returnSeconds = 20.0
     private let command: FailoverCommand
 
@@ -93,7 +93,7 @@ struct Failover {
         _ trouble: FailoverTrouble,
         _ servers: FailoverServers
     ) throws -> ClosedRange<ContinuousClock.Instant> {
-        // Until who writes has given up: waiting for an answer, and settling.
+        // Until writers have given up: waiting for an answer, and learning the outcome.
         let patience = command.waitSeconds * 4 + 0.5
         let began: ContinuousClock.Instant
         switch trouble {

@@ -3,16 +3,16 @@ import HabitStore
 import HabitStorePostgres
 import HabitTracker
 
-/// Holds a store against what its writers were told.
+/// Compares a store with the outcomes that its writers saw.
 struct FailoverCheck {
     private(set) var violations: [String] = []
     private(set) var acknowledged = 0
     private(set) var failed = 0
-    /// Outcomes that were unknown, and turned out to be kept, or not.
+    /// Unknown outcomes that turned out to be kept, or not.
     private(set) var (unknownKept, unknownUndone) = (0, 0)
 
-    /// - Parameter silence: within which no server could have had a standby, so that nothing may be acknowledged.
-    /// - Returns: the authors in the history, which must be the same ever after.
+    /// - Parameter silence: the time in which no server could have had a standby, so that no write may be acknowledged.
+    /// - Returns: the authors in the history, which must never change again.
     mutating func check(
         _ place: PostgresPlace,
         _ ledger: FailoverLedger,

@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import HabitStore
 
-/// Kills the primary of a PostgreSQL cluster again and again while stores on it are written to, and holds what is there against what
-/// the writers were told.
+/// Kills the primary of a PostgreSQL cluster again and again while its stores are written to, and compares their contents with the outcomes that the
+/// writers saw.
 struct FailoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "failover",

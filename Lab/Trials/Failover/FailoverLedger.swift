@@ -2,20 +2,20 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// What writers of one store were told.
+/// The outcomes of the writes to one store.
 final class FailoverLedger: Sendable {
-    /// What a writer was told of one write.
+    /// The outcome that a writer saw.
     enum Outcome: Sendable {
         case acknowledged, failed, unknown
     }
 
-    /// One write. The history names it by its author.
+    /// A write. Its author names it in the history.
     struct Write: Sendable {
         let author: String
         let thread: Int
         let number: Int
         let outcome: Outcome
-        /// How often its closure was run.
+        /// How often its closure ran.
         let runs: Int
         let began: ContinuousClock.Instant
         let ended: ContinuousClock.Instant
@@ -27,7 +27,7 @@ final class FailoverLedger: Sendable {
 
     func note(_ write: Write) { noted.withLock { $0.append(write) } }
 
-    /// Whether a write was acknowledged that began after an instant.
+    /// Whether a write that began after an instant was acknowledged.
     func hasAcknowledged(since instant: ContinuousClock.Instant) -> Bool {
         noted.withLock { $0.contains { $0.outcome == .acknowledged && $0.began > instant } }
     }

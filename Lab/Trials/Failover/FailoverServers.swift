@@ -1,19 +1,19 @@
 import Foundation
 import HabitStore
 
-/// A primary and its synchronous standby, which change places.
+/// A primary and its synchronous standby, which swap roles.
 final class FailoverServers {
     private let script: String
     private let folder: String
-    /// The connection URI, with both hosts in it.
+    /// The connection URI with both hosts.
     let uri: String
     private(set) var leader = "primary-1"
     private(set) var follower = "standby-1"
 
-    /// Starts them.
+    /// Starts the servers.
     init(script: String) throws {
         self.script = script
-        // The servers' user may not reach the folder for temporary files.
+        // The servers' user may have no access to the temporary directory.
         folder = "/tmp/habitstore-failover-\(UUID().uuidString)"
         let assignment = try Self.run(script, ["up", folder])
         guard let uri = assignment.firstMatch(of: /HABITSTORE_POSTGRES='([^']+)'/) else {
@@ -22,28 +22,28 @@ final class FailoverServers {
         self.uri = String(uri.output.1)
     }
 
-    /// Stops them.
+    /// Stops the servers.
     func down() throws { try Self.run(script, ["down", folder]) }
 
-    /// Kills a server with all of its processes.
+    /// Kills a server with all its processes.
     func kill(_ node: String) throws { try Self.run(script, ["signal", folder, node, "KILL"]) }
 
-    /// Stops a server's processes where they are.
+    /// Stops a server's processes with SIGSTOP.
     func freeze(_ node: String) throws { try Self.run(script, ["signal", folder, node, "STOP"]) }
 
-    /// Lets them go on.
+    /// Continues a server's stopped processes.
     func thaw(_ node: String) throws { try Self.run(script, ["signal", folder, node, "CONT"]) }
 
-    /// Makes the standby the primary, whatever has become of the one before.
+    /// Promotes the standby to primary, whatever the state of the old primary.
     func promote() throws {
         try Self.run(script, ["promote", folder, follower])
         (leader, follower) = (follower, leader)
     }
 
-    /// Makes the server that was the primary the synchronous standby.
+    /// Makes the former primary the synchronous standby.
     func rejoin() throws { try Self.run(script, ["rejoin", folder, follower, leader]) }
 
-    /// Not by `Process`: servers inherit what it learns from that the script has ended, and it would wait for them.
+    /// Does not use `Process`: servers inherit the file by which it notices the script's end, so it would wait for them.
     @discardableResult
     private static func run(_ script: String, _ arguments: [String]) throws -> String {
         let words = (["/bin/sh", script] + arguments).map { "'\($0.replacing("'", with: "'\\''"))'" }

@@ -1,9 +1,9 @@
-/// What happens to servers.
+/// A trouble with the servers.
 enum FailoverTrouble: String, CaseIterable, Sendable {
-    /// The primary and all of its processes are killed, and the standby takes its place.
+    /// The primary and all its processes are killed, and the standby is promoted.
     case kill
-    /// The standby takes the place of a primary that lives on and does not know.
+    /// The standby is promoted while the primary keeps running and does not know.
     case livesOn = "lives-on"
-    /// The standby answers nothing for a while.
+    /// The standby does not answer for a while.
     case frozenStandby = "frozen-standby"
 }

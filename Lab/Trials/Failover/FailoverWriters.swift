@@ -4,9 +4,9 @@ import HabitStorePostgres
 import HabitTracker
 import Synchronization
 
-/// Threads that write to stores until they are told to stop, and note what they were told.
+/// Threads that write to stores until they are told to stop, and record the outcomes that they saw.
 final class FailoverWriters: Sendable {
-    /// A store, opened as often as it would be by several processes.
+    /// A store, opened as often as several processes would.
     struct Subject: Sendable {
         let place: PostgresPlace
         let openings: [PostgresHabitStore]
@@ -18,16 +18,16 @@ final class FailoverWriters: Sendable {
     private let isOver = Atomic<Bool>(false)
     private let running = DispatchGroup()
     private let strange = Mutex<[String]>([])
-    /// How long a thread waits that was told of a failure.
+    /// How long a thread waits after a failure.
     private static let pauseSeconds = 0.01
     private static let openings = 2
 
-    /// Makes the stores.
+    /// Creates the stores.
     init(_ names: [String], on uri: String, threads: Int, waitSeconds: Double) throws {
         count = threads
         subjects = try names.map { name in
             let place = PostgresPlace(server: uri, name: name)
-            // Other options are another pool of connections, as another process would have.
+            // Different options give another connection pool, as another process would have.
             let openings = try (0..<Self.openings).map {
                 try PostgresHabitStore(
                     place,
@@ -55,7 +55,7 @@ final class FailoverWriters: Sendable {
         }
     }
 
-    /// - Returns: errors that a failover may not lead to.
+    /// - Returns: errors that a failover must not cause.
     func stop() -> [String] {
         isOver.store(true, ordering: .relaxed)
         running.wait()
@@ -63,7 +63,7 @@ final class FailoverWriters: Sendable {
         return strange.withLock { $0 }
     }
 
-    /// The record that a thread writes again and again.
+    /// The record that a thread updates repeatedly.
     static func counter(_ thread: Int) -> UUID { FailoverWriters.id(0xFFFF_0000 + thread, 0) }
 
     /// The record that a write stores.

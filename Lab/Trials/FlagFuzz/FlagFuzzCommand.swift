@@ -1,9 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// Feeds damaged flag files and rules to `FeatureFlags` for a while, and fails on the first input that is too much work;
-/// one that crashes it ends the process, and is found in the file of the current input. Work is counted and not timed, so
-/// that a busy machine changes nothing.
+/// Feeds damaged flag files and rules to `FeatureFlags` for a while, and fails on the first input that takes too much work. If an input crashes the
+/// process, it is in the file of the current input. Work is counted instead of timed, so that the load on the machine does not matter.
 struct FlagFuzzCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fuzz-flags",

@@ -1,4 +1,4 @@
-/// What the mutations start from.
+/// The seeds of the mutations.
 enum FlagFuzzCorpus {
     static let inputs: [FlagFuzzInput] =
         files.map { FlagFuzzInput(kind: .json, bytes: Array($0.utf8)) }
@@ -69,7 +69,7 @@ enum FlagFuzzCorpus {
         "{flags: {a: {state: ENABLED, variants: {x: 0x1F, y: -.5e3}, defaultVariant: x}}}",
     ]
 
-    /// Pieces that are put in, or in the place of others.
+    /// Fragments to insert, or to replace others.
     static let pieces = [
         "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\ud800", "null", "true", "-", "1e9", "0.", "1e999", "-0.0",
         "999999999999999999999", "9223372036854775807", "\"targeting\":", "\"state\":", "\"variants\":", "{\"var\":",

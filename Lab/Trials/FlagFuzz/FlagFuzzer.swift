@@ -2,15 +2,15 @@ import FeatureFlags
 import Foundation
 import HabitStoreTesting
 
-/// A mutation fuzzer that keeps the inputs that showed a behavior which was not seen before.
+/// A mutation fuzzer that keeps the inputs that showed new behavior.
 struct FlagFuzzer {
     private(set) var inputs = 0
     private(set) var loaded = 0
     private(set) var refused = 0
     private(set) var evaluations = 0
-    /// The input that was the most work, in the steps of ``WorkMeter``.
+    /// The input that took the most work, in steps of ``WorkMeter``.
     private(set) var hardest: (steps: Int, input: [UInt8]) = (0, [])
-    /// The longest that an input took, in milliseconds of processor time; on a busy machine it is longer.
+    /// The longest processor time of an input, in milliseconds; higher on a busy machine.
     private(set) var longestMilliseconds = 0.0
 
     private var generator: SeededGenerator
@@ -44,7 +44,7 @@ struct FlagFuzzer {
 
     var corpusCount: Int { seenBehaviors.count }
 
-    /// Makes one input, and reads it.
+    /// Makes one input and reads it.
     mutating func step() {
         guard let base = randomInput(), let other = randomInput() else { return }
         let input = FlagInputMutator.mutated(base, with: other, &generator)
@@ -61,14 +61,14 @@ struct FlagFuzzer {
         }
     }
 
-    /// YAML takes many times as long to read as JSON, and so it is the one input in sixteen.
+    /// YAML takes many times longer to read than JSON, so only one input in sixteen is YAML.
     private mutating func randomInput() -> FlagFuzzInput? {
         let number = Int.random(in: 0..<16, using: &generator)
         let kind: FlagFuzzInput.Kind = number == 0 ? .yaml : number < 8 ? .json : .rule
         return corpus[kind]?.randomElement(using: &generator)
     }
 
-    /// Returns what tells this input's behavior from others.
+    /// A hash of the input's behavior.
     private mutating func run(_ input: FlagFuzzInput, _ meter: WorkMeter) -> Int {
         let configuration = Self.configurations[inputs % Self.configurations.count]
         var hasher = Hasher()
@@ -137,7 +137,7 @@ struct FlagFuzzer {
     }
 
     private func note(_ error: FlagError, _ hasher: inout Hasher) {
-        // Without numbers and names, which would make every input another behavior.
+        // Without numbers and names, which would make every input a new behavior.
         hasher.combine(error.message.prefix { $0 != "\"" && !$0.isNumber })
     }
 
@@ -153,14 +153,14 @@ struct FlagFuzzer {
         }
     }
 
-    /// Ends the process as a crash would, so that the input stays in its file.
+    /// Ends the process like a crash, so that the input stays in its file.
     private func require(_ condition: Bool, _ message: String) {
         guard !condition else { return }
         print("\(message); the input is in the file of the current input")
         exit(3)
     }
 
-    /// The most memory that the process had.
+    /// The process's peak memory.
     static var peakMemoryMegabytes: Int {
         var usage = rusage()
         #if canImport(Darwin)

@@ -43,14 +43,14 @@ enum FlagInputMutator {
         }
     }
 
-    /// The same bytes many times over, which makes things deep, long or large.
+    /// Repeats the same bytes many times, which makes inputs deep, long or large.
     private static func repeatPart(_ bytes: inout [UInt8], _ part: Range<Int>, _ generator: inout SeededGenerator) {
         let count = 1 << Int.random(in: 1...9, using: &generator)
         let repeated = Array(repeating: Array(bytes[part]), count: min(count, sizeLimitBytes / part.count)).joined()
         bytes.insert(contentsOf: repeated, at: part.lowerBound)
     }
 
-    /// Puts a value in brackets in the place of another, so that what comes out is often well-formed.
+    /// Replaces a value in brackets with another one, so that the result is often well-formed.
     private static func replaceValue(_ bytes: inout [UInt8], with other: [UInt8], _ generator: inout SeededGenerator) {
         guard let old = bracketed(bytes, &generator), let new = bracketed(other, &generator) else { return }
         bytes.replaceSubrange(old, with: other[new])

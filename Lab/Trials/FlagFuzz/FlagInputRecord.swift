@@ -1,7 +1,7 @@
 import Foundation
 
-/// The input that is being read, in a file that is mapped into memory: what stands there when the process crashes is what
-/// crashed it. The first eight bytes are its length, little end first.
+/// The current input in a memory-mapped file: after a crash, the file contains the input that caused it. The first eight bytes are its length, little
+/// endian.
 final class FlagInputRecord {
     private let memory: UnsafeMutableRawBufferPointer
 

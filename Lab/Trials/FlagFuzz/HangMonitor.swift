@@ -1,8 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Ends the process when one thing that it does takes for ever: by processor time, which a busy machine does not use up, and where
-/// nothing is computed either, by the clock.
+/// Ends the process if one operation takes forever: by processor time, which a busy machine does not use up, and, if nothing is computed either, by
+/// wall
+/// clock.
 final class HangMonitor: Sendable {
     private struct Start {
         let processorMilliseconds: Double
@@ -10,7 +11,7 @@ final class HangMonitor: Sendable {
         let message: String
     }
 
-    /// When the current thing began; nil between two.
+    /// When the current operation began; nil between operations.
     private let began = Mutex<Start?>(nil)
 
     init(processorSeconds: Double, seconds: Double) {
@@ -27,7 +28,7 @@ final class HangMonitor: Sendable {
         }
     }
 
-    /// - Parameter message: what is printed if it does not end.
+    /// - Parameter message: what to print if the operation does not end.
     func begin(orPrint message: String) {
         let start = Start(processorMilliseconds: ProcessorTime.milliseconds(), instant: .now, message: message)
         began.withLock { $0 = start }

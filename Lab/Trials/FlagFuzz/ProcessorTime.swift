@@ -1,6 +1,6 @@
 import Foundation
 
-/// The processor time of this process, which does not pass while other processes have the processor.
+/// The processor time of this process, which does not advance while other processes run.
 enum ProcessorTime {
     static func milliseconds() -> Double {
         var time = timespec()

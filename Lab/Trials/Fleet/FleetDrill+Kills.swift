@@ -4,7 +4,7 @@ import HabitStoreFleet
 import HabitStoreRollout
 
 extension FleetDrill {
-    /// Runs that are killed at any moment, and users at rest: verified by their kept digests, and taken back by the kill switch.
+    /// Runs that are killed at any moment, and users at rest: verified by their kept digests, and moved back by the kill switch.
     mutating func killRuns() throws {
         let root = try makeRoot("killed", users: extent.killed)
         defer { try? FileManager.default.removeItem(atPath: root.path) }
@@ -26,7 +26,7 @@ extension FleetDrill {
         try takeBack(root)
     }
 
-    /// - Returns: how many runs were killed before one came to the end.
+    /// - Returns: how many runs were killed before one finished.
     private mutating func killRuns(of root: FleetDrillRoot) throws -> Int {
         for kill in 0..<extent.kills {
             let run = try FleetDrillProcess("fleet-run-child", [root.path])
@@ -42,8 +42,9 @@ extension FleetDrill {
         return extent.kills
     }
 
-    /// The stages that the gate has let a user into, in the order of the evidence. A move that its process did not live to write down is
-    /// made up for as one that was recovered.
+    /// The stages into which the gate admitted a user, in the order of the evidence. A move that its process did not live to record appears as a
+    /// recovered
+    /// one.
     private static func promotions(of user: String, _ stores: UserStores) throws -> [Stage] {
         try stores.evidence(of: user).read().records.compactMap { record in
             guard case .stageChanged(let from, let to, _, _, let reason, _, _) = record.event, to > from,

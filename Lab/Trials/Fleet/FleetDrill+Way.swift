@@ -6,7 +6,7 @@ import HabitTracker
 import StandardEngines
 
 extension FleetDrill {
-    /// All users from `off` to `complete`, while others write and one new store has a fault; then the end of the old stores.
+    /// Moves all users from `off` to `complete` while others write and one new store has a fault; then removes the old stores.
     mutating func goAllTheWay() throws {
         let root = try makeRoot("way", users: extent.users)
         defer { try? FileManager.default.removeItem(atPath: root.path) }
@@ -39,7 +39,7 @@ extension FleetDrill {
         try requireRecords(logs, root, stores)
     }
 
-    /// Takes a record away from a user's new store past the program, which is at `shadow`.
+    /// Removes a record from the new store of a user at `shadow`, bypassing the rollout.
     private func plant(_ user: String, _ root: FleetDrillRoot) throws {
         let store = try root.stores().store(for: user)
         for stage in [Stage.dualwrite, .shadow] { try store.advance(to: stage) }
@@ -57,7 +57,7 @@ extension FleetDrill {
         }
     }
 
-    /// The fleet has halted for the user, and nobody was moved after that.
+    /// Checks that the fleet halted for the user, and that no user was moved after that.
     private mutating func requireHalt(
         _ outcome: FleetRunChildCommand.Outcome,
         _ victim: String,
@@ -82,9 +82,9 @@ extension FleetDrill {
         figures.note("the fault halted the fleet, which names \(victim); nobody was moved after that")
     }
 
-    /// Has the new store copied anew, and lets the fleet go on.
+    /// Has the new store copied again, and resumes the fleet.
     ///
-    /// - Returns: how many users had come to the end by then.
+    /// - Returns: how many users were finished by then.
     private func repair(_ user: String, _ root: FleetDrillRoot) throws -> Int {
         let stores = try root.stores()
         let store = try stores.store(for: user)
@@ -108,7 +108,7 @@ extension FleetDrill {
                 do {
                     let store = try stores.store(for: user)
                     defer { store.close() }
-                    // The time of retention begins with a line that the stores are told of.
+                    // The retention begins with a row in the stores that the first call writes.
                     var outcome = try store.retire(by: "the drill")
                     if !outcome.isRemoved { outcome = try store.retire(by: "the drill") }
                     if !outcome.isRemoved { failures.add("\(user): \(outcome.decision.reasons)") }
@@ -125,7 +125,7 @@ extension FleetDrill {
         figures.note("retired", retired.seconds / Double(drawn.members.count) * 1_000, "ms a user")
     }
 
-    /// Everything that was there, and all that was acknowledged, is there once.
+    /// Checks that every earlier record and every acknowledged write exists exactly once.
     private mutating func requireRecords(_ logs: [String], _ root: FleetDrillRoot, _ stores: UserStores) throws {
         var written: [String: Set<UUID>] = [:]
         var unknown: [String: Set<UUID>] = [:]

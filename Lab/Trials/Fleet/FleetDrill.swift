@@ -4,20 +4,21 @@ import HabitStoreFleet
 import HabitStoreRollout
 import HabitStoreTesting
 
-/// A whole fleet as an operator has it: many users, who write while they are moved, a fault in one of their stores, runs that are killed,
-/// a kill switch that is pulled, and the end of the old stores.
+/// A whole fleet as an operator sees it: many users who write while they are moved, a fault in one of their stores, killed runs, a pulled kill
+/// switch,
+/// and the removal of the old stores.
 struct FleetDrill {
-    /// How large it is.
+    /// The size of the drill.
     struct Extent {
-        /// Users who are only planned, looked at and indexed.
+        /// Users who are only planned, listed and indexed.
         var indexed = 100_000
         /// Users who are moved all the way while others write.
         var users = 10_000
-        /// Users whose run is killed, and who are taken back.
+        /// Users whose run is killed, and who are moved back.
         var killed = 1_000
         /// How often the run is killed.
         var kills = 100
-        /// Processes that write.
+        /// The number of writing processes.
         var writers = 8
         var seed: UInt64 = 1
     }
@@ -32,9 +33,9 @@ struct FleetDrill {
         random = SeededGenerator(seed: extent.seed)
     }
 
-    /// Runs all of it.
+    /// Runs the whole drill.
     ///
-    /// - Throws: what must not be: a user who is lost, moved twice or past a halt, a record that is missing.
+    /// - Throws: a violation: a user who is lost, moved twice or moved past a halt, or a missing record.
     mutating func run() throws {
         figures.note("seed \(extent.seed), \(ProcessInfo.processInfo.activeProcessorCount) processors")
         if extent.indexed > 0 { try index() }
@@ -54,7 +55,7 @@ struct FleetDrill {
         if !isSo { throw FleetDrillFailure(failure()) }
     }
 
-    // MARK: Many users, none of whom is moved
+    // MARK: Many users, none of them moved
 
     private mutating func index() throws {
         let root = try makeRoot("index", users: extent.indexed)
@@ -70,7 +71,7 @@ struct FleetDrill {
         try require(rebuilt.result == extent.indexed, "the index has \(rebuilt.result) users")
     }
 
-    /// A run that knows everybody, and may not begin.
+    /// A run that knows all users but must not start.
     private mutating func runPaused(_ root: FleetDrillRoot) throws {
         try root.fleet.pause(by: "the drill", because: "nobody is to be moved")
         let run = try FleetDrillProcess("fleet-run-child", [root.path])
@@ -93,7 +94,7 @@ struct FleetDrill {
         try root.fleet.resume(by: "the drill", because: "it was seen")
     }
 
-    /// Goals are those of the full drill.
+    /// Goals apply only to the full drill.
     func goal(_ goal: Double) -> Double? { extent.indexed >= 100_000 || extent.users >= 10_000 ? goal : nil }
 
     static func plan(stage: Stage) -> String {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a drill has measured, each beside its goal.
+/// The measurements of a drill, with their goals.
 struct FleetDrillFigures {
     private(set) var lines: [String] = []
-    /// How many goals were missed.
+    /// The number of missed goals.
     private(set) var missed = 0
 
-    /// Notes a figure, and prints it at once.
+    /// Adds a measurement and prints it immediately.
     ///
-    /// - Parameter goal: the most that it may be; nil for what has none.
+    /// - Parameter goal: its maximum; nil without a goal.
     mutating func note(_ what: String, _ value: Double, _ unit: String, goal: Double? = nil) {
         var line = "\(what): \(Self.text(value)) \(unit)"
         if let goal {
@@ -19,7 +19,7 @@ struct FleetDrillFigures {
         note(line)
     }
 
-    /// Notes something that was found as it should be.
+    /// Adds a line about a check that passed.
     mutating func note(_ line: String) {
         lines.append(line)
         print(line)
@@ -30,7 +30,7 @@ struct FleetDrillFigures {
         value >= 100 ? "\(Int(value.rounded()))" : "\((value * 100).rounded() / 100)"
     }
 
-    /// How long something takes, in seconds.
+    /// The duration of `body` in seconds.
     static func seconds<R>(_ body: () throws -> R) rethrows -> (seconds: Double, result: R) {
         let start = ContinuousClock.now
         let result = try body()

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A process of a drill.
+/// A child process of a drill.
 final class FleetDrillProcess {
     private let process = Process()
     private let input = Pipe()
@@ -19,7 +19,7 @@ final class FleetDrillProcess {
 
     var isRunning: Bool { process.isRunning }
 
-    /// The most memory that it has had, in bytes; nil where the system does not say (`/proc`).
+    /// The process's peak memory in bytes; nil if the system does not report it in `/proc`.
     var memoryBytes: Int? {
         let path = "/proc/\(process.processIdentifier)/status"
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
@@ -29,16 +29,16 @@ final class FleetDrillProcess {
         return kibibytes << 10
     }
 
-    /// Kills it.
+    /// Kills the process.
     ///
-    /// - Returns: whether it was at work still.
+    /// - Returns: whether it was still running.
     func kill() -> Bool {
         Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         return process.terminationReason == .uncaughtSignal
     }
 
-    /// Waits for the end of a run.
+    /// Waits for a run to end.
     func outcome() throws -> FleetRunChildCommand.Outcome {
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
@@ -58,7 +58,7 @@ final class FleetDrillProcess {
     }
 }
 
-/// What went wrong on several threads.
+/// The failures of several threads.
 final class Failures: Sendable {
     private let found = Mutex<[String]>([])
 

@@ -6,19 +6,19 @@ import HabitTracker
 import Logging
 import StandardEngines
 
-/// The root of a drill's users, and what its processes open it with.
+/// The root of a drill's users, and how its processes open it.
 struct FleetDrillRoot {
     let path: String
 
     private var flags: String { path + "/flags.json" }
 
-    /// Writes the flag file, which wants everybody at the end of the way.
+    /// Writes the flag file, which sends all users to `complete`.
     func make() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         try StageFlags(path: flags, EnginePair(old: .sqlite, new: .lmdb)).want(.complete)
     }
 
-    /// The stores, whose gate asks for no shadow reads and no retention: nobody reads in a drill, and nobody waits for weeks.
+    /// The stores, whose gate requires no shadow reads and no retention: a drill has no readers and cannot wait for weeks.
     func stores() throws -> UserStores {
         var options = RolloutOptions()
         options.followsFlags = false
@@ -37,7 +37,7 @@ struct FleetDrillRoot {
 
     var fleet: Fleet { Fleet(root: path) }
 
-    /// Draws a plan's waves.
+    /// Draws the waves of a plan.
     func draw(_ plan: String) throws -> FleetMembers {
         let file = path + "/plan.json"
         try Data(plan.utf8).write(to: URL(fileURLWithPath: file))
@@ -48,14 +48,14 @@ struct FleetDrillRoot {
         return try fleet.draw(read, text: Data(plan.utf8), isYAML: false, users, by: "the drill")
     }
 
-    /// Where a user's store of an engine is.
+    /// The address of a user's store.
     func address(_ engine: EngineName, of user: String) throws -> StoreAddress {
         let directory = try UserDirectory(root: path, user: user)
         return Engines.standard.address(engine, ofUser: user, inFolder: directory.path)
     }
 }
 
-/// What a drill found that must not be.
+/// A violation that a drill found.
 struct FleetDrillFailure: Error, CustomStringConvertible {
     let description: String
 

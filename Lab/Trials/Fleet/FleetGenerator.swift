@@ -4,8 +4,7 @@ import HabitStoreRollout
 import HabitStoreSQLite
 import HabitTracker
 
-/// Many users as an app has them before its rollout: each with a SQLite store that no rollout has touched. A few stores are made, and
-/// copied.
+/// Many users as an app has them before its rollout: each with a SQLite store that no rollout has touched. A few stores are created and then copied.
 struct FleetGenerator {
     /// How much a user has written.
     enum Size: CaseIterable {
@@ -16,9 +15,9 @@ struct FleetGenerator {
     }
 
     let root: String
-    /// Every so many-th user is a large one.
+    /// One user in this many is a large one.
     var largeOneIn = 50
-    /// How many stores of each size are made to be copied.
+    /// How many stores of each size are created.
     private static let templates = 4
 
     /// The id of a user by number.
@@ -26,9 +25,9 @@ struct FleetGenerator {
 
     func size(_ number: Int) -> Size { number.isMultiple(of: largeOneIn) ? .large : .small }
 
-    /// Makes users with the numbers from 0 on; those who are there are left.
+    /// Makes users numbered from 0; existing users are kept.
     ///
-    /// - Throws: what keeps a store from being made.
+    /// - Throws: the reason why a store cannot be created.
     func make(_ count: Int, progress: (Int) -> Void = { _ in }) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "habitstore-fleet-\(UUID().uuidString)"
@@ -57,7 +56,7 @@ struct FleetGenerator {
         progress(count)
     }
 
-    /// The bytes of a store that was closed.
+    /// The bytes of a closed store.
     private func template(_ size: Size, _ path: String) throws -> Data {
         let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current, access: .create)
         for number in 0..<size.habits {

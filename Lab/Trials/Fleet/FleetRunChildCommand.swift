@@ -25,7 +25,7 @@ struct FleetRunChildCommand: ParsableCommand {
         var passedOver = 0
         var because: String?
         var user: String?
-        /// The most memory that the process had, in bytes.
+        /// The process's peak memory in bytes.
         var memoryBytes = Self.memory()
 
         private static func memory() -> Int {

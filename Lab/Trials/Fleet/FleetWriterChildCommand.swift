@@ -4,8 +4,9 @@ import HabitStore
 import HabitStoreTesting
 import HabitTracker
 
-/// One of the processes that write to a drill's users while they are moved, until its input ends. Each write that was not refused is a
-/// line of its log: the user, the entry, and whether it was acknowledged.
+/// A process that writes to a drill's users while they are moved, until its input ends. Each write that was not refused is a line of its log: the
+/// user,
+/// the entry, and whether it was acknowledged.
 struct FleetWriterChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "fleet-writer-child", shouldDisplay: false)
 
@@ -14,7 +15,7 @@ struct FleetWriterChildCommand: ParsableCommand {
     @Option var users: Int
     @Option var seed: UInt64
 
-    /// How long it rests after each write.
+    /// The pause after each write.
     private static let pauseSeconds = 0.02
 
     func run() throws {
@@ -41,6 +42,6 @@ struct FleetWriterChildCommand: ParsableCommand {
         }
     }
 
-    /// What a write may be refused with while its user is moved.
+    /// The errors with which a write may be refused while its user is moved.
     private static let mayRefuse: Set<HabitStoreError.Code> = [.busy, .notAuthoritative]
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStoreTesting
 
-/// Asks all stores random queries, for a time or for a number, and fails when one gives another answer.
+/// Asks all stores random queries, for a time or up to a number, and fails if one gives a different answer.
 struct FuzzCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fuzz",
@@ -10,7 +10,7 @@ struct FuzzCommand: ParsableCommand {
         discussion: "Exit codes: 0 they did; 1 one gave another answer; 2 the queries could not be asked."
     )
 
-    /// The data to ask about.
+    /// The data to query.
     enum DataChoice: String, CaseIterable, ExpressibleByArgument {
         case livedIn = "lived-in"
         case specimens

@@ -7,18 +7,18 @@ import HabitStoreSQLite
 import HabitTracker
 import Synchronization
 
-/// A fuzz run as it was asked for.
+/// A fuzz run with its options.
 struct FuzzRun {
     private let options: FuzzCommand
 
-    /// How many seconds lie between two lines of progress.
+    /// The number of seconds between two lines of progress.
     private static let progressSeconds = 10.0
     /// The seed of the random records.
     private static let dataSeed: UInt64 = 2_026
 
     init(_ options: FuzzCommand) { self.options = options }
 
-    /// Runs, and prints.
+    /// Runs the queries and prints the results.
     ///
     /// - Returns: whether all stores agreed.
     func run() throws -> Bool {
@@ -102,7 +102,7 @@ struct FuzzRun {
 }
 
 extension StoreUnderTest {
-    /// The store in SQLite.
+    /// A SQLite store.
     package static let sqlite = StoreUnderTest(name: "SQLite", isDurable: true) { directory, schema, identity, clock in
         try SQLiteHabitStore(
             path: directory.appendingPathComponent("store.sqlite").path,
@@ -111,7 +111,7 @@ extension StoreUnderTest {
         )
     }
 
-    /// The store in LMDB.
+    /// An LMDB store.
     package static let lmdb = StoreUnderTest(name: "LMDB", isDurable: true) { directory, schema, identity, clock in
         try LMDBHabitStore(
             path: directory.appendingPathComponent("store.lmdb").path,
@@ -120,14 +120,14 @@ extension StoreUnderTest {
         )
     }
 
-    /// The servers that `HABITSTORE_POSTGRES` names by their connection URIs, separated by blanks.
+    /// The connection URIs of the servers in `HABITSTORE_POSTGRES`, separated by spaces.
     package static let serverURIs =
         (ProcessInfo.processInfo.environment["HABITSTORE_POSTGRES"] ?? "").split(separator: " ").map(String.init)
 
-    /// The stores on these servers, of which the first is enough. Empty where there is none.
+    /// The stores on the first of these servers; empty without a server.
     package static let servers = serverURIs.prefix(1).map { StoreUnderTest.postgres($0) }
 
-    /// The store on a server. What the others keep in a folder is kept there under the folder's name.
+    /// A store on a server, named after the folder that other kinds of store use.
     package static func postgres(_ server: String) -> StoreUnderTest {
         StoreUnderTest(name: "PostgreSQL", isDurable: true) { directory, schema, identity, clock in
             try PostgresServer(server).prepare()

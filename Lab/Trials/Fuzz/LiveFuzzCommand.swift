@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStoreTesting
 
-/// Has random live queries follow random commits on all stores, and fails when an answer is not that of a fetch.
+/// Runs random live queries over random commits on all stores, and fails if an answer differs from a fetch.
 struct LiveFuzzCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fuzz-live",
@@ -16,7 +16,7 @@ struct LiveFuzzCommand: ParsableCommand {
     @Option(help: "The seed from which everything follows.")
     var seed: UInt64 = 1
 
-    /// A store that has had so many commits is left for a new one.
+    /// After this many commits a new store is used.
     private static let commitsOfAStore = 2_500
 
     func validate() throws {

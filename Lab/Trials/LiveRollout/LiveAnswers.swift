@@ -3,16 +3,17 @@ import HabitStoreRollout
 import HabitStoreTesting
 import Synchronization
 
-/// Somebody who follows a question: each answer has to come of a later moment than the one before, to be that one with the difference,
-/// and to be what a fetch gives at its moment.
+/// Follows a query: each answer must belong to a later token than the one before, must equal that one plus the difference, and must equal a fetch at
+/// its
+/// token.
 final class LiveAnswers<Answer: Equatable & Sendable>: LiveFollower {
-    /// An element of a stream, as far as all streams have it.
+    /// An element of a stream, with what all streams have in common.
     struct Element {
         let token: HistoryToken
-        /// Nil where the stream does not say it.
+        /// Nil if the stream has no causes.
         let cause: ResultsChangeCause?
         let answer: Answer
-        /// Whether the answer before with the difference is the answer.
+        /// Whether the previous answer plus the difference is the answer.
         let isConsistent: Bool
     }
 
@@ -23,11 +24,11 @@ final class LiveAnswers<Answer: Equatable & Sendable>: LiveFollower {
 
     private struct State {
         var last: Told?
-        /// Whether an element of the loop that is going on was told.
+        /// Whether the current loop has received an element.
         var hasBegun = false
         var mayRestart = false
         var count = 0
-        /// Some of what was told, each element as likely as any other.
+        /// A uniform random sample of the received answers.
         var samples: [Told] = []
         var faults: [String] = []
         var generator: SeededGenerator
@@ -39,11 +40,11 @@ final class LiveAnswers<Answer: Equatable & Sendable>: LiveFollower {
     let loop = LiveLoop()
     private let follow: @Sendable (UserStore, Take) async throws -> Void
     private let fetch: @Sendable (any ReadTransaction) throws -> Answer
-    /// How long it is busy after each element at most.
+    /// How long it is busy after each element, at most.
     private let busyMilliseconds: Int
     private let state: Mutex<State>
 
-    /// How many elements are held against what the writes leave.
+    /// How many answers are compared with what the writes leave.
     private static var mostSamples: Int { 24 }
 
     init(
@@ -71,9 +72,9 @@ final class LiveAnswers<Answer: Equatable & Sendable>: LiveFollower {
         }
     }
 
-    /// Takes in what it is told.
+    /// Records an element.
     ///
-    /// - Returns: for how many milliseconds it is busy now.
+    /// - Returns: how many milliseconds the follower is now busy.
     func take(_ element: Element) -> Int {
         state.withLock { state in
             func note(_ fault: String) { state.faults.append("token \(element.token): \(fault)") }

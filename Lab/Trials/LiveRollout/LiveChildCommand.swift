@@ -4,7 +4,7 @@ import HabitStore
 import HabitStoreRollout
 import StandardEngines
 
-/// A process that only follows a user, and tells what it is told, until its standard input ends.
+/// A process that only follows a user and reports each element, until its standard input ends.
 struct LiveChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "live-child",

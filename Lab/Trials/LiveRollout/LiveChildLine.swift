@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// What a process that follows a user tells the one that has started it: one line for each element of a stream.
+/// The output of a process that follows a user: one line for each element of a stream.
 enum LiveChildLine: Equatable {
     enum Stream: String {
         case history, answers, tokens
@@ -11,13 +11,13 @@ enum LiveChildLine: Equatable {
     case history(HistoryToken)
     case answers(HistoryToken, ResultsChangeCause, _ sum: UInt64)
     case tokens(HistoryToken)
-    /// A stream has ended with an error of this code.
+    /// A stream ended with an error with this code.
     case end(Stream, String)
 
-    /// What its answers are of.
+    /// The query of its live results.
     static let question = FetchDescriptor<Draft>(sortBy: [SortDescriptor(\.content)])
 
-    /// What stands for an answer.
+    /// A hash of an answer.
     static func sum(_ drafts: [Draft]) -> UInt64 {
         Array(drafts.map { "\($0.id) \($0.content)" }.joined(separator: "\n").utf8)
             .withUnsafeBytes { XXHash64.hash($0, seed: 0) }
@@ -54,7 +54,7 @@ enum LiveChildLine: Equatable {
         }
     }
 
-    /// Tells it in one piece. A parent that is gone has nothing to be told.
+    /// Writes the line in one call. If the parent is gone, no process reads it.
     func tell() {
         let line = Array("\(text)\n".utf8)
         _ = line.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }

@@ -2,7 +2,7 @@ import HabitStore
 import HabitStoreRollout
 import Synchronization
 
-/// Somebody who follows the history after a token: it has to be told each transaction once, and in order.
+/// Follows the history after a token: it must receive each transaction once, in order.
 final class LiveFeed: LiveFollower {
     private struct State {
         var told: [HistoryTransaction] = []
@@ -25,7 +25,7 @@ final class LiveFeed: LiveFollower {
         loop.begin { [self] in for try await transaction in store.changes(after: last) { take(transaction) } }
     }
 
-    /// Takes in what it is told.
+    /// Records a transaction.
     func take(_ transaction: HistoryTransaction) {
         state.withLock { state in
             let last = state.told.last?.token ?? start
@@ -36,10 +36,10 @@ final class LiveFeed: LiveFollower {
         }
     }
 
-    /// History is pruned only behind what it was told.
+    /// History is pruned only as far as this follower has received it.
     func allowRestart() {}
 
-    /// What it was told, up to a token.
+    /// The transactions that it received, up to a token.
     func told(through token: HistoryToken) -> [HistoryTransaction] {
         state.withLock { $0.told.filter { $0.token <= token } }
     }
@@ -48,13 +48,13 @@ final class LiveFeed: LiveFollower {
         try transaction.information().token == token
     }
 
-    /// What is told is compared as a whole, by ``compare(_:)``.
+    /// The history is compared as a whole, by ``compare(_:)``.
     var tokensToCompare: Set<HistoryToken> { [] }
     func compare(_ transaction: any ReadTransaction, at token: HistoryToken) -> String? { nil }
 
-    /// Holds what was told against the whole history of the store that serves in the end.
+    /// Compares the received transactions with the whole history of the store that serves at the end.
     ///
-    /// - Returns: how it differs; nil when it does not.
+    /// - Returns: the difference; nil if there is none.
     func compare(_ history: [HistoryTransaction]) -> String? {
         let (told, expected) = (state.withLock { $0.told }, history.filter { $0.token > start })
         guard told != expected else { return nil }

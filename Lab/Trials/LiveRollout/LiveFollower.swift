@@ -2,34 +2,34 @@ import HabitStore
 import HabitStoreRollout
 import Synchronization
 
-/// Somebody who follows a user by a stream, and goes on with the next store where the last one was closed.
+/// Follows a user by a stream, and continues with the next store after the last one was closed.
 protocol LiveFollower: AnyObject, Sendable {
-    /// What it follows, for people.
+    /// A description of the stream.
     var name: String { get }
-    /// The loop that is going on.
+    /// The current loop.
     var loop: LiveLoop { get }
-    /// The moment that it was told of last.
+    /// The last token received.
     var token: HistoryToken { get }
-    /// How much it was told.
+    /// The number of elements received.
     var count: Int { get }
-    /// What cannot have been, so far.
+    /// The faults found so far.
     var faults: [String] { get }
 
-    /// Begins to follow, behind what it was told already.
+    /// Starts to follow a store, after the last element received.
     func begin(_ store: UserStore)
 
-    /// History was pruned that it may not have come to.
+    /// Allows a restart: history was pruned that it may not have received yet.
     func allowRestart()
 
-    /// Whether what it was told last is what there is in a moment.
+    /// Whether its last element is the current state.
     func isPresent(_ transaction: any ReadTransaction) throws -> Bool
 
-    /// The moments whose answers are to be held against what the writes leave.
+    /// The tokens whose answers should be compared with what the writes leave.
     var tokensToCompare: Set<HistoryToken> { get }
 
-    /// Holds the answers of one moment against it.
+    /// Compares the answers of one token with the store's state at it.
     ///
-    /// - Returns: how they differ; nil when they do not.
+    /// - Returns: the difference; nil if there is none.
     func compare(_ transaction: any ReadTransaction, at token: HistoryToken) throws -> String?
 }
 
@@ -43,7 +43,7 @@ final class LiveLoop: Sendable {
 
     private let state = Mutex(State())
 
-    /// Runs a loop, after the one that was there has ended.
+    /// Runs a loop after the previous one has ended.
     func begin(_ body: @escaping @Sendable () async throws -> Void) {
         state.withLock { ($0.isRunning, $0.error) = (true, nil) }
         let task = Task { [self] in
@@ -60,9 +60,9 @@ final class LiveLoop: Sendable {
 
     var isRunning: Bool { state.withLock { $0.isRunning } }
 
-    /// How it ended, for people.
+    /// A description of how it ended.
     var end: String { state.withLock { state in state.error.map { Report.text($0) } ?? "without an error" } }
 
-    /// Whether it ended since the store was closed.
+    /// Whether it ended because the store was closed.
     var isClosed: Bool { state.withLock { ($0.error as? HabitStoreError)?.code == .closed } }
 }

@@ -2,29 +2,28 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// All who follow a user in this process, and what is wrong with what they were told.
+/// All followers of a user in this process, and the faults in what they received.
 struct LiveFollowers {
     private var questions: LiveQuestions
-    /// Those of the whole history first.
+    /// The feeds; the first one follows the whole history.
     private var feeds = [LiveFeed(after: .zero)]
     private var streams: [any LiveFollower] = []
-    /// Streams that have ended on the way.
+    /// Streams that ended during the run.
     private var ended: [any LiveFollower] = []
-    /// What the history was pruned through.
+    /// The last pruned token.
     private var floor = HistoryToken.zero
     private(set) var violations: [String] = []
-    /// How many answers were held against what the writes leave.
+    /// How many answers were compared with what the writes leave.
     private(set) var compared = 0
-    /// How long it took all of them to come to a write that was acknowledged, and to another one, at most.
+    /// The longest time until all followers had received an acknowledged write, and any other write.
     private(set) var slowestSeconds = (acknowledged: 0.0, other: 0.0)
 
-    /// How long they have to come to a write that was acknowledged: they look at the store by themselves after ten seconds, also
-    /// where nobody has woken them.
+    /// The time limit to receive an acknowledged write. It is below ten seconds, after which followers poll the store on their own.
     private static let acknowledgedSeconds = 8.0
-    /// How long they have to come to one whose writer died before it acknowledged it: what is documented is some ten seconds.
+    /// The time limit to receive a write whose writer died before it acknowledged the write: about ten seconds are documented.
     private static let otherSeconds = 40.0
 
-    /// How long they have to end once the store is closed.
+    /// The time limit to end once the store is closed.
     private static let endingSeconds = 20.0
     private static let pauseSeconds = 0.005
 
@@ -35,14 +34,14 @@ struct LiveFollowers {
 
     private var all: [any LiveFollower] { feeds + streams }
 
-    /// How many elements they were told.
+    /// How many elements all followers received.
     var told: Int { (all + ended).reduce(0) { $0 + $1.count } }
 
     // MARK: Following
 
     func begin(_ store: UserStore) { for follower in all { follower.begin(store) } }
 
-    /// Ends the stream at a place, and begins another one there.
+    /// Ends the stream at a place, and starts another one there.
     mutating func exchange(_ place: Int, _ store: UserStore) throws {
         let before = streams[place]
         before.loop.cancel()
@@ -52,7 +51,7 @@ struct LiveFollowers {
         streams[place].begin(store)
     }
 
-    /// Begins to follow the history once more, after so many percent of what was told of it.
+    /// Follows the history again, after a percentage of what was received of it.
     mutating func follow(after percent: Int, _ store: UserStore) {
         let token = HistoryToken(rawValue: feeds[0].token.rawValue * Int64(percent) / 100)
         let feed = LiveFeed(after: max(floor, token))
@@ -60,7 +59,7 @@ struct LiveFollowers {
         feed.begin(store)
     }
 
-    /// Forgets the history that everybody was told who follows it, but for so many transactions.
+    /// Prunes the history that all feeds have received, except for its last transactions.
     ///
     /// - Returns: whether there was any.
     mutating func prune(but kept: Int, _ store: UserStore) throws -> Bool {
@@ -72,18 +71,18 @@ struct LiveFollowers {
         return true
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
-    /// A stream goes on until its store is closed.
+    /// A stream must not end before its store is closed.
     mutating func noteEnds() {
         for follower in all where !follower.loop.isRunning {
             violations.append("\(follower.name): has ended \(follower.loop.end)")
         }
     }
 
-    /// Waits until all have told what there is; nobody writes.
+    /// Waits until all followers have received the current state; no process may be writing.
     ///
-    /// - Parameter isAcknowledged: whether the last write was.
+    /// - Parameter isAcknowledged: whether the last write was acknowledged.
     mutating func awaitPresent(_ store: UserStore, isAcknowledged: Bool) throws {
         let begun = ContinuousClock.now
         let limit = isAcknowledged ? Self.acknowledgedSeconds : Self.otherSeconds
@@ -108,7 +107,7 @@ struct LiveFollowers {
         }
     }
 
-    /// Waits until all have ended, since the store is closed.
+    /// Waits until all followers have ended after the store was closed.
     mutating func awaitEnds() {
         awaitEnd(of: all, "the store was closed")
         for follower in all where !follower.loop.isRunning && !follower.loop.isClosed {
@@ -128,17 +127,17 @@ struct LiveFollowers {
 
     // MARK: Comparing
 
-    /// The whole history: what was pruned as it was told, and what is kept.
+    /// The whole history: the received part for what was pruned, and the kept part.
     ///
     /// - Parameters:
-    ///   - start: what the store has pruned it through.
-    ///   - kept: what the store has of it.
+    ///   - start: the last token that the store has pruned.
+    ///   - kept: the history in the store.
     mutating func history(after start: HistoryToken, _ kept: [HistoryTransaction]) -> [HistoryTransaction] {
         if start > floor { violations.append("the history is gone through \(start), and was pruned through \(floor)") }
         return feeds[0].told(through: start) + kept
     }
 
-    /// Holds all that was told against the history and the records of the store that serves in the end.
+    /// Compares everything received with the history and the records of the store that serves at the end.
     mutating func compare(_ history: [HistoryTransaction], _ final: Contents) throws {
         for follower in all + ended { violations += follower.faults.map { "\(follower.name): \($0)" } }
         for feed in feeds { if let wrong = feed.compare(history) { violations.append("\(feed.name): \(wrong)") } }

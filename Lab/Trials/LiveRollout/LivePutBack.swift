@@ -5,8 +5,9 @@ import HabitStoreTesting
 import HabitTracker
 import StandardEngines
 
-/// The end of a round: a process that follows the user is stopped, the store that serves is put back and accepted by hand, and written to
-/// again, up to the token that the process was told, or less far, or past it. When it goes on it has to be told so.
+/// The end of a round: a process that follows the user is stopped; the serving store is restored from a copy, accepted by hand and written to again,
+/// up
+/// to the token that the process has received, or less far, or past it. When the process continues it must be notified of that.
 struct LivePutBack {
     private let scenario: LiveRolloutScenario
     private let root: String
@@ -15,12 +16,12 @@ struct LivePutBack {
     private var random: SeededGenerator
 
     private(set) var violations: [String] = []
-    /// Why it came to nothing.
+    /// Why the step was not possible.
     private(set) var refusal: String?
 
-    /// How many writes are lost.
+    /// The maximum number of lost writes.
     private static let mostLost = 4
-    /// How long the process has to come to what there is: a control file that stays where it is wakes it, or it looks after a second.
+    /// The time limit for the process to receive the current state: a change of the control file wakes it, or it polls after a second.
     private static let seconds = 20.0
     private static let pauseSeconds = 0.005
 
@@ -89,7 +90,7 @@ struct LivePutBack {
                 }
             )
         else { return }
-        // It goes on from there.
+        // It continues from there.
         let later = try withUser { store in
             try store.save(Draft(content: "later"))
             return try present(store)
@@ -102,7 +103,7 @@ struct LivePutBack {
         }
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     private struct Present {
         let token: HistoryToken
@@ -123,11 +124,11 @@ struct LivePutBack {
 
     private func lines(_ process: TangleProcess) -> [LiveChildLine] {
         let text = String(decoding: process.told, as: UTF8.self)
-        // What stands behind the last line's end is no whole line.
+        // The text after the last newline is not a whole line.
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().compactMap { LiveChildLine($0) }
     }
 
-    /// Whether the last answer is that of a moment.
+    /// Whether the last answer is the current one.
     private static func last(_ present: Present, _ lines: [LiveChildLine]) -> Bool {
         let answer = lines.last { if case .answers = $0 { true } else { false } }
         guard case .answers(present.token, _, present.sum)? = answer else { return false }

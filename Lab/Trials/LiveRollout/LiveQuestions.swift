@@ -4,16 +4,16 @@ import HabitStoreRollout
 import HabitStoreTesting
 import HabitTracker
 
-/// Makes up streams: random questions about what the writers of the tangle write.
+/// Makes streams with random queries about the records of the tangle sweep's writers.
 struct LiveQuestions {
     private var random: SeededGenerator
     private var filters: RandomFilters
-    /// Records as the writers leave them.
+    /// Records like those of the writers.
     private let sample: InMemoryHabitStore
 
     private static let sampleLanes = 3
     private static let sampleWrites = 12
-    /// How often a condition is drawn until there is one that cannot fail.
+    /// How often a condition is drawn to find one that cannot fail.
     private static let tries = 20
     private static let busyMilliseconds = 30
 
@@ -82,7 +82,7 @@ struct LiveQuestions {
         let entity = try sample.schema.position(of: type)
         for _ in 0..<Self.tries {
             descriptor.filter = Filter(filters.next(entity: entity))
-            // One that may fail ends its stream, at a moment that a busy consumer may never be told of.
+            // A query that may fail ends its stream at a commit that a busy consumer may never see.
             if try sample.explainLive(descriptor).askedAgainBecause == nil { return descriptor }
         }
         descriptor.filter = .always

@@ -3,19 +3,19 @@ import HabitStore
 import HabitStoreTesting
 import HabitTracker
 
-/// Makes what a history tells of once more, write after write, in a store in memory, and holds against it what streams were told.
+/// Replays a history, write by write, in a store in memory, and compares with it what streams received.
 struct LiveReference {
-    /// What came of it.
+    /// The result of a comparison.
     struct Outcome {
         var violations: [String] = []
-        /// How many answers were held against it.
+        /// How many answers were compared.
         var compared = 0
     }
 
     /// The numbers of the writes, in the order of the history.
     let numbers: [Int]
 
-    /// What was written by who is not one of the writers, or twice.
+    /// Writes that were not from one of the writers, or that occurred twice.
     private(set) var violations: [String] = []
 
     init(_ history: [HistoryTransaction]) {
@@ -27,9 +27,9 @@ struct LiveReference {
         if Set(numbers).count != numbers.count { violations.append("the history has a write twice") }
     }
 
-    /// Holds what was told against it.
+    /// Compares the received answers with the replayed history.
     ///
-    /// - Parameter final: all records of the store that serves in the end.
+    /// - Parameter final: all records of the store that serves at the end.
     func compare(_ followers: [any LiveFollower], final: Contents) throws -> Outcome {
         var outcome = Outcome(violations: violations)
         var waiting: [HistoryToken: [any LiveFollower]] = [:]

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStoreRollout
 
-/// Follows a user by streams of every kind while two processes write, and the user is moved, killed, closed and opened again.
+/// Follows a user by streams of every kind while two processes write, and the user is moved, killed, closed and reopened.
 struct LiveRolloutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "live-rollout",
@@ -22,7 +22,7 @@ struct LiveRolloutCommand: ParsableCommand {
     @Option(help: "How many things are done to each.")
     var steps = 40
 
-    /// After how many seconds something hangs that is done.
+    /// After how many seconds an operation counts as hanging.
     private static let hangingSeconds = 120.0
 
     func validate() throws {
@@ -32,7 +32,7 @@ struct LiveRolloutCommand: ParsableCommand {
     func run() throws {
         let seed = options.sweep.printedSeed()
         fflush(nil)
-        // A process may die while it is told something.
+        // A process may die while the run writes to it.
         signal(SIGPIPE, SIG_IGN)
         let folder = try options.sweep.makeFolder("live")
         let monitor = HangMonitor(processorSeconds: Self.hangingSeconds, seconds: Self.hangingSeconds)

@@ -1,4 +1,4 @@
-/// What followers of users who are moved have come to.
+/// The counts of runs that follow users.
 struct LiveRolloutFigures: ScenarioFigures {
     private(set) var kills = 0
     private(set) var violations = 0

@@ -4,7 +4,7 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// Follows a user as a scenario says, and looks at what was told.
+/// Follows a user through a scenario, and checks everything received.
 struct LiveRolloutRun {
     private let scenario: LiveRolloutScenario
     private let root: String
@@ -23,20 +23,20 @@ struct LiveRolloutRun {
     private(set) var done: [String: Int] = [:]
     private(set) var refusals: [String: Int] = [:]
     private var faults: [String] = []
-    /// How many writes there are in the end.
+    /// The number of writes at the end.
     private(set) var writes = 0
-    /// How often users were closed for others.
+    /// How often users were closed to make room for others.
     private(set) var closings = 0
     var deaths: [String: Int] { writers.deaths }
     var violations: [String] { faults + followers.violations }
 
-    /// How long a user whom a writer keeps from being opened is tried.
+    /// How long opening a user is retried while a writer prevents it.
     private static let openingSeconds = 40.0
     /// How many users' files may be open in this process.
     private static let openUsers = 2
     private static let triesForward = 3
 
-    /// What nobody may be told of stores that are whole.
+    /// Errors that must never occur with intact stores.
     private static let never: Set<HabitStoreError.Code> = [
         .corrupt, .notAStore, .staleStore, .fileMoved, .internalInconsistency,
     ]
@@ -90,7 +90,7 @@ struct LiveRolloutRun {
 
     private mutating func refuse(_ what: String) { refusals[what, default: 0] += 1 }
 
-    /// - Returns: whether it was done.
+    /// - Returns: whether the step was taken.
     private mutating func take(_ step: LiveRolloutStep) throws -> Bool {
         switch step {
         case .forward: return try goForward()
@@ -146,8 +146,9 @@ struct LiveRolloutRun {
         }
     }
 
-    /// Nobody else uses the other users: nothing may keep this process from writing to them, but a kill from a stage at which the
-    /// way back is a copy.
+    /// No other process uses the other users: nothing may prevent this process from writing to them, except a kill from a stage at which the way back
+    /// is a
+    /// copy.
     private mutating func crowd(_ users: Int) {
         guests = []
         for guest in 0..<users {
@@ -182,7 +183,7 @@ struct LiveRolloutRun {
         followers.begin(user.store)
     }
 
-    /// What a writer has committed and not acknowledged is told as well.
+    /// Followers also receive what a writer has committed but not acknowledged.
     private mutating func killAllWriters() throws -> Bool {
         guard writers.canBeReplaced else { return false }
         writers.killAll()
@@ -198,22 +199,22 @@ struct LiveRolloutRun {
         return true
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
-    /// Waits until everybody has told what there is; nobody writes.
+    /// Waits until all followers have received the current state; no process may be writing.
     private mutating func awaitPresent() throws {
         let last = try user.store.read { transaction in
             let information = try transaction.information()
             let before = HistoryToken(rawValue: information.token.rawValue - 1)
             return try transaction.fetchHistory(after: max(before, information.historyFloor)).last
         }
-        // Where even the last one is pruned, somebody was told of it.
+        // If even the last write is pruned, all feeds had received it.
         let number = last.flatMap { TangleWorkload.number($0.author) }
         let isAcknowledged = number.map { own.acknowledged.contains($0) || writers.haveAcknowledged($0) } ?? true
         try followers.awaitPresent(user.store, isAcknowledged: isAcknowledged)
     }
 
-    /// Ends the writers, and looks at everything.
+    /// Ends the writers, and checks everything.
     private mutating func finish() throws {
         let report = writers.finish()
         faults += report.violations
@@ -244,7 +245,7 @@ struct LiveRolloutRun {
         done["put back under a process that is stopped", default: 0] += 1
     }
 
-    /// Each write that was acknowledged is in the history, and none that failed.
+    /// Every acknowledged write is in the history, and no failed one is.
     private mutating func check(_ report: Report, _ history: [HistoryTransaction]) {
         let numbers = Set(history.compactMap { TangleWorkload.number($0.author) })
         let lost = report.acknowledged.union(own.acknowledged).subtracting(numbers)

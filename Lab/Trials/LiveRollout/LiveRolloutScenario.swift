@@ -3,14 +3,14 @@ import HabitStoreRollout
 import HabitStoreTesting
 import StandardEngines
 
-/// A user who is followed while others write and the user is moved. It follows from the seed and the number; what comes of it does
-/// not, since the processes race.
+/// A user who is followed while others write and the user is moved. The seed and the number determine it, but not its result, since the processes
+/// race.
 struct LiveRolloutScenario: CustomStringConvertible {
     /// A process that writes.
     struct Writer: CustomStringConvertible {
         let restMilliseconds: Int
         let duties: [TangleDuty]
-        /// Where it dies by itself; nil for nowhere.
+        /// Where it dies; nil without a crash point.
         let crashPoint: String?
         let seed: UInt64
 
@@ -23,18 +23,18 @@ struct LiveRolloutScenario: CustomStringConvertible {
     let number: Int
     let old: EngineName
     let writers: [Writer]
-    /// What is done, and how many milliseconds after what was done before.
+    /// The steps, each with its delay in milliseconds after the previous one.
     let steps: [(milliseconds: Int, step: LiveRolloutStep)]
-    /// What the streams and their questions follow from.
+    /// The seed of the streams and their queries.
     let streamSeed: UInt64
 
-    /// How many streams there are beside the history's.
+    /// The number of streams in addition to the history's.
     static let streams = 10
 
     init(seed: UInt64, number: Int, steps count: Int) {
         self.number = number
         var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D)
-        // In turn, so that a short run has them both.
+        // In turn, so that a short run includes both.
         old = EngineName.standard[number % 2]
         streamSeed = generator.next()
         writers = (0..<2).map { _ in
@@ -52,7 +52,7 @@ struct LiveRolloutScenario: CustomStringConvertible {
         self.steps = steps
     }
 
-    /// What a writer does beside. None kills everybody: who opens the user meanwhile would believe it for ever.
+    /// A writer's other duties. None of them kills all users: a process that opens the user meanwhile would believe in the kill forever.
     private static let duties: [[TangleDuty]] = [
         [.moving], [.promoting, .reading], [.moving, .killing, .rearming], [.toggling, .moving],
         [.verifying, .promoting],
@@ -79,8 +79,9 @@ struct LiveRolloutScenario: CustomStringConvertible {
         }
     }
 
-    /// A kill, and the way forward again soon after it. A writer that begins in between would believe for ever that everybody is
-    /// killed: it does not look for the sentinel file again.
+    /// A kill, and the way forward again soon after it. A writer that starts in between would believe forever that all users are killed: it does not
+    /// check
+    /// the sentinel file again.
     private static func kill(isForAll: Bool, _ generator: inout SeededGenerator) -> [LiveRolloutStep] {
         [.kill(isForAll: isForAll)] + (0..<generator.int(0...2)).map { _ in harmless(&generator) } + [.rearm]
     }

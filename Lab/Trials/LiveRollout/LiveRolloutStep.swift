@@ -1,31 +1,31 @@
 import HabitStore
 
-/// Something that is done to a user who is followed, from the process that follows.
+/// A step that the following process takes on the followed user.
 enum LiveRolloutStep: CustomStringConvertible {
-    /// One stage forward, by the gate.
+    /// One stage forward through the gate.
     case forward
-    /// One stage back, or to the stage that is so many before.
+    /// Back by this many stages.
     case back(stages: Int)
     case kill(isForAll: Bool)
     case rearm
-    /// Uses other users, so that the files of the one who is followed are closed for them.
+    /// Uses other users, so that the followed user's files are closed for them.
     case crowd(users: Int)
     case write(count: Int)
-    /// Kills a writer with SIGKILL, and begins another one in its place.
+    /// Kills a writer with SIGKILL, and starts another one.
     case killWriter(Int)
-    /// Kills all writers, waits until every stream has come to what they left, and begins others.
+    /// Kills all writers, waits until every stream has received what they left, and starts others.
     case killAllWriters
-    /// Forgets the history that was told, but for so many transactions.
+    /// Prunes the received history, except for its last transactions.
     case prune(keep: Int)
-    /// Stops a writer for so long.
+    /// Stops a writer for this long.
     case freezeWriter(Int, milliseconds: Int)
-    /// Closes the user and opens it again, with a wish for an engine or without one.
+    /// Closes and reopens the user, with or without an engine in the flags.
     case reopen(EngineName?)
-    /// Ends the stream at a place, and begins another one there.
+    /// Ends the stream at a place, and starts another one there.
     case exchange(Int)
-    /// Begins to follow the history after a token that was told before: after so many percent of it.
+    /// Follows the history again, after a percentage of what was received.
     case feed(percent: Int)
-    /// Has the writers rest, and waits until every stream has come to the present.
+    /// Pauses the writers, and waits until every stream has received the current state.
     case quiet
 
     var description: String {
@@ -47,7 +47,7 @@ enum LiveRolloutStep: CustomStringConvertible {
         }
     }
 
-    /// What it is counted as.
+    /// The name under which it is counted.
     var kind: String {
         switch self {
         case .back: "back"

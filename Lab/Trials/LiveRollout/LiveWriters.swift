@@ -2,23 +2,23 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// The processes that write to a user who is followed: children of the tangle.
+/// The processes that write to a followed user: children of the tangle sweep's kind.
 struct LiveWriters {
     private let scenario: LiveRolloutScenario
     private let root: String
     private let folder: URL
     private var processes: [TangleProcess] = []
-    /// The process that has each place now.
+    /// The current process at each place.
     private var places: [Int] = []
-    /// Where writers have died, by how often.
+    /// Where writers died, with their counts.
     private(set) var deaths: [String: Int] = [:]
 
-    /// How long a process may take to come to rest.
+    /// The time limit for a process to pause.
     private static let pausingSeconds = 8.0
-    /// How long all have to come to their ends.
+    /// The time limit for all processes to end.
     private static let endingSeconds = 90.0
     private static let pauseSeconds = 0.005
-    /// The lanes of what there was before, and of the process that follows, are not theirs.
+    /// Two lanes are reserved: for the writes before the scenario, and for the following process.
     private static let most = TangleWorkload.lanes - 2
 
     init(_ scenario: LiveRolloutScenario, root: String, in folder: URL) {
@@ -44,7 +44,7 @@ struct LiveWriters {
         processes.append(try TangleProcess(arguments, of: nil, lane: lane, crashPoint: crashPoint, errors: errors))
     }
 
-    /// Whether two more can be begun.
+    /// Whether two more processes can be started.
     var canBeReplaced: Bool { processes.count + places.count <= Self.most }
 
     /// Kills a writer.
@@ -55,22 +55,22 @@ struct LiveWriters {
 
     func killAll() { for place in places.indices { kill(place) } }
 
-    /// Begins a writer in the place of one that was killed.
+    /// Starts a writer to replace one that was killed.
     mutating func replace(_ place: Int) throws {
         places[place] = processes.count
         try begin(scenario.writers[place], crashPoint: nil)
     }
 
-    /// Stops a writer where it is, for so long.
+    /// Stops a writer for this long.
     func freeze(_ place: Int, milliseconds: Int) {
         processes[places[place]].signal(SIGSTOP)
         Thread.sleep(forTimeInterval: Double(milliseconds) / 1_000)
         processes[places[place]].signal(SIGCONT)
     }
 
-    /// Has all writers rest.
+    /// Pauses all writers.
     ///
-    /// - Returns: whether they do; nobody rests otherwise.
+    /// - Returns: whether all are paused; otherwise all continue.
     func pause() -> Bool {
         let running = places.map { processes[$0] }
         let before = running.map { Self.answers($0) }
@@ -80,7 +80,7 @@ struct LiveWriters {
             guard ContinuousClock.now < deadline else { break }
             Thread.sleep(forTimeInterval: Self.pauseSeconds)
         }
-        // One that has died at its crash point rests as well.
+        // A process that died at its crash point counts as paused.
         if zip(running, before).allSatisfy({ !$0.0.isRunning || Self.answers($0.0).resting > $0.1.resting }) {
             return true
         }
@@ -93,16 +93,16 @@ struct LiveWriters {
         return (resting, resting + process.count(of: TangleProcess.unpaused))
     }
 
-    /// Whether a writer has told that a write was acknowledged.
+    /// Whether a writer reported this write as acknowledged.
     func haveAcknowledged(_ number: Int) -> Bool {
         processes.contains { $0.count(of: "\(Report.Line.acknowledged.rawValue) \(number)") > 0 }
     }
 
     func resume() { for place in places { processes[place].tell("resume") } }
 
-    /// Tells all to come to their ends, and waits for it.
+    /// Tells all processes to end, and waits for that.
     ///
-    /// - Returns: what they have told.
+    /// - Returns: their reports.
     mutating func finish() -> Report {
         for process in processes { process.close() }
         let deadline = ContinuousClock.now + .seconds(Self.endingSeconds)
@@ -133,6 +133,6 @@ struct LiveWriters {
         return report
     }
 
-    /// Kills those that are left.
+    /// Kills the remaining processes.
     func abandon() { for process in processes { process.signal(SIGKILL) } }
 }

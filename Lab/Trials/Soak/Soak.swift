@@ -9,15 +9,15 @@ import Synchronization
 
 /// A run: the stage `shadow` first, then `live`, until enough reads have matched.
 struct Soak {
-    /// What came of it.
+    /// The result of a run.
     struct Outcome {
         var lines: [String]
         var isClean: Bool
     }
 
-    /// How many questions a transaction asks: while it asks, the other store goes past its moment.
+    /// How many queries a transaction runs: meanwhile the other store moves past its token.
     private static let questionsInTransaction = 4
-    /// How often the way to the next stage is tried: writers do not stop for it.
+    /// How often the move to the next stage is tried: writers do not stop for it.
     private static let tries = 100
 
     private let command: SoakCommand
@@ -58,7 +58,7 @@ struct Soak {
         return outcome
     }
 
-    /// The kill switch takes the user back, with everything.
+    /// The kill switch moves the user back with all records.
     private func goBack(_ store: UserStore, _ outcome: inout Outcome) throws {
         let (count, token) = (try store.fetchCount(FetchDescriptor<Entry>()), try store.currentToken())
         try user.want(isKilled: true)
@@ -76,7 +76,7 @@ struct Soak {
             + "processes, \(command.readers) readers"
     }
 
-    /// Has threads read until enough reads have matched.
+    /// Reads on several threads until enough reads have matched.
     private func read(
         _ store: UserStore,
         _ stage: Stage,
@@ -96,7 +96,7 @@ struct Soak {
                     Self.count(.mismatch, store, since: before) == 0, failure.withLock({ $0 == nil })
                 {
                     try store.read { try questions.ask($0, count: Self.questionsInTransaction) }
-                    // Readers that run ahead are compared at tokens that have passed.
+                    // Reads that run ahead would be compared at tokens that have already passed.
                     store.drainShadowReads(seconds: 10)
                 }
             } catch {
@@ -120,7 +120,7 @@ struct Soak {
     private func questions() throws -> (Int) -> SoakQuestions {
         let queries =
             try command.queries.map { try QueryFile.load(path: $0).queries.map { try $0.recordQuery() } } ?? []
-        // What the questions are about: the store's file, as it was filled.
+        // The queries concern the store's file as it was filled.
         let file = try user.current()
         defer { file.close() }
         let data = try Self.data(of: file)

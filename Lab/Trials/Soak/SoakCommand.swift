@@ -3,8 +3,7 @@ import Foundation
 import HabitStore
 import StandardEngines
 
-/// Compares reads of a user's two stores while others write, in this process and another one. Not one may differ: nothing is
-/// wrong with the stores.
+/// Compares reads of a user's two stores while this process and another one write. No read may differ, since the stores are sound.
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",

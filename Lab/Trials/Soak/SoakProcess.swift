@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A process of its own that writes until it is told to end.
+/// A process that writes until it is told to end.
 final class SoakProcess {
     private let process = Process()
     private let input = Pipe()
@@ -21,7 +21,7 @@ final class SoakProcess {
 
     deinit { if process.isRunning { process.terminate() } }
 
-    /// Ends it.
+    /// Ends the process.
     ///
     /// - Returns: how many transactions it wrote.
     func finish() throws -> Int {

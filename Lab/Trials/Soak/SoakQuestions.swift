@@ -4,7 +4,7 @@ import HabitStoreTesting
 import HabitTracker
 import ShadowVerifier
 
-/// Random questions of every kind: those of a file of queries, conditions over the whole language, records by identifier.
+/// Random queries of every kind: those in a query file, conditions over the whole language, and records by identifier.
 struct SoakQuestions {
     private var random: SeededGenerator
     private var filters: RandomFilters
@@ -16,7 +16,7 @@ struct SoakQuestions {
         self.queries = queries
     }
 
-    /// Asks some questions. What fails for a reason that lies in the question has been answered by that.
+    /// Runs some queries. A failure that is due to the query itself counts as an answer.
     mutating func ask(_ transaction: any ReadTransaction, count: Int) throws {
         for _ in 0..<count {
             do {

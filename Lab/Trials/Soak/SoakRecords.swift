@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// The records that are written and asked for: a fixed set of identifiers, of which some are there.
+/// The records to write and query: a fixed set of identifiers, some of which exist.
 enum SoakRecords {
     static let habits = 24
     static let entries = 160

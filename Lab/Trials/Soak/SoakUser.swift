@@ -13,7 +13,7 @@ struct SoakUser {
     private let old: EngineName
     private let new: EngineName
 
-    /// - Parameter command: says which engines the user comes from and goes to.
+    /// - Parameter command: names the user's old and new engine.
     init(root: String, _ command: SoakCommand) throws {
         self.root = root
         old = command.from
@@ -27,17 +27,17 @@ struct SoakUser {
         }
     }
 
-    /// A name that nobody else has on the server.
+    /// A name that is unique on the server.
     private var name: String { URL(fileURLWithPath: root).lastPathComponent }
     private var flags: String { root + "/flags.json" }
 
-    /// Makes the root, with flags that let the user go all the way.
+    /// Creates the root, with flags that let the user move all the way.
     func make() throws {
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
         try want(isKilled: false)
     }
 
-    /// Writes the flag file, which wants the user at `complete`.
+    /// Writes the flag file, which sends the user to `complete`.
     func want(isKilled: Bool) throws {
         func flag(_ name: String, _ variants: [String], _ value: String) -> String {
             let named = variants.map { "\"\($0)\": \"\($0)\"" }.joined(separator: ", ")
@@ -53,15 +53,15 @@ struct SoakUser {
         try Data("{\"flags\": {\(flags.joined(separator: ", "))}}".utf8).write(to: URL(fileURLWithPath: self.flags))
     }
 
-    /// The user's store, as one process sees it. Every question is compared.
+    /// The user's store, opened as in any process. Every query is compared.
     func open() throws -> UserStore { try stores().store(for: name) }
 
-    /// Opens the store that holds what the user has now, past the rollout.
+    /// Opens the store that serves the user, bypassing the rollout.
     func current() throws -> any UserStoreBackend {
         try engines.open(stores().currentAddress(of: name), .readOnly, schema: HabitSchema.current)
     }
 
-    /// Removes all that there is of the user.
+    /// Removes everything that belongs to the user.
     func remove() throws {
         let directory = try UserDirectory(root: root, user: name)
         if engines.isShared(new) {
@@ -82,7 +82,7 @@ struct SoakUser {
         return try UserStores(root: root, flags: flags, engines: engines, schema: HabitSchema.current, options: options)
     }
 
-    /// What the evidence says of differences.
+    /// The differences in the evidence.
     func differences() throws -> [String] {
         try EvidenceLog(try UserDirectory(root: root, user: name)).read().records.compactMap { record in
             guard case .difference(let stage, let token, let message, _) = record.event else { return nil }

@@ -52,7 +52,7 @@ final class SoakWriters: Sendable {
     }
 
     /// - Returns: how many transactions were written.
-    /// - Throws: why one was not: nothing is wrong with the stores.
+    /// - Throws: the error of a failed write; none is expected, since the stores are sound.
     @discardableResult
     func stop() throws -> Int {
         isOver.store(true, ordering: .relaxed)
@@ -61,7 +61,7 @@ final class SoakWriters: Sendable {
         return writes.load(ordering: .relaxed)
     }
 
-    /// For a process of its own.
+    /// Runs in a separate process.
     func runUntilInputEnds() throws {
         start()
         while readLine() != nil {}

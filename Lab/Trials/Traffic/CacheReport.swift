@@ -5,25 +5,25 @@ import HabitStoreSQLite
 import HabitTracker
 import StandardEngines
 
-/// What SQLite's caches came to in a process that read all of some larger users, all of them open.
+/// The memory of SQLite's caches in a process that read all records of several larger users with all of their stores open.
 package struct CacheReport: Codable, Sendable {
-    /// How many users were read.
+    /// The number of users read.
     package var users = 0
-    /// How much memory SQLite held at most, in bytes.
+    /// SQLite's peak memory in bytes.
     package var mostBytes = 0
 
     private init() {}
 
-    /// Reads a report; nil where it is none.
+    /// Parses a report; nil if the text is not one.
     package init?(parsing text: String) {
         guard let report = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else { return nil }
         self = report
     }
 
-    /// As JSON.
+    /// The report as JSON.
     func data() throws -> Data { try JSONEncoder().encode(self) }
 
-    /// Writes some three MiB for each of twelve users, and reads it again.
+    /// Writes about three MiB for each of twelve users, and reads them again.
     static func make(root: String, budgetBytes: Int) throws -> CacheReport {
         var options = RolloutOptions()
         options.advancesByItself = false

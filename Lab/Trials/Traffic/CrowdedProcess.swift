@@ -5,14 +5,14 @@ import HabitTracker
 import StandardEngines
 import Synchronization
 
-/// A process that has as many files open as it may when a user's mirror fails for the first time.
+/// A process that has as many files open as it may when a user's mirror first fails.
 enum CrowdedProcess {
-    /// How long the mirror has for several retries, in seconds.
+    /// The time for the mirror to retry several times, in seconds.
     private static let retryingSeconds = 0.5
 
-    /// Uses the user `alice`, whose mirror cannot be opened, first of all since there are no more files to be had.
+    /// Uses the user `alice`, whose mirror cannot be opened, at first because the process has no file descriptors left.
     ///
-    /// - Returns: how many drafts there are in the end.
+    /// - Returns: the number of drafts at the end.
     static func run(root: String, flags: String) throws -> Int {
         let taken = Mutex<[Int32]?>(nil)
         var options = RolloutOptions()

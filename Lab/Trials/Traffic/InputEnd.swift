@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Knows when standard input has ended: whoever started this process is done with it, or dead.
+/// Notices when standard input ends: the parent process is finished with this process, or dead.
 final class InputEnd: Sendable {
     private let flag = Atomic<Bool>(false)
 

@@ -4,18 +4,18 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// What came of a process that wrote to many users, one after the other, kept all of their stores, and read them again.
+/// The result of a process that wrote to many users one after another, kept all of their stores, and read them again.
 package struct ManyUsersReport: CustomStringConvertible, Codable, Sendable {
-    /// How many users' files could be open at once.
+    /// How many users' files could be open at the same time.
     package var limit = 0
-    /// How many users were written to.
+    /// The number of users written to.
     package var written = 0
-    /// How many users had what was written when they were read again.
+    /// The number of users whose writes were found again.
     package var found = 0
     package var failures = 0
     package var firstFailure = ""
     package var mostOpenUsers = 0
-    /// How many files the process had open at most, as the system counts; 0 where that cannot be asked.
+    /// The process's peak number of open files, as the system counts them; 0 if it does not.
     package var mostOpenFiles = 0
 
     package var description: String {
@@ -25,17 +25,16 @@ package struct ManyUsersReport: CustomStringConvertible, Codable, Sendable {
 
     private init() {}
 
-    /// Reads a report; nil where it is none.
+    /// Parses a report; nil if the text is not one.
     package init?(parsing text: String) {
         guard let report = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else { return nil }
         self = report
     }
 
-    /// As JSON.
+    /// The report as JSON.
     func data() throws -> Data { try JSONEncoder().encode(self) }
 
-    /// Writes to so many users and reads them. Each tenth of them is brought to the stage `dualwrite`, with both of its
-    /// stores open.
+    /// Writes to this many users and reads them. Every tenth is moved to the stage `dualwrite`, with both stores open.
     static func make(_ stores: UserStores, users: Int) -> ManyUsersReport {
         var report = ManyUsersReport()
         report.limit = RolloutOptions.defaultMaximumOpenUsers(.standard)

@@ -5,19 +5,19 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// One of several processes that use a user's store at once, for tests.
+/// One of several processes that use a user's store at the same time, for tests.
 struct TrafficCommand: ParsableCommand {
-    /// What it does.
+    /// The kind of work.
     enum Work: String, CaseIterable, ExpressibleByArgument {
-        /// Write until standard input ends, and then write down what was done: see ``TrafficLine``.
+        /// Write until standard input ends, and then print the operations: see ``TrafficLine``.
         case write
-        /// The same with reads.
+        /// Read until standard input ends, and then print the operations.
         case read
-        /// Use so many users one after the other: see ``ManyUsersReport``.
+        /// Use this many users one after another: see ``ManyUsersReport``.
         case many
-        /// Give SQLite's caches so many bytes: see ``CacheReport``.
+        /// Give SQLite's caches this many bytes: see ``CacheReport``.
         case caches
-        /// Come to the end of its files: see ``CrowdedProcess``.
+        /// Run out of file descriptors: see ``CrowdedProcess``.
         case crowded
 
         var needsNumber: Bool { self == .many || self == .caches }
@@ -79,7 +79,7 @@ struct TrafficCommand: ParsableCommand {
                 continue
             }
             lines.append(TrafficLine.read(store))
-            // Reads cost next to nothing: without a rest there would be a million of them.
+            // Reads are so fast that without a pause there would be a million of them.
             usleep(500)
         }
         return lines

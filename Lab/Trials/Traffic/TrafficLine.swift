@@ -2,14 +2,15 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// An operation: what it was, when it began and ended in nanoseconds of CLOCK_MONOTONIC, which is the same for all
-/// processes, the number that it wrote or read (-1 where it came to none), how it ended, and the record that it wrote.
+/// An operation: its kind, its beginning and end in nanoseconds of CLOCK_MONOTONIC, which all processes share, the number that it wrote or read (-1
+/// if
+/// none), its outcome, and the record that it wrote.
 ///
-/// In a file it is a line of these, with spaces in between: `write 1000 2000 17 ok 123E4567-E89B-12D3-A456-426614174000`.
+/// In a file it is a line of these fields, separated by spaces: `write 1000 2000 17 ok 123E4567-E89B-12D3-A456-426614174000`.
 package struct TrafficLine: CustomStringConvertible, Sendable {
-    /// The record that all writers count in.
+    /// The record in which all writers count.
     package static let counter = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1))
-    /// How an operation ended that succeeded.
+    /// The outcome of a successful operation.
     package static let ok = "ok"
 
     package var isWrite: Bool
@@ -24,7 +25,7 @@ package struct TrafficLine: CustomStringConvertible, Sendable {
         "\(isWrite ? "write" : "read") \(begin) \(end) \(number) \(outcome) \(id.uuidString)"
     }
 
-    /// Reads a line; nil where it is none.
+    /// Parses a line; nil if the text is not one.
     package init?(parsing line: some StringProtocol) {
         let parts = line.split(separator: " ")
         guard parts.count == 6, let begin = UInt64(parts[1]), let end = UInt64(parts[2]), let number = Int(parts[3]),
@@ -51,7 +52,7 @@ package struct TrafficLine: CustomStringConvertible, Sendable {
         end = Self.now()
     }
 
-    /// Counts one further, and writes a record of its own in the same transaction.
+    /// Increments the counter, and writes a separate record in the same transaction.
     static func write(_ store: some HabitStore) -> TrafficLine {
         TrafficLine(isWrite: true) { number, id in
             try store.write(author: "traffic") { transaction in
@@ -64,7 +65,7 @@ package struct TrafficLine: CustomStringConvertible, Sendable {
         }
     }
 
-    /// Reads how far the writers have counted.
+    /// Reads the counter.
     static func read(_ store: some HabitStore) -> TrafficLine {
         TrafficLine(isWrite: false) { number, _ in
             number = try store.read { transaction in

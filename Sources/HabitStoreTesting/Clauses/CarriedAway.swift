@@ -2,9 +2,9 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// What a transaction handed out, and somebody carried away.
+/// What a transaction handed out and a closure carried out of it.
 ///
-/// `@unchecked`: that it can be carried to other threads all the same, as an app may do by mistake, is what is tested.
+/// `@unchecked`: the test carries it to other threads, as an app may do by mistake.
 final class CarriedAway: @unchecked Sendable {
     private let reading: (any ReadTransaction)?
     private let replica: (any ReplicaSnapshot)?
@@ -21,7 +21,7 @@ final class CarriedAway: @unchecked Sendable {
         _ = try cursor?.next()
     }
 
-    /// Takes a transaction of the replication.
+    /// Takes a replication's transaction.
     init(_ transaction: any ReplicaSnapshot) {
         replica = transaction
         (reading, cursor, fetch) = (nil, nil, nil)
@@ -29,7 +29,7 @@ final class CarriedAway: @unchecked Sendable {
 
     /// Uses all of it.
     ///
-    /// - Throws: ``ContractViolation`` when some of it is not refused.
+    /// - Throws: ``ContractViolation`` if any use is not refused.
     func requireRefusal() throws {
         if let reading, let fetch { try requireRefusal(reading, fetch) }
         if let writing = reading as? any WriteTransaction { try requireRefusal(writing) }
@@ -38,7 +38,7 @@ final class CarriedAway: @unchecked Sendable {
         if let replica = replica as? any ReplicaTransaction { try requireRefusal(replica) }
     }
 
-    /// The statistics can be read after the transaction has ended; reading them once ended the process without a message.
+    /// An ended transaction's statistics can be read; reading them once ended the process without a message.
     func requireStatistics() throws {
         guard let reading else { return }
         try expect(reading.statistics.examined >= 0, "the work of an ended transaction can be read")

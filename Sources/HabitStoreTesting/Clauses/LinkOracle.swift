@@ -1,13 +1,12 @@
 import Foundation
 
-/// Two kinds of records tied by one relationship, with plain sets: what a write transaction has to come to, worked out without any
-/// code of the product.
+/// A model of a write transaction over two kinds of records and one relationship, with plain sets. It shares no code with the product.
 struct LinkOracle {
     /// The relationship's declaration.
     struct Rules: Sendable {
-        /// What happens to a holder when what it refers to is deleted.
+        /// What happens to a holder if its target is deleted.
         var ofHolders = Rule.noAction
-        /// What happens to what a holder refers to when the holder is deleted.
+        /// What happens to a target if its holder is deleted.
         var ofTargets = Rule.nullify
         /// Whether a holder refers to at most one record.
         var isToOne = true
@@ -17,10 +16,10 @@ struct LinkOracle {
 
     enum Rule: String, Sendable { case cascade, nullify, deny, noAction }
 
-    /// Why a transaction is refused.
+    /// Why the store refuses a transaction.
     enum Refusal: String, Error { case taken, denied, dangling }
 
-    /// What each record refers to.
+    /// The references of each record.
     typealias Records = [UUID: Set<UUID>]
 
     let rules: Rules
@@ -55,7 +54,7 @@ struct LinkOracle {
         records = rules.ofHolders == .nullify ? left.mapValues { $0.subtracting(doomed) } : left
     }
 
-    /// The end of the transaction: what it leaves leading nowhere it must have found so, or have left so by the rule of no action.
+    /// Ends the transaction. A reference may lead nowhere only if it did so before, or if the rule of no action left it so.
     func finish() throws -> Records {
         for (id, links) in records {
             for target in links where records[target] == nil {

@@ -1,18 +1,18 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// One of the kit's relationships: who holds it, where it leads to, and how it is stored.
+/// A relationship of the kit: its holder, its target and how it is stored.
 struct LinkedKind: Sendable {
     let name: String
     let holder: String
     let target: String
-    /// The attribute that stores it.
+    /// The attribute that stores the relationship.
     let attribute: String
     let rules: LinkOracle.Rules
     let makeHolder: @Sendable (UUID, Set<UUID>) -> any PersistentModel
     let makeTarget: @Sendable (UUID) -> any PersistentModel
 
-    /// Each relationship of the kit's schema that stores its references.
+    /// Every relationship of the kit's schema that stores its references.
     static let all: [LinkedKind] = items + bouquets + wrappers + [badge, folder]
 
     private static let items: [LinkedKind] = [
@@ -159,7 +159,7 @@ struct LinkedKind: Sendable {
     }
 }
 
-/// A model whose identifier can be chosen.
+/// A model with a settable identifier.
 private protocol IdentifiedModel: PersistentModel {
     var id: UUID { get set }
 }

@@ -40,7 +40,7 @@ extension StoreContract {
         try expectEqual(try await store.fetchCount(FetchDescriptor<Tag>()), 50, "the number of tags")
     }
 
-    /// Reads wait for a signal that only another task gives, and all of the tasks have one thread between them.
+    /// Reads wait for a signal that only another task gives, and all of the tasks share one thread.
     private static func slowReadsLeaveTheExecutorFree(_ bench: ContractBench) async throws {
         let store = try bench.habits()
         let (gate, hasBegun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -56,7 +56,7 @@ extension StoreContract {
                     }
                 }
                 group.addTask {
-                    // This task gets the thread only if no read that waits holds it.
+                    // This task gets the thread only if no waiting read holds it.
                     try await onThread { _ = hasBegun.wait(timeout: deadline) }
                     for _ in 0..<reads { gate.signal() }
                     return true
@@ -78,11 +78,11 @@ extension StoreContract {
             }
         }
         try await onThread { hasBegun.wait() }
-        // The second write waits for the first one, and is cancelled meanwhile.
+        // The second write waits for the first one and is cancelled meanwhile.
         let second = Task { try await store.save(Tag(name: "second")) }
         try await Task.sleep(for: .milliseconds(20))
         second.cancel()
-        // The first one has begun, and is finished though it is cancelled.
+        // The first one has begun, and finishes although it is cancelled.
         first.cancel()
         gate.signal()
         try await first.value
@@ -112,7 +112,7 @@ extension StoreContract {
         try await expectCancellation(store, descriptor)
     }
 
-    /// A stream whose task was cancelled ended as if all records had been given, so that an export looked complete.
+    /// A stream whose task was cancelled once ended as if it had given all records, so that an export looked complete.
     private static func expectCancellation(
         _ store: some HabitStore,
         _ descriptor: FetchDescriptor<Habit>
@@ -141,7 +141,7 @@ extension StoreContract {
         try expectEqual(try await whole.value, 50, "a stream whose task is cancelled after the last record")
     }
 
-    /// Waits on a thread that is not the pool's.
+    /// Waits on a thread outside the cooperative pool.
     private static func onThread(_ body: @escaping @Sendable () -> Void) async throws {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -152,7 +152,7 @@ extension StoreContract {
     }
 }
 
-/// Runs tasks on a thread of their own, so that no other task's work decides when they get on.
+/// Runs tasks on one thread that no other task's work can delay.
 private final class SingleThread: TaskExecutor {
     private let queue = DispatchQueue(label: "HabitStoreTesting.SingleThread")
 

@@ -4,9 +4,10 @@ import Foundation
 import HabitTracker
 import Synchronization
 
-/// `try await store.write { … }`, without an author, ran on a thread of the cooperative pool, and so did thirteen other
-/// operations that had no async form; and in those that had one the task's cancellation and its locals were not there. Now each
-/// has one, on a thread of the store's own, in the caller's task.
+/// `try await store.write { … }` without an author, like thirteen other operations without an async form, ran on a thread of the cooperative pool,
+/// and
+/// the existing async forms lost the task's cancellation and task-local values. Now each operation has an async form that runs on the store's own
+/// thread, in the caller's task.
 extension StoreContract {
     static let asyncFormClauses: [Clause] = [
         Clause("every async form runs on a thread of the store's own, in the caller's task", async: formsLeaveThePool),
@@ -22,7 +23,7 @@ extension StoreContract {
         try await anyInStoreThreads(store, store)
     }
 
-    /// Each operation once, and what it did last.
+    /// Runs each operation once and checks where it ran.
     private static func inStoreThreads(_ probe: ThreadProbe, _ store: some HabitStore) async throws {
         func expectVisit(_ name: String, _ operation: () async throws -> Void) async throws {
             try await ThreadProbe.$mark.withValue(7) { try await operation() }
@@ -58,7 +59,7 @@ extension StoreContract {
         try await expectVisit("stream") { for try await _ in store.stream(descriptor) {} }
     }
 
-    /// As above, of the store as any store.
+    /// The same through `any HabitStore`.
     private static func anyInStoreThreads(_ probe: ThreadProbe, _ store: any HabitStore) async throws {
         let tag = Tag(name: "any")
         try await store.write { try $0.insert(tag) }
@@ -73,7 +74,7 @@ extension StoreContract {
         try expect(visits.allSatisfy(\.isOwnThread), "all of them ran on threads of the store's own")
     }
 
-    /// Of two forms Swift takes the one that is declared for the more special type before it looks at `await`.
+    /// Swift prefers the overload on the more specific type before it considers `await`.
     private static func knownTypesLeaveThePool(_ bench: ContractBench) async throws {
         func expectOwnThread(_ store: some EngineBackedStore) async throws {
             let places = try await ThreadProbe.$mark.withValue(3) {
@@ -161,13 +162,13 @@ extension StoreContract {
     }
 }
 
-/// An async operation that says when its closure has begun, and waits there.
+/// An async operation that signals when its closure has begun, and waits there.
 private struct BegunOperation<R: Sendable> {
     let hasBegun: DispatchSemaphore
     let gate: DispatchSemaphore
     let task: Task<R, any Error>
 
-    /// What comes of it when it is cancelled in its closure.
+    /// Cancels the operation in its closure and returns its result.
     @discardableResult
     func cancelledOnceBegun() async throws -> R {
         await withCheckedContinuation { continuation in

@@ -73,8 +73,9 @@ extension StoreContract {
         },
     ]
 
-    /// Two stores, one of which gets each record by itself: small batches and large ones, into an empty entity and into one with
-    /// records, with identifiers that come ascending, descending and at random.
+    /// Fills two stores, one record by record and one in batches: small and large batches, into empty and filled entities, with identifiers in
+    /// ascending,
+    /// descending and random order.
     private static func comesToTheSame(_ bench: ContractBench) throws {
         let one = try bench.open(HabitSchema.current, folder: "single")
         let other = try bench.open(HabitSchema.current, folder: "batch")
@@ -128,7 +129,7 @@ extension StoreContract {
         )
         try requireKept(other)
         try expectEqual(try other.check { _ in }, [], "the findings")
-        // What was made in bulk is changed like anything else.
+        // Records that were inserted in bulk can be changed like any others.
         try other.delete(Entry.self, where: #Predicate { ($0.value ?? 0) > 100 })
         try expectEqual(try other.check { _ in }, [], "the findings behind a deletion")
     }
@@ -156,7 +157,7 @@ extension StoreContract {
             try expectEqual(try store.fetchCount(FetchDescriptor<Entry>()), 3, "the number of records")
         }
         let new = (0..<9).map { Entry(note: "new \($0)", habitID: nil) }
-        // By their identifiers the known ones come in each order.
+        // The known records in each order of their identifiers.
         for (first, second) in [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)] {
             try refusal(new + [known[first]] + [known[second]], .uniqueViolation, known[first].id)
         }
@@ -165,7 +166,7 @@ extension StoreContract {
         try refusal(new + [odd, known[0], new[1]], .invalidValue, odd.id)
         try refusal(new + [known[0], odd], .uniqueViolation, known[0].id)
         try refusal(new + [new[8], odd], .uniqueViolation, new[8].id)
-        // Where values are unique as well, among the records of the batch too.
+        // Unique values count too, among the records of the batch as well.
         let twins = [Tag(name: "twin"), Tag(name: "other"), Tag(name: "twin")]
         try expectError(.uniqueViolation, entity: "Tag", attribute: "name", id: twins[0].id) {
             try store.write { try $0.insert(contentsOf: twins) }

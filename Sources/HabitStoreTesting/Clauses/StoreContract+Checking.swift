@@ -66,7 +66,7 @@ extension StoreContract {
             let linked = try require(try moment.model(Habit.self, id: habitID), "the habit")
             try expectEqual(linked.tags.map(\.id), [tagID], "the tags that exist")
         }
-        // Records with anomalies can be changed and deleted, as long as nothing new is wrong.
+        // Records with anomalies can be changed and deleted as long as no new anomaly arises.
         try store.write { transaction in
             var entry = try require(try transaction.model(Entry.self, id: entryID), "the entry")
             entry.note = "changed"

@@ -11,7 +11,7 @@ extension StoreContract {
             for round in 0..<12 {
                 try store.write { transaction in
                     for change in shelf.changes(round) { try change.apply(to: transaction) }
-                    // Inside of the transaction, too.
+                    // Also inside the transaction.
                     try shelf.requireOrder { try transaction.fetch($0) }
                 }
                 try shelf.require(in: store)
@@ -53,7 +53,7 @@ extension StoreContract {
         },
     ]
 
-    /// Opens a store that was written with another declaration, and goes on with it.
+    /// Opens a store that was written with another declaration and continues with it.
     private static func reopen<Old, New: PageChoice>(
         _ bench: ContractBench,
         _ shelf: inout Shelf<Old>,
@@ -73,7 +73,7 @@ extension StoreContract {
     }
 }
 
-/// The pages that a store should hold, and random changes of them.
+/// The expected pages of a store, and random changes to them.
 private struct Shelf<Choice: PageChoice> {
     enum Change {
         case save(Page<Choice>)
@@ -118,12 +118,12 @@ private struct Shelf<Choice: PageChoice> {
         return page
     }
 
-    /// Sometimes longer than what there are copies of, and sometimes just as long.
+    /// Sometimes longer than what an index copies, and sometimes exactly as long.
     private mutating func randomText() -> String {
         String(repeating: random.pick(["a", "é", "z"]), count: random.pick([3, 20, 900, 960, 1_024, 3_000]))
     }
 
-    /// Changes of keys, of what stands behind the keys, and of both; new pages and removed ones.
+    /// Changes of keys, of the values after the keys, and of both; new pages and removed ones.
     mutating func changes(_ round: Int) -> [Change] {
         var changes: [Change] = []
         for page in all where random.chance(25) {
@@ -158,7 +158,7 @@ private struct Shelf<Choice: PageChoice> {
         try expectEqual(try store.fetchCount(few), marked.count, "the number of marked pages")
     }
 
-    /// What a book's pages are, forwards and backwards, all of them and some.
+    /// Checks the pages of each book in both orders, whole and in part.
     func requireOrder(_ fetch: (FetchDescriptor<Page<Choice>>) throws -> [Page<Choice>]) throws {
         for book in books {
             let inOrder = all.filter { $0.bookID == book }

@@ -154,7 +154,7 @@ extension StoreContract {
             for wrapper in wrappers {
                 try expectError(.deleteDenied, entity: "Wrapper", id: wrapper.id) { try store.delete(wrapper) }
             }
-            // Nothing is declared for the other direction, so the leaves can go, and then the wrappers can.
+            // No rule is declared for the other direction, so the leaves can go, and then the wrappers can.
             for leaf in leaves { try store.delete(leaf) }
             for wrapper in wrappers { try store.delete(wrapper) }
             try expectEqual(try store.all(Wrapper.self), [], "the wrappers")
@@ -196,7 +196,7 @@ extension StoreContract {
         }
         let before = try store.currentToken()
         try expectError(.deleteDenied, entity: "Hub", id: hub.id) { try store.delete(hub) }
-        // Also when the refusal is caught and the transaction goes on.
+        // Also if the transaction catches the refusal and continues.
         try store.write { transaction in
             try expectError(.deleteDenied, entity: "Hub", id: hub.id) { try transaction.delete(hub) }
         }

@@ -30,7 +30,7 @@ extension StoreContract {
             for (place, make) in makers.enumerated() {
                 let store = try bench.open(HabitSchema.current, folder: "store \(place)")
                 var ids: [UUID] = []
-                // Enough to divide leaves: in one transaction, in several, and where a leaf is not empty.
+                // Enough records to split leaves: in one transaction, in several, and with a leaf that is not empty.
                 for count in [1, 700, 1_900, 3_000, 40] {
                     let drafts = (0..<count).map { Draft(id: make(), content: "\($0)") }
                     try store.insert(drafts)
@@ -81,7 +81,7 @@ extension StoreContract {
         },
     ]
 
-    /// Identifiers that differ in their last bytes only.
+    /// Identifiers that differ only in their last bytes.
     private static func sequentialIdentifiers() -> () -> UUID {
         var number = 0
         return {
@@ -134,7 +134,7 @@ extension StoreContract {
         }
     }
 
-    /// The leaves divide all identifiers among them, and each is the digest of its records.
+    /// Checks that the leaves partition all identifiers, and that each one is the digest of its records.
     static func requireKept(_ store: any EngineBackedStore) throws {
         for entity in store.schema.entities.indices {
             let leaves = try require(try audit(store) { try $0.keptDigests(entity: entity) }, "kept digests")

@@ -3,9 +3,9 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// A transaction was used by a task that its closure had started. On SQLite it then read through a connection that another
-/// caller had by that time: that caller's sound read failed with "file is not a database", or the process died; and no later
-/// write came to an end. Now whatever a transaction hands out ends with it, and stays on its thread.
+/// A task that a closure had started used its transaction. On SQLite it then read through a connection that another caller had by that time: that
+/// caller's valid read failed with "file is not a database", or the process died, and no later write ended. Now whatever a transaction hands out ends
+/// with it and stays on its thread.
 extension StoreContract {
     static let escapingClauses: [Clause] = [
         Clause("what is carried out of a transaction is refused behind its end") { bench in
@@ -85,7 +85,7 @@ extension StoreContract {
         ]
     }
 
-    /// Readers and a writer go on while others carry away what they can lay hands on, and use it from tasks.
+    /// Readers and a writer continue while other closures carry out everything that they can and use it from tasks.
     private static func escapesDisturbNobody(_ bench: ContractBench) async throws {
         try await withTaskExecutorPreference(ThreadPerJob()) { try await disturb(filled(bench), rounds: 1_000) }
     }

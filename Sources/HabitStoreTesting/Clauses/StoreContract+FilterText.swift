@@ -85,7 +85,7 @@ extension StoreContract {
         },
     ]
 
-    /// Filters over the sample of habits, and the streaks of those that fulfil them.
+    /// Filters over the sample of habits, and the streaks of the matching ones.
     private static let habitFilters: [(text: String, streaks: [Int64])] = [
         ("", [1, 2, 3, 4, 5]),
         ("TRUE", [1, 2, 3, 4, 5]),

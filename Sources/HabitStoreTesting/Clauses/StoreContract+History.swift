@@ -173,7 +173,7 @@ extension StoreContract {
             try transaction.save(changed)
             changed.name = "twice"
             try transaction.save(changed)
-            // Back to what it was: nothing. Deleted, back, and deleted: a deletion.
+            // Changed back: nothing. Deleted, inserted again and deleted: a deletion.
             changed = tags[3]
             changed.name = "away"
             try transaction.save(changed)

@@ -3,7 +3,7 @@ import Foundation
 import HabitTracker
 
 extension StoreContract {
-    /// What is left of the predicate language: constructs that only evaluation can answer among them.
+    /// The rest of the predicate language, including constructs that only evaluation can answer.
     static let languageClauses: [Clause] = [
         Clause("text is compared and searched without regard to letter case") { bench in
             let sample = try PredicateSample(bench)

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension StoreContract {
-    /// Names that SQL, a filter or a file's bookkeeping could trip over, and may not.
+    /// Names that must not break SQL, filters or a file's bookkeeping.
     private static let awkwardNames = [
         "AND", "count", "IN", "true", "nil", "length", "Order", "table", "select", "rowid", "a b", " a", "quo\"te",
         "apo's",
@@ -48,9 +48,9 @@ extension StoreContract {
             try refuse(bench, .init(text: "note", flag: "Note"), entity: "Odd", attribute: "Note")
             try refuse(bench, .init(text: "note", flag: "note"), entity: "Odd", attribute: "note")
             try refuse(bench, .init(text: "ID"), entity: "Odd", attribute: "ID")
-            // `other == nil` would be asked of the record where the attribute is meant.
+            // `other == nil` would mean the record, not the attribute.
             try refuse(bench, .init(reference: "other"), entity: "Odd", attribute: "other")
-            // The indexes over (a, a_a) and over a_a, a would have one name.
+            // The indexes over (a, a_a) and over (a_a, a) would have the same name.
             try refuse(bench, .init(text: "x", flag: "y", reference: "x_y"), entity: "Odd", attribute: nil)
             try refuse(bench, .init(text: "x", flag: "y", reference: "x+y"), entity: "Odd", attribute: nil)
             try refuse(bench, .init(flag: "f (clustering)"), entity: "Odd", attribute: nil)

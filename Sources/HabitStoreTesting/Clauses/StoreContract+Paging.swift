@@ -37,7 +37,7 @@ extension StoreContract {
             let store = try bench.habits()
             try store.insert((0..<40).map { Habit(name: "x", streak: $0) })
             let order = [SortDescriptor(\Habit.streak)]
-            // What comes of a limit, in pages of ten.
+            // The page sizes for each limit, in pages of ten.
             let expected = [
                 0: [0], 5: [5], 10: [10], 11: [10, 1], 25: [10, 10, 5], 40: [10, 10, 10, 10], 50: [10, 10, 10, 10],
             ]
@@ -65,7 +65,7 @@ extension StoreContract {
                 let page = try store.fetchPage(descriptor, size: 3)
                 seen += page.models.map(\.id)
                 descriptor.cursor = page.next
-                // The record at the cursor goes, and others come before it.
+                // The record at the cursor is deleted, and others are inserted before it.
                 if let last = page.models.last { try store.delete(last) }
                 try store.insert((0..<3).map { _ in Habit(name: "new", streak: -1 - round) })
                 round += 1
@@ -81,7 +81,7 @@ extension StoreContract {
             let page = try store.fetchPage(FetchDescriptor<Habit>(), size: 2)
             let descriptor = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)], cursor: page.next)
             try expectError(.invalidQuery) { try store.fetchPage(descriptor, size: 2) }
-            // Of as many keys, of the same kinds, and the other way round.
+            // A cursor with as many keys of the same kinds, in the opposite order.
             var rising = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)])
             rising.cursor = try store.fetchPage(rising, size: 2).next
             let falling = FetchDescriptor<Habit>(

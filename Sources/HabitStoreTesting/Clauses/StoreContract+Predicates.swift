@@ -3,7 +3,7 @@ import Foundation
 import HabitTracker
 
 extension StoreContract {
-    /// Five habits whose answers can be worked out by hand, with streaks from 1 to 5.
+    /// Five habits, with streaks from 1 to 5, whose answers can be worked out by hand.
     struct PredicateSample {
         let store: any EngineBackedStore
         let habits: [Habit]
@@ -37,7 +37,7 @@ extension StoreContract {
 
         static func day(_ number: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(number) * 86_400) }
 
-        /// The streaks of the habits that fulfil a predicate, which name them.
+        /// Checks which habits fulfil a predicate, by their streaks.
         func expect(
             _ predicate: Predicate<Habit>,
             _ streaks: [Int],
@@ -50,7 +50,7 @@ extension StoreContract {
             try expectEqual(try store.fetchCount(descriptor), streaks.count, "the count", fileID: fileID, line: line)
         }
 
-        /// The days of the entries that fulfil a predicate.
+        /// Checks which entries fulfil a predicate, by their days.
         func expectDays(
             _ predicate: Predicate<Entry>,
             _ days: [Int],
@@ -129,7 +129,7 @@ extension StoreContract {
                 try expectError(.evaluationFailed) { try sample.store.fetchIdentifiers(descriptor) }
                 try expectError(.evaluationFailed) { try sample.store.delete(Habit.self, where: predicate) }
             }
-            // What stands behind a condition that does not hold is not evaluated.
+            // Terms after a condition that decides the result are not evaluated.
             try sample.expect(#Predicate { $0.streak > 5 && $0.streak + most > 0 }, [])
             try sample.expect(#Predicate { $0.streak > 0 || $0.streak + most > 0 }, [1, 2, 3, 4, 5])
             try expectEqual(try sample.store.fetchCount(FetchDescriptor<Habit>()), 5, "the number of habits")
@@ -166,7 +166,7 @@ extension StoreContract {
             (#Predicate { $0.token == token }, ["plain"]),
             (#Predicate { $0.settings == theme }, ["full"]),
             (#Predicate { $0.settings.sizes.contains(2) }, ["full"]),
-            // `Level` orders itself the other way round than its raw values do.
+            // `Level` orders itself opposite to its raw values.
             (#Predicate { $0.level < middle }, ["full"]),
             (#Predicate { $0.level.rawValue < 0 }, ["plain"]),
             (#Predicate { $0.optionalFlag == false }, ["full"]),

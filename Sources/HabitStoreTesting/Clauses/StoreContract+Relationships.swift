@@ -48,7 +48,7 @@ extension StoreContract {
                 try transaction.insert(habit)
                 try transaction.insert(stored)
             }
-            // One that is not stored is asked the same way.
+            // A record that is not stored can be asked the same way.
             let (fresh, loose) = (Entry(note: "b", habitID: habit.id), Entry(note: "c", habitID: nil))
             let named = #Predicate<Entry> { $0.habit?.name == "Run" }
             let rising = try Filter<Habit>(text: "ANY entries { note == 'a' } AND streak > 2")
@@ -179,7 +179,7 @@ extension StoreContract {
             try store.write { transaction in
                 try transaction.insert(other)
                 try transaction.save(changed)
-                // Away and back is no change either, and what another record tried to set does not count.
+                // An undone change is not a change either, and another record's reference does not count once it is removed again.
                 var away = changed
                 away.lingeringHubID = nil
                 try transaction.save(away)

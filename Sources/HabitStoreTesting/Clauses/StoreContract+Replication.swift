@@ -57,7 +57,7 @@ extension StoreContract {
             try expectEqual(information.token, token, "the token")
             try expectEqual(information.historyFloor, token, "the floor")
             try expectError(.historyExpired) { try target.fetchHistory(after: .zero) }
-            // What is written afterwards is carried over by its history, with the same tokens.
+            // Later writes are replicated from the history, with the same tokens.
             try source.delete(Habit.self, where: #Predicate { $0.streak % 3 == 0 })
             try source.save(Tag(name: "later"), author: "later")
             try replay(source, into: target, after: token)

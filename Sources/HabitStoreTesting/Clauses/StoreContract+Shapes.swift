@@ -17,11 +17,11 @@ extension StoreContract {
     }
 }
 
-/// A question whose predicates are all written alike.
+/// A query whose predicates all have the same shape.
 private struct ShapedQuestion: Sendable {
     let name: String
     var order: [SortDescriptor<Specimen>] = [SortDescriptor(\.moment)]
-    /// Makes a predicate, whose constants are those of two records and random ones.
+    /// Makes a predicate with constants of two records and random ones.
     let ask: @Sendable (Specimen, Specimen, inout SeededGenerator) -> Predicate<Specimen>
 
     static let all = [
@@ -93,7 +93,7 @@ private struct ShapedQuestion: Sendable {
         },
     ]
 
-    /// Asks in several ways, and compares with what Swift says of all records.
+    /// Runs the query in several ways and compares the results with Swift's evaluation of all records.
     func compare(
         _ predicate: Predicate<Specimen>,
         _ all: [Specimen],
@@ -109,7 +109,7 @@ private struct ShapedQuestion: Sendable {
         let window = expected.dropFirst(descriptor.fetchOffset).prefix(descriptor.fetchLimit ?? Int.max)
         try expectEqual(try store.fetchIdentifiers(descriptor), window.map(\.id), "a window of \(name)")
         let explanation = try store.read { try $0.explain(descriptor) }
-        // What is evaluated by Foundation is not, or not all, in the explanation's filter.
+        // The explanation's filter lacks some or all of what Foundation evaluates.
         guard !explanation.evaluatesPredicate else { return }
         let filter = try FilterExpression(predicate, schema: store.schema)
         try expectEqual(explanation.filter, filter.description, "the explanation of \(name)")
@@ -117,7 +117,7 @@ private struct ShapedQuestion: Sendable {
 }
 
 extension Specimen {
-    /// Values that meet, odd ones among them.
+    /// Random values that often coincide, some of them odd.
     fileprivate init(odd generator: inout SeededGenerator) {
         self.init(OddValues.text(&generator))
         id = OddValues.id(&generator)

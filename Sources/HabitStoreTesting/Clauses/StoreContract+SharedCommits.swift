@@ -10,10 +10,10 @@ extension StoreContract {
         Clause("async writes that arrive together do not run out of time behind each other", async: asyncWritesWait),
     ]
 
-    /// How many threads write at once.
+    /// How many threads write at the same time.
     private static let threads = 12
 
-    /// What a thread does: a third of them give up in the middle, a third are refused.
+    /// What a thread does: a third of them commit, a third give up in the middle, and a third are refused.
     private enum Part: Int {
         case stores, givesUp, isRefused
 
@@ -64,7 +64,7 @@ extension StoreContract {
         try together(store) { number in
             try store.write { transaction in
                 try transaction.insert(Tag(name: "\(number)"))
-                // What is not committed is not seen from outside, also not by the thread that writes it.
+                // No read outside the transaction sees what is not committed, not even one by the thread that writes it.
                 let seen = try store.all(Tag.self).map(\.name)
                 try expect(!seen.contains("\(number)"), "a read outside of the transaction saw what was written in it")
                 try expectError(.unsupported) { try store.save(Tag(name: "inner")) }
@@ -100,7 +100,7 @@ extension StoreContract {
         try expectEqual(token.rawValue, 30, "the token")
     }
 
-    /// Runs `body` on many threads at once, all of which come while another write is under way.
+    /// Runs `body` on many threads, all of which arrive while another write is in progress.
     private static func together(_ store: any HabitStore, _ body: @escaping @Sendable (Int) throws -> Void) throws {
         let failure = Mutex<(any Error)?>(nil)
         let group = DispatchGroup()

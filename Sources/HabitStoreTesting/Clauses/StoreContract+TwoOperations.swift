@@ -1,10 +1,10 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// One transaction deleted a folder and then saved a sheet that the app still held: the sheet came back with a reference that led
-/// nowhere, on every engine alike, since all of them share the code that should have refused it. Here each two operations on related
-/// records are put into one transaction, and what comes of it is held against a model of plain sets (``LinkOracle``), and against the
-/// store's check.
+/// One transaction deleted a folder and then saved a sheet that the app still held: the sheet came back with a reference that led nowhere. This
+/// happened
+/// on every engine, since all of them share the code that should have refused it. These clauses put every two operations on related records into one
+/// transaction, and compare the result with a model of plain sets (``LinkOracle``) and with the store's check.
 extension StoreContract {
     static let twoOperationClauses: [Clause] =
         LinkedKind.all.map { kind in
@@ -18,7 +18,7 @@ extension StoreContract {
             }
         ]
 
-    /// Two bookings and a third take one another's rooms and go, in each order: a room is free as soon as no booking has it.
+    /// Three bookings take one another's rooms and give them up, in each order: a room is free as soon as no booking has it.
     private static func exchangeRooms(_ store: any EngineBackedStore) throws {
         typealias Step = (booking: Int, room: String?)
         let steps: [Step] = (0..<3).flatMap { booking in ["A", "B", "C", nil].map { (booking, $0) } }
@@ -65,7 +65,7 @@ extension StoreContract {
     }
 }
 
-/// Each two operations on a holder, its target and another target, in one transaction, from each state in which they can be.
+/// Every two operations on a holder, its target and another target, in one transaction, from each possible state.
 private struct TwoOperations {
     enum Operation: String, CaseIterable {
         case saveLinked, saveUnlinked, saveElsewhere, insertLinked, batchLinked, deleteHolder
@@ -74,7 +74,7 @@ private struct TwoOperations {
 
     enum Start: String, CaseIterable {
         case nothing, unlinked, linked
-        /// As an older store may have it: the holder refers to a target that is not there.
+        /// As in an older store: the holder refers to a missing target.
         case dangling
     }
 
@@ -126,7 +126,7 @@ private struct TwoOperations {
         }
     }
 
-    /// Brings the records to where they begin, and says what each refers to.
+    /// Creates the initial records and returns the references of each.
     private func prepare(_ start: Start, _ trio: Trio) throws -> LinkOracle.Records {
         var records: LinkOracle.Records = [trio.other: []]
         switch start {
@@ -137,7 +137,7 @@ private struct TwoOperations {
         case .linked: (records[trio.target], records[trio.holder]) = ([], [trio.target])
         case .dangling: records[trio.holder] = [trio.target]
         }
-        // Past the semantics, as a copy of an older store puts records.
+        // Bypasses the delete rules, as a copy of an older store does.
         try store.replicate { replica in
             for (id, links) in records {
                 let isHolder = id == trio.holder

@@ -1,8 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// An enum case that a newer version of the app had written came out as a damaged store, without a name of anything; the rollout
-/// took the user away from a sound store for it. Now it is a value that this version cannot read, in a record that has a name.
+/// An enum case written by a newer version of the app was reported as a damaged store, without naming any record; the rollout moved the user away
+/// from a
+/// sound store because of it. Now it is a value that this version cannot read, in a named record.
 extension StoreContract {
     static let unreadableClauses: [Clause] = [
         Clause("an enum case of a newer version is an unreadable value of one record, and no damage") { bench in
@@ -43,7 +44,7 @@ extension StoreContract {
         let entity = try store.schema.position(of: Specimen.self)
         let description = Specimen.entity
         let position = try require(description.position(of: attribute), "the attribute's position")
-        // As a newer version of the app has stored it: past this version's types.
+        // Stored as by a newer version of the app, bypassing this version's types.
         try store.replicate { replica in
             let stored = try require(try replica.record(entity: entity, id: newer.id), "the record")
             var values = try stored.values(description.layout)
@@ -67,7 +68,7 @@ extension StoreContract {
         let untyped = try store.read { try $0.records(RecordQuery(entity: "Specimen")) }
         try expectEqual(Set(untyped.map(\.id)), [newer.id, sound.id], "the records without their types")
         try expectEqual(try store.fetchCount(FetchDescriptor<Specimen>()), 2, "the number of records")
-        // The check once said nothing about what no fetch of all could read.
+        // The check once did not report what made every fetch fail.
         let findings = try store.check { _ in }
         try expectEqual(findings.map(\.severity), [.unreadable], "how bad a value of a newer version is")
         try expectEqual(findings.map(\.kind), ["unreadableValue"], "what a check finds")
@@ -76,8 +77,9 @@ extension StoreContract {
         try store.save(Specimen("later"))
     }
 
-    /// `Decimal.nan` was stored as JSON that does not decode: every fetch that found the record failed, and the check called the
-    /// store sound. A relative URL came back as another one.
+    /// `Decimal.nan` was stored as JSON that does not decode: every fetch that found the record failed, and the check called the store sound. A
+    /// relative URL
+    /// came back as a different one.
     private static func refusesWhatComesBackOtherwise(_ bench: ContractBench) throws {
         let store = try bench.open(Quote.schema)
         let relative = URL(string: "a/b?c#d", relativeTo: URL(string: "https://example.com/z/"))

@@ -117,7 +117,7 @@ extension StoreContract {
         String(repeating: "20 kB of text \u{e4}\u{1f600} ", count: 1_000),
     ]
 
-    /// A record in which nothing is nil.
+    /// A record without nil values.
     static func fullSpecimen() -> Specimen {
         var specimen = Specimen("\u{dc}ber")
         specimen.flag = true
@@ -147,7 +147,7 @@ extension StoreContract {
     private static func refusesLargeValues(_ bench: ContractBench) throws {
         let limit = 6_000
         let store = try bench.open(Schema([Draft.self], largestRecord: limit))
-        // The identifier, the date, the places of two values, and the header with one byte of nulls.
+        // The identifier, the date, the offsets of two values, and the header with one byte of nulls.
         let fixed = 16 + 8 + 2 * 8 + 9
         func draft(_ content: Int, _ attachment: Int = 0) -> Draft {
             let attachments = attachment == 0 ? [] : [String(repeating: "b", count: attachment)]
@@ -166,7 +166,7 @@ extension StoreContract {
             }
         }
         try refuse(draft(limit + 1), "content", "Draft.content has 6001 bytes", "may have 6000")
-        // SQLite writes lists of texts as JSON, where a byte can become six.
+        // SQLite writes lists of texts as JSON, where one byte can become six.
         try refuse(draft(0, 1_000), "attachments", "Draft.attachments has 1008 bytes", "may have 1000")
         try refuse(draft(limit - fixed - 4 - 4 - 89, 90), "attachments", "the record has 6001", "may have 6000")
         try expectEqual(try store.fetchCount(FetchDescriptor<Draft>()), 0, "the number of records")
@@ -176,7 +176,7 @@ extension StoreContract {
         try expectEqual(try store.model(Draft.self, id: largest.id), largest, "the largest record")
         largest.content += "a"
         try refuse(largest, "attachments", "the record has 6001")
-        // A transaction that catches the refusal goes on.
+        // A transaction that catches the refusal can continue.
         try store.write { transaction in
             _ = try expectError(.limitExceeded) { try transaction.save(largest) }
             try transaction.save(draft(1))

@@ -114,7 +114,7 @@ extension StoreContract {
             try expectError(.uniqueViolation, entity: "Tag", attribute: "name", id: first.id) {
                 try store.save(Tag(name: "caf\u{e9}"))
             }
-            // The same text to a person and to Swift, in other scalars.
+            // The same text to a person and to Swift, in different scalars.
             try expectError(.uniqueViolation, entity: "Tag", attribute: "name", id: first.id) {
                 try store.insert([Tag(name: "cafe\u{301}")])
             }

@@ -1,4 +1,4 @@
 extension StoreContract {
-    /// What is thrown to abandon a transaction.
+    /// Thrown to abandon a transaction.
     struct Abandoned: Error {}
 }

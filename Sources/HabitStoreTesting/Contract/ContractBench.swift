@@ -3,7 +3,7 @@ import Foundation
 import HabitTracker
 import Synchronization
 
-/// What a clause works with: a kind of store, and a directory of its own.
+/// The environment of a clause: a kind of store and a directory.
 final class ContractBench: Sendable {
     let subject: StoreUnderTest
     private let directory: URL
@@ -16,7 +16,7 @@ final class ContractBench: Sendable {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
 
-    /// Opens a store in the folder of a name, or makes it there.
+    /// Opens the store in a folder of the directory, or creates it.
     func open(
         _ schema: Schema,
         folder: String = "store",
@@ -30,13 +30,13 @@ final class ContractBench: Sendable {
         return store
     }
 
-    /// A new store of the schema that ships.
+    /// A new store with the built-in schema.
     func habits() throws -> any EngineBackedStore { try open(HabitSchema.current) }
 
-    /// A new store of the kit's own schema.
+    /// A new store with the kit's schema.
     func contract() throws -> any EngineBackedStore { try open(ContractSchema.schema) }
 
-    /// Closes what was opened and removes the directory.
+    /// Closes the opened stores and removes the directory.
     func clear() {
         for store in opened.withLock({ $0 }) { store.close() }
         do {

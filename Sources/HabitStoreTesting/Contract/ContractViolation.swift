@@ -1,10 +1,10 @@
-/// A store did not do what the contract asks.
+/// A store violated the contract.
 public struct ContractViolation: Error, Sendable, CustomStringConvertible {
-    /// What was expected and what came.
+    /// What was expected, and what was found.
     public let message: String
-    /// The file of the kit in which the expectation stands.
+    /// The kit's file that contains the failed expectation.
     public let fileID: String
-    /// Its line.
+    /// The line of the failed expectation.
     public let line: Int
 
     /// Makes a violation.

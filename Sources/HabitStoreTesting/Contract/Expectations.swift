@@ -19,13 +19,13 @@ package func expectEqual<T: Equatable>(
     }
 }
 
-/// Throws unless there is a value.
+/// Throws if the value is nil.
 package func require<T>(_ value: T?, _ what: String, fileID: String = #fileID, line: Int = #line) throws -> T {
     guard let value else { throw ContractViolation("\(what) is missing", fileID: fileID, line: line) }
     return value
 }
 
-/// Throws unless `body` throws an error of the code, at the place as far as it is given.
+/// Throws unless `body` throws an error with the code, and with the given parts of a location.
 @discardableResult
 func expectError<R>(
     _ code: HabitStoreError.Code,

@@ -3,26 +3,27 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// Ways in which a record comes to be asked for its relationships outside of the transaction that it was read in. Each of them
-/// is a mistake of the program, and has to end it with a sentence that says so.
+/// Ways in which a program asks a record for its relationships outside of the transaction that read it. Each is a programming error and has to end
+/// the
+/// process with a message that says so.
 package enum RelationshipEscape: String, CaseIterable, Codable, Sendable {
     /// The record is returned from the closure.
     case returned
-    /// A task that the closure starts goes on when it has ended.
+    /// A task that the closure starts continues after the closure has ended.
     case task
     /// A task that the closure starts runs while the closure does.
     case concurrentTask
-    /// Another thread is given the record while the closure runs.
+    /// The closure passes the record to another thread while it runs.
     case thread
-    /// Another transaction has run on the thread, inside of the one that goes on.
+    /// The record is used after another transaction ran on the thread, inside the one still in progress.
     case nestedThenReturned
 
-    /// What the trap says.
+    /// The message of the trap.
     package static let sentence = "was read outside of a transaction"
 
     /// Makes the mistake.
     ///
-    /// - Throws: what the store throws before the mistake is reached.
+    /// - Throws: an error of the store before the mistake is reached.
     package func make(in store: some HabitStore) async throws {
         let habit = Habit(name: "Run")
         try await store.write { transaction in
@@ -50,7 +51,7 @@ package enum RelationshipEscape: String, CaseIterable, Codable, Sendable {
         case .nestedThenReturned:
             let entry = try await store.read { transaction in
                 _ = try store.firstEntry()
-                // This one's own relationships can be read again.
+                // The relationships of this transaction's records can be read again.
                 let entry = try transaction.firstEntry()
                 guard entry?.habit == habit else { return Entry?.none }
                 return entry
@@ -72,7 +73,7 @@ package enum RelationshipEscape: String, CaseIterable, Codable, Sendable {
 }
 
 extension HabitStore {
-    /// In a transaction that ends with the call.
+    /// Reads in a transaction that ends with the call.
     fileprivate func firstEntry() throws -> Entry? { try read { try $0.firstEntry() } }
 }
 

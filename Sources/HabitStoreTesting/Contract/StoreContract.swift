@@ -1,8 +1,8 @@
 import HabitStore
 
-/// What every store must do, as clauses that can be verified one by one.
+/// The requirements on every store, as clauses that can be verified one by one.
 ///
-/// One line in a test file holds an engine to all of it:
+/// One line in a test file verifies all of them for an engine:
 /// ```swift
 /// @Test(arguments: StoreContract.clauses)
 /// func keepsTheContract(_ clause: StoreContract.Clause) async throws { try await clause.verify(.sqlite) }
@@ -30,10 +30,9 @@ public enum StoreContract {
         /// The claim.
         public var description: String { name }
 
-        /// Verifies the clause on new stores of a kind, in a directory of its own that is removed afterwards.
+        /// Verifies the clause on new stores of a kind, in a temporary directory that is removed afterwards.
         ///
-        /// - Throws: ``ContractViolation`` when the store does something else than the contract says; errors of the store
-        ///   that no clause expects.
+        /// - Throws: ``ContractViolation`` if the store violates the contract; errors of the store that no clause expects.
         public func verify(_ store: StoreUnderTest) async throws {
             let bench = try ContractBench(store)
             let result: Result<Void, any Error>

@@ -1,18 +1,17 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A kind of store that the kit is run against.
+/// A kind of store to run the kit against.
 public struct StoreUnderTest: Sendable, CustomStringConvertible {
-    /// Opens the store in a directory, or makes it there.
+    /// Opens the store in a directory, or creates it.
     ///
-    /// Its arguments are the directory, which exists, the schema, the identity of a new store, and the clock that stamps
-    /// history transactions.
+    /// The arguments are the existing directory, the schema, the identity of a new store, and the clock that stamps history transactions.
     @_spi(Engines) public typealias Opening =
         @Sendable (URL, Schema, UUID, @escaping @Sendable () -> Date) throws -> any EngineBackedStore
 
     /// The name, for reports.
     public let name: String
-    /// Whether a store that was closed is found again when it is opened in the same directory.
+    /// Whether a closed store can be opened again in the same directory.
     public let isDurable: Bool
     /// Opens the store.
     @_spi(Engines) public let open: Opening
@@ -29,7 +28,7 @@ public struct StoreUnderTest: Sendable, CustomStringConvertible {
 }
 
 extension StoreUnderTest {
-    /// The reference: the store in memory.
+    /// The reference implementation: the store in memory.
     public static let inMemory = StoreUnderTest(name: "in memory", isDurable: false) { _, schema, identity, clock in
         try InMemoryHabitStore(schema: schema, identity: identity, now: clock)
     }

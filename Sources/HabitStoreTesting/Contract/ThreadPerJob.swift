@@ -1,9 +1,9 @@
 import Foundation
 
-/// Runs what a test does in the background on threads of its own: on the cooperative pool it would begin behind all of the tests that
-/// wait there, which is minutes on a slow machine, and looks like an operation that is held up.
+/// Runs each job of a test on a new thread. On the cooperative pool a job would begin only after all tests waiting there, which takes minutes on a
+/// slow
+/// machine and looks like an operation that hangs.
 package final class ThreadPerJob: TaskExecutor {
-    /// An executor of its own.
     package init() {}
 
     package func enqueue(_ job: consuming ExecutorJob) {

@@ -1,13 +1,13 @@
 import HabitStore
 import Synchronization
 
-/// A store that notes on which thread, and in which task, its transactions run.
+/// A store that records on which thread, and in which task, its transactions run.
 final class ThreadProbe: HabitStore {
     /// Where a transaction ran.
     struct Visit: Sendable {
-        /// Whether that was a thread of the store's own.
+        /// Whether the thread was one of the store's own.
         let isOwnThread: Bool
-        /// What the task-local ``ThreadProbe/mark`` was.
+        /// The value of the task-local ``ThreadProbe/mark``.
         let mark: Int?
     }
 
@@ -22,7 +22,7 @@ final class ThreadProbe: HabitStore {
     var schema: Schema { base.schema }
     var dispatcher: StoreDispatcher { base.dispatcher }
 
-    /// The visits since this was asked last.
+    /// The visits since the last call.
     func takeVisits() -> [Visit] {
         noted.withLock { noted in
             defer { noted = [] }
@@ -30,7 +30,7 @@ final class ThreadProbe: HabitStore {
         }
     }
 
-    /// Where the caller is.
+    /// The current thread and mark.
     static var here: Visit { Visit(isOwnThread: StoreDispatcher.isOwnThread, mark: mark) }
 
     func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {

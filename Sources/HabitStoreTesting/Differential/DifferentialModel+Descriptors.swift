@@ -2,10 +2,10 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension DifferentialModel {
-    /// A random fetch: every second one by a predicate of the list, and the others by a condition over the whole language.
+    /// A random fetch: half of them by a predicate from the list, the others by a condition over the whole language.
     ///
-    /// - Parameter profile: what the generator of conditions knows of the records.
-    /// - Returns: the fetch, and what its text form does not say of it, for people.
+    /// - Parameter profile: what the generator of conditions knows about the records.
+    /// - Returns: the fetch, and a description of what its text form omits.
     static func randomDescriptor(
         _ generator: inout SeededGenerator,
         _ population: Population,

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// A differential test at work.
+/// A running differential test.
 final class DifferentialRun {
     private(set) var report: DifferentialTest.Report
     private var generator: SeededGenerator
@@ -13,13 +13,13 @@ final class DifferentialRun {
     private var comparedToken = HistoryToken.zero
     private var knownProfile: FuzzProfile?
 
-    /// How many operations lie between two comparisons of everything.
+    /// The number of operations between two comparisons of everything.
     private static let comparisonDistance = 400
-    /// How many transactions lie between two checks of the store under test.
+    /// The number of transactions between two checks of the store under test.
     private static let checkDistance = 10
-    /// How many queries lie between two looks at the values that occur.
+    /// The number of queries between two profiles of the values that occur.
     private static let profileDistance = 20
-    /// How much of an answer is shown.
+    /// The length at which a reported answer is cut.
     private static let answerLength = 3_000
 
     init(seed: UInt64, reference: InMemoryHabitStore, subject: any EngineBackedStore, clock: StepClock) {
@@ -34,7 +34,7 @@ final class DifferentialRun {
         var nextComparison = Self.comparisonDistance
         while report.operations < operations || report.queries < queries {
             if report.operations < operations { try transact() }
-            // Queries keep pace with the operations, once there are records.
+            // Queries keep pace with the operations, once records exist.
             let due = operations == 0 ? queries : queries * report.operations / max(1, operations)
             while report.queries < min(due, queries) { try query() }
             if report.operations >= nextComparison {
@@ -74,7 +74,7 @@ final class DifferentialRun {
         report.operations += operations.count
         report.transactions += 1
         if expected.isFailure { report.refused += 1 }
-        // Both share what decides about references and uniqueness; the check does not.
+        // Both stores share the code that decides about references and uniqueness; the check does not use it.
         try expectSound(reference, behind: operations)
         if report.transactions.isMultiple(of: Self.checkDistance) { try expectSound(subject, behind: operations) }
         population = try reference.read { try Population($0) }
@@ -85,7 +85,7 @@ final class DifferentialRun {
         }
     }
 
-    /// Dates may be odd, which the check reports; nothing else may be.
+    /// Odd dates are allowed, and the check reports them; it must find nothing else.
     private func expectSound(_ store: some MaintainableStore, behind operations: RandomTransaction) throws {
         let findings = try store.check { _ in }.filter { $0.kind != "oddDate" }
         guard !findings.isEmpty else { return }
@@ -140,7 +140,7 @@ final class DifferentialRun {
         }
     }
 
-    /// What the generator of filters knows of the records, which it learns again now and then.
+    /// What the generator of filters knows about the records, refreshed now and then.
     private func profile() throws -> FuzzProfile {
         if let profile = knownProfile, report.queries % Self.profileDistance != 0 { return profile }
         let profile = FuzzProfile(try FuzzData(name: "reference", of: reference))

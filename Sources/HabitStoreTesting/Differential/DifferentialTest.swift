@@ -3,29 +3,28 @@ import HabitStore
 import HabitTracker
 import Synchronization
 
-/// Drives random operations and queries against a store and against the store in memory in lockstep, and compares every
-/// result and every error.
+/// Runs random operations and queries against a store and the store in memory in lockstep, and compares every result and every error.
 public struct DifferentialTest: Sendable {
-    /// What was done.
+    /// The counts of a run.
     public struct Report: Sendable, Equatable, CustomStringConvertible {
-        /// The seed.
+        /// The seed of the run.
         public var seed: UInt64
-        /// Single operations, inside of transactions.
+        /// Single operations inside transactions.
         public var operations = 0
-        /// Transactions, those that were refused among them.
+        /// Transactions, including refused ones.
         public var transactions = 0
         /// Transactions that both stores refused.
         public var refused = 0
-        /// Queries.
+        /// All queries.
         public var queries = 0
-        /// Queries with an answer that is neither empty nor an error.
+        /// Queries whose answer is neither empty nor an error.
         public var answered = 0
-        /// Queries to which both stores gave an error.
+        /// Queries to which both stores answered with an error.
         public var failed = 0
         /// Comparisons of all records.
         public var comparisons = 0
 
-        /// One line.
+        /// The counts in one line.
         public var description: String {
             "seed \(seed): \(operations) operations in \(transactions) transactions, \(refused) of them refused; "
                 + "\(queries) queries, \(answered) of them with results and \(failed) with an error; "
@@ -33,21 +32,21 @@ public struct DifferentialTest: Sendable {
         }
     }
 
-    /// The seed from which everything follows.
+    /// The seed that determines the whole run.
     public let seed: UInt64
-    /// How many operations are made at least.
+    /// The minimum number of operations.
     public let operations: Int
-    /// How many queries are made.
+    /// The number of queries.
     public let queries: Int
 
-    /// Plans a test.
+    /// Configures a test.
     public init(seed: UInt64, operations: Int = 2_000, queries: Int = 500) {
         self.seed = seed
         self.operations = operations
         self.queries = queries
     }
 
-    /// Runs the test, in a directory of its own that is removed afterwards.
+    /// Runs the test in a temporary directory that is removed afterwards.
     ///
     /// - Throws: ``Disagreement`` with the seed, the question and both answers.
     public func run(against subject: StoreUnderTest) throws -> Report {
@@ -69,7 +68,7 @@ public struct DifferentialTest: Sendable {
     }
 }
 
-/// A clock that stands still between two steps, so that two stores stamp the same times.
+/// A clock that stands still between steps, so that two stores stamp the same times.
 final class StepClock: Sendable {
     private let seconds = Mutex(700_000_000.0)
 

@@ -5,7 +5,7 @@ import HabitStore
 public struct Disagreement: Error, Sendable, CustomStringConvertible {
     /// The seed that reproduces it.
     public let seed: UInt64
-    /// How many operations and queries had been made.
+    /// The number of operations and queries before it.
     public let step: Int
     /// The operation, or the query in its text form.
     public let question: String
@@ -14,7 +14,7 @@ public struct Disagreement: Error, Sendable, CustomStringConvertible {
     /// The answer of the store under test.
     public let subject: String
 
-    /// All of it.
+    /// The seed, the step, the question and both answers.
     public var description: String {
         """
         the stores disagree at step \(step) of seed \(seed)
@@ -25,7 +25,7 @@ public struct Disagreement: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a store answers: a value, or an error.
+/// A store's answer: a value or an error.
 enum Answer<T: Equatable>: Equatable, CustomStringConvertible {
     case value(T)
     case failure(code: String, entity: String?, attribute: String?, id: UUID?)

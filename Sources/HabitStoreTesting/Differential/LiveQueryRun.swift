@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// A test of live queries at work.
+/// A running test of live queries.
 final class LiveQueryRun {
     private(set) var report: LiveQueryTest.Report
     private var generator: SeededGenerator
@@ -14,10 +14,10 @@ final class LiveQueryRun {
     private var profile: FuzzProfile?
 
     private static let consumers = 10
-    /// How many commits a query is followed for.
+    /// The least and the greatest number of commits for which a query is followed.
     private static let shortest = 5
     private static let longest = 60
-    /// How many commits lie between two looks at the values that occur.
+    /// The number of commits between two profiles of the values that occur.
     private static let profileDistance = 50
     private static let neverExpected: Set<HabitStoreError.Code> = [
         .internalInconsistency, .corrupt, .inputOutput, .notAStore, .closed, .transactionEnded, .outcomeUnknown,
@@ -27,7 +27,7 @@ final class LiveQueryRun {
         report = .init(seed: seed)
         generator = SeededGenerator(seed: seed)
         (self.store, self.clock) = (store, clock)
-        // What differs is to be seen here, and not to be mended.
+        // The test must see differences; live queries must not correct them.
         queries.compare(oneIn: .max)
     }
 
@@ -51,7 +51,7 @@ final class LiveQueryRun {
         } catch is StoreContract.Abandoned {
             return
         } catch let error as HabitStoreError where !Self.neverExpected.contains(error.code) {
-            // Some of what is made up is refused.
+            // Some of the random transactions are refused.
             return
         }
         report.commits += 1
@@ -60,7 +60,7 @@ final class LiveQueryRun {
         try store.pruneHistory(through: try store.currentToken())
     }
 
-    /// Of what happened to a record between two looks, only the end counts.
+    /// Deletes and saves a record between two looks of a query: only the final state counts.
     private func bearAgain() throws {
         guard let id = generator.pickAny(population.drafts) else { return }
         let isThere = generator.chance(50)
@@ -74,7 +74,7 @@ final class LiveQueryRun {
 
     private func look() throws {
         for (number, consumer) in consumers.enumerated().reversed() {
-            // One that is busy gets less than there was.
+            // A busy consumer gets fewer answers than there were.
             guard generator.chance(80) else {
                 consumer.wasBusy = true
                 continue
@@ -126,18 +126,18 @@ final class LiveQueryRun {
     }
 }
 
-/// What came of a look at a live query.
+/// The result of a look at a live query.
 private enum LiveLook {
     case nothing, answer, failure
 }
 
-/// Somebody who follows a random live query.
+/// Follows a random live query.
 private protocol LiveConsumer: AnyObject {
     var commitsLeft: Int { get set }
-    /// Whether it has not looked after the step before.
+    /// Whether it skipped the previous step.
     var wasBusy: Bool { get set }
 
-    /// Takes what there is, and holds it against a fetch.
+    /// Takes the pending answer and compares it with a fetch.
     func look(_ seed: UInt64, _ commits: Int) throws -> LiveLook
 }
 
@@ -179,7 +179,7 @@ private final class LiveElements<Element: Sendable & Equatable>: LiveConsumer {
         }
         let expected = Answer { try fetch().elements }
         defer { wasBusy = false }
-        // What could not be evaluated at an earlier step may be gone by now; the query has ended all the same.
+        // What could not be evaluated at an earlier step may be gone by now; the query has still ended.
         if wasBusy, told.isFailure { return .failure }
         guard told == expected else {
             throw Disagreement(

@@ -2,42 +2,41 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// Has random live queries follow random transactions, and holds what they answer against what a fetch does, and each difference
-/// against the two answers that it is between.
+/// Runs random live queries over random transactions, and compares their answers with fetches and each difference with the two answers around it.
 public struct LiveQueryTest: Sendable {
-    /// What was done.
+    /// The counts of a run.
     public struct Report: Sendable, Equatable, CustomStringConvertible {
-        /// The seed.
+        /// The seed of the run.
         public var seed: UInt64
-        /// Transactions that were committed.
+        /// Committed transactions.
         public var commits = 0
-        /// Live queries that were begun.
+        /// Started live queries.
         public var queries = 0
-        /// Answers that were told.
+        /// Delivered answers.
         public var answers = 0
-        /// How many of them were made by patching.
+        /// How many answers were patched rather than fetched.
         public var patched = 0
-        /// How often a query was asked, or asked again.
+        /// How often queries were fetched.
         public var asked = 0
         /// Queries that ended with an error, as the fetch did.
         public var failed = 0
 
-        /// One line.
+        /// The counts in one line.
         public var description: String {
             "seed \(seed): \(commits) commits, \(queries) live queries, \(answers) answers, \(patched) patches, asked \(asked) "
                 + "times, \(failed) ended with an error"
         }
     }
 
-    /// The seed from which everything follows.
+    /// The seed that determines the whole run.
     public let seed: UInt64
-    /// How many transactions are made.
+    /// The number of transactions.
     public let commits: Int
 
-    /// Plans a test.
+    /// Configures a test.
     public init(seed: UInt64, commits: Int) { (self.seed, self.commits) = (seed, commits) }
 
-    /// Runs the test, in a directory of its own that is removed afterwards.
+    /// Runs the test in a temporary directory that is removed afterwards.
     ///
     /// - Throws: ``Disagreement`` with the seed, the question and both answers.
     public func run(against subject: StoreUnderTest) throws -> Report {

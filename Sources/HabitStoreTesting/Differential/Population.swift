@@ -2,22 +2,22 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// What is in the stores, as far as making up sensible operations needs it.
+/// The identifiers in the stores, as far as random operations need them.
 struct Population {
     private(set) var habits: [UUID] = []
     private(set) var entries: [UUID] = []
     private(set) var tags: [UUID] = []
     private(set) var drafts: [UUID] = []
-    /// Records that refer to another one, and what that is.
+    /// The references between records.
     private var links: [(holder: RandomTransaction.Named, target: RandomTransaction.Named)] = []
 
-    /// How many records of each entity are kept alive, more or less.
+    /// The approximate number of records to keep of each entity.
     private static let wanted: (habits: Int, entries: Int, tags: Int, drafts: Int) = (30, 60, 12, 20)
 
-    /// Nothing.
+    /// An empty population.
     init() {}
 
-    /// What is there at one moment.
+    /// The population that a transaction reads.
     init(_ transaction: any ReadTransaction) throws {
         habits = try transaction.fetchIdentifiers(FetchDescriptor<Habit>())
         entries = try transaction.fetchIdentifiers(FetchDescriptor<Entry>())
@@ -47,7 +47,7 @@ struct Population {
         return RandomTransaction(steps: steps)
     }
 
-    /// Deletes the target of a reference, and perhaps its holder, and saves the holder again, and perhaps the target.
+    /// Deletes the target of a reference, and perhaps its holder, and then saves the holder again, and perhaps the target.
     private func savedAgain(_ generator: inout SeededGenerator) -> [RandomTransaction.Operation] {
         guard let link = generator.pickAny(links) else { return [] }
         var operations: [RandomTransaction.Operation] = [
@@ -69,7 +69,7 @@ struct Population {
         }
     }
 
-    /// Inserts a new record, saves a new state of an old one, or deletes one, so that the number stays where it is.
+    /// Inserts a new record, or saves or deletes an old one, so that the number of records stays near `wanted`.
     private func operation<M: PersistentModel>(
         _ generator: inout SeededGenerator,
         _ ids: [UUID],

@@ -1,25 +1,25 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A transaction as a value, so that it can be done to two stores.
+/// A transaction as a value, to run it in two stores.
 struct RandomTransaction: CustomStringConvertible {
-    /// A record by its type and identifier.
+    /// A record's type and identifier.
     typealias Named = (type: any PersistentModel.Type, id: UUID)
 
     enum Operation {
         case insert(any PersistentModel)
         case save(any PersistentModel)
-        /// Saves the state that the record had before the transaction: an app may still hold it.
+        /// Saves the record's state from before the transaction, which an app may still hold.
         case saveAgain(any PersistentModel.Type, UUID)
         case delete(any PersistentModel.Type, UUID)
         case deleteWhere(any PersistentModel.Type, FilterExpression)
-        /// Throws an error of the caller's own.
+        /// Throws the caller's own error.
         case abandon
     }
 
     struct Step {
         let operation: Operation
-        /// Whether an error of the operation is caught, and the transaction goes on.
+        /// Whether the transaction catches the operation's error and continues.
         let isCaught: Bool
     }
 
@@ -29,9 +29,9 @@ struct RandomTransaction: CustomStringConvertible {
 
     var description: String { steps.map { "\($0.operation)\($0.isCaught ? " caught" : "")" }.joined(separator: "; ") }
 
-    /// Does it.
+    /// Runs the transaction.
     ///
-    /// - Returns: what each operation answered.
+    /// - Returns: the answer of each operation.
     func perform(in store: some EngineBackedStore, author: String?) throws -> [String] {
         let models = try store.read { transaction in try steps.map { try held($0.operation, transaction) } }
         return try store.write(author: author) { transaction in

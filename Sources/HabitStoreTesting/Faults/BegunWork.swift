@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Work that may hang, on a thread of its own, where it begins at once. A child task would begin when the cooperative pool comes
-/// to it, and would be waited for by whoever fails meanwhile, before anything that hangs is let go.
+/// Work that may hang, started immediately on its own thread. A child task would start only when the cooperative pool gets to it, and a caller that
+/// fails meanwhile would wait for it before it releases anything that hangs.
 package final class BegunWork<R: Sendable>: Sendable {
     private struct State {
         var result: Result<R, any Error>?
@@ -11,7 +11,7 @@ package final class BegunWork<R: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Begins it.
+    /// Starts the work.
     package init(_ body: @escaping @Sendable () throws -> R) {
         Thread.detachNewThread { [self] in
             let result = Result { try body() }
@@ -23,7 +23,7 @@ package final class BegunWork<R: Sendable>: Sendable {
         }
     }
 
-    /// Waits for its end; only once.
+    /// Waits for the result; call it only once.
     package func value() async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             let result = state.withLock { state -> Result<R, any Error>? in

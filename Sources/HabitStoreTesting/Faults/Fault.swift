@@ -1,57 +1,57 @@
 import HabitStore
 
-/// Something that goes wrong in a store: where, when and how.
+/// A fault in a store: where, when and how it strikes.
 public struct Fault: Sendable, CustomStringConvertible {
-    /// What a store is asked to do.
+    /// An operation of a store.
     public enum Operation: String, Sendable, CaseIterable {
         /// Opening the file.
         case open
         /// A read transaction of the app.
         case read
-        /// A read transaction of the replication.
+        /// A read transaction of replication.
         case replicaRead
         /// A write transaction of the app.
         case write
-        /// A write transaction of the replication.
+        /// A write transaction of replication.
         case replicate
     }
 
-    /// When it goes wrong. Reads and opening have only a beginning.
+    /// The moment of a fault. Reads and opening have only a beginning.
     public enum Moment: String, Sendable {
         /// Before the operation has done anything.
         case beginning
-        /// When a write transaction is about to commit: nothing of it has happened.
+        /// Immediately before a write transaction commits: none of it has happened.
         case beforeCommit
-        /// When a write transaction has committed, and its caller does not know yet.
+        /// After a write transaction has committed, before its caller knows.
         case afterCommit
     }
 
-    /// What happens then.
+    /// The effect of a fault.
     public enum Effect: Sendable, Equatable {
-        /// The operation throws an error of this code.
+        /// The operation throws an error with this code.
         case fail(HabitStoreError.Code)
-        /// The operation stands still until ``FaultPlan/heal()``, and goes on then.
+        /// The operation hangs until ``FaultPlan/heal()`` and then continues.
         case hang
     }
 
-    /// What it strikes.
+    /// The operations that it strikes.
     public let operations: Set<Operation>
     /// When it strikes.
     public let moment: Moment
-    /// What it does.
+    /// Its effect.
     public let effect: Effect
-    /// How many operations that fit it lets pass first.
+    /// How many matching operations pass before it strikes.
     public let passing: Int
-    /// How many operations it strikes; nil for all, until ``FaultPlan/heal()``.
+    /// How many operations it strikes; nil for all until ``FaultPlan/heal()``.
     public let times: Int?
 
     /// Describes a fault.
     ///
     /// - Parameters:
-    ///   - effect: what it does.
-    ///   - operations: what it strikes.
+    ///   - effect: what the fault does.
+    ///   - operations: the operations that it strikes.
     ///   - moment: when it strikes.
-    ///   - passing: how many operations that fit it lets pass first.
+    ///   - passing: how many matching operations pass before it strikes.
     ///   - times: how many operations it strikes; nil for all.
     public init(
         _ effect: Effect,
@@ -67,7 +67,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         self.times = times
     }
 
-    /// One line.
+    /// The fault in one line.
     public var description: String {
         let what =
             switch effect {
@@ -85,6 +85,6 @@ extension Set<Fault.Operation> {
     public static let reads: Self = [.read, .replicaRead]
     /// Writes of either kind.
     public static let writes: Self = [.write, .replicate]
-    /// Everything that a store can be asked for.
+    /// All operations.
     public static let all = Self(Fault.Operation.allCases)
 }

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A store whose operations fail or hang when a ``FaultPlan`` says so, for tests of what stands on stores.
+/// A store whose operations fail or hang as a ``FaultPlan`` says, to test code that uses stores.
 ///
 /// ```swift
 /// let plan = FaultPlan()
@@ -9,8 +9,9 @@ import Foundation
 /// plan.inject(Fault(.fail(.full), on: .writes, at: .beforeCommit))
 /// ```
 ///
-/// Between faults it is the store below, with that store's guarantees. An error ``HabitStoreError/Code/outcomeUnknown``
-/// before the commit is a commit that failed and has not happened, behind the commit one that failed and has.
+/// Without a fault it gives the guarantees of the base store. The error ``HabitStoreError/Code/outcomeUnknown`` before the commit is a failed commit
+/// that
+/// did not happen; after the commit, one that did.
 public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
     private let base: any UserStoreBackend
     private let plan: FaultPlan
@@ -18,9 +19,9 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
     /// Opens a store.
     ///
     /// - Parameters:
-    ///   - plan: what goes wrong, opening included.
-    ///   - open: opens the store below.
-    /// - Throws: what `open` throws, and what the plan says.
+    ///   - plan: the faults, also of opening.
+    ///   - open: opens the base store.
+    /// - Throws: the errors of `open` and of the plan.
     public init(_ plan: FaultPlan, path: String? = nil, _ open: () throws -> any UserStoreBackend)
         throws
     {
@@ -29,22 +30,22 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
         self.plan = plan
     }
 
-    /// The entities of the store below.
+    /// The base store's schema.
     public var schema: Schema { base.schema }
 
-    /// Where the async forms run.
+    /// The base store's dispatcher, which runs the async forms.
     public var dispatcher: StoreDispatcher { base.dispatcher }
 
-    /// The file of the store below.
+    /// The base store's file.
     public var path: String? { base.path }
 
-    /// Runs `body` over one moment of the store below.
+    /// Runs `body` in a read transaction of the base store.
     public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
         try plan.reach(.read, .beginning, path: path)
         return try base.read(body)
     }
 
-    /// Runs `body` over one moment of the store below at which a condition holds.
+    /// Runs `body` in a read transaction of the base store while a condition holds.
     @_spi(Engines) public func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws
         -> R
     {
@@ -52,18 +53,18 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
         return try base.read(while: condition, body)
     }
 
-    /// Runs `body` in a write transaction of the store below.
+    /// Runs `body` in a write transaction of the base store.
     @discardableResult
     public func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
         try write(author: author, under: WriteTerms(), body)
     }
 
-    /// The async form, on a thread of the store's own.
+    /// The async form, on the store's own thread.
     public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
         try await dispatcher.read { try self.read(body) }
     }
 
-    /// The async form, on a thread of the store's own.
+    /// The async form, on the store's own thread.
     @discardableResult
     public func write<R: Sendable>(
         author: String?,
@@ -72,13 +73,13 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
         try await dispatcher.write { attempt in try self.write(author: author, attempt.guarding(body)) }
     }
 
-    /// Runs `body` over one moment of the store below, for the replication.
+    /// Runs `body` in a read transaction of the base store, for replication.
     @_spi(Engines) public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
         try plan.reach(.replicaRead, .beginning, path: path)
         return try base.replicaRead(body)
     }
 
-    /// Runs `body` in a write transaction of the replication.
+    /// Runs `body` in a write transaction of the base store, for replication.
     @_spi(Engines) public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
         try plan.reach(.replicate, .beginning, path: path)
         let result = try base.replicate { transaction in
@@ -90,7 +91,7 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
         return result
     }
 
-    /// Runs `body` in a write transaction of the store below, under terms.
+    /// Runs `body` in a write transaction of the base store, under terms.
     @discardableResult
     @_spi(Engines) public func write<R>(
         author: String?,
@@ -99,7 +100,7 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
     ) throws -> R {
         try plan.reach(.write, .beginning, path: path)
         var faulty = terms
-        // What is planned at a commit concerns this write alone.
+        // A fault at the commit concerns this write alone.
         faulty.mayShareCommit = false
         faulty.willCommit = { [plan, path] replica, transaction in
             try terms.willCommit?(replica, transaction)
@@ -110,16 +111,16 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
         return result
     }
 
-    /// Checks the store below.
+    /// Checks the base store.
     public func check(progress: (Int) throws -> Void) throws -> [StoreFinding] { try base.check(progress: progress) }
 
-    /// Holds the digests of the store below against its records.
+    /// Compares the base store's digests with its records.
     public func checkDigests() throws -> [StoreFinding] { try base.checkDigests() }
 
-    /// Makes the digests of the store below anew.
+    /// Rebuilds the base store's digests.
     public func rebuildDigests() throws { try base.rebuildDigests() }
 
-    /// Takes the store below through a stage of a migration.
+    /// Runs a migration stage on the base store.
     public func migrate(
         _ stage: MigrationStage,
         timestamp: Date,
@@ -128,9 +129,9 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
         try base.migrate(stage, timestamp: timestamp, progress: progress)
     }
 
-    /// Writes a copy of the store below.
+    /// Backs up the base store.
     public func backup(to path: String) throws { try base.backup(to: path) }
 
-    /// Closes the store below.
+    /// Closes the base store.
     public func close() { base.close() }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import HabitStore
 
-/// What goes wrong in a ``FaultInjectingStore``, decided by a test while the store is in use.
+/// The faults of a ``FaultInjectingStore``, which a test controls while the store is in use.
 ///
-/// One plan may be shared by several stores, and outlives them: a store that is closed and opened again stays broken.
+/// Several stores may share one plan, and it outlives them: a store that is closed and opened again stays broken.
 public final class FaultPlan: Sendable {
     private struct Armed {
         let fault: Fault
@@ -15,7 +15,7 @@ public final class FaultPlan: Sendable {
         var faults: [Armed] = []
         var strikes = 0
         var hanging = 0
-        /// Raised by each healing; who hangs waits for another one than at the beginning.
+        /// Incremented by each healing; an operation hangs until it changes.
         var generation = 0
     }
 
@@ -23,15 +23,15 @@ public final class FaultPlan: Sendable {
     /// Guarded by ``changed``.
     private nonisolated(unsafe) var state = State()
 
-    /// A plan in which nothing goes wrong yet.
+    /// Makes a plan without faults.
     public init() {}
 
-    /// Has something go wrong from now on, besides what does already. Of several faults that fit, the oldest strikes.
+    /// Adds a fault. If several match an operation, the oldest strikes.
     public func inject(_ fault: Fault) {
         changed.withLock { state.faults.append(Armed(fault: fault, left: fault.times, toPass: fault.passing)) }
     }
 
-    /// Ends all faults. What hangs goes on.
+    /// Removes all faults. Hanging operations continue.
     public func heal() {
         changed.withLock {
             state.faults = []
@@ -46,9 +46,9 @@ public final class FaultPlan: Sendable {
     /// How many operations hang now.
     public var hanging: Int { changed.withLock { state.hanging } }
 
-    /// Waits until so many operations have been struck.
+    /// Waits until faults have struck `count` operations.
     ///
-    /// - Returns: whether they were, within `seconds`.
+    /// - Returns: whether they did within `seconds`.
     public func waitForStrikes(_ count: Int, seconds: Double) -> Bool {
         changed.lock()
         defer { changed.unlock() }
@@ -59,9 +59,9 @@ public final class FaultPlan: Sendable {
         return true
     }
 
-    /// An operation has come to a moment.
+    /// Reports that an operation has reached a moment.
     ///
-    /// - Throws: what the fault that strikes it says.
+    /// - Throws: the error of the fault that strikes.
     func reach(_ operation: Fault.Operation, _ moment: Fault.Moment, path: String?) throws {
         changed.lock()
         defer { changed.unlock() }
@@ -84,7 +84,7 @@ public final class FaultPlan: Sendable {
         }
     }
 
-    /// The fault that strikes; only while ``changed`` is locked.
+    /// The fault that strikes; call it only while ``changed`` is locked.
     private func take(_ operation: Fault.Operation, _ moment: Fault.Moment) -> Fault? {
         let index = state.faults.firstIndex { armed in
             armed.left != 0 && armed.fault.moment == moment && armed.fault.operations.contains(operation)

@@ -1,15 +1,15 @@
 import Foundation
 
-/// What may become of a store's file while a process has it open.
+/// What can happen to a store's file while a process has it open.
 public enum FileFate: CaseIterable, Sendable {
-    /// A copy of the folder took the folder's place, as when a backup is put back.
+    /// A copy of the folder replaced the folder, as when a backup is restored.
     case folderSwapped
-    /// A copy of the file took the file's place.
+    /// A copy of the file replaced the file.
     case fileReplacedByACopy
     /// The file was deleted.
     case fileDeleted
 
-    /// Lets it happen. The file's folder is the test's own.
+    /// Does it to the file, whose folder belongs to the test.
     public func befall(_ path: String) throws {
         let manager = FileManager.default
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path

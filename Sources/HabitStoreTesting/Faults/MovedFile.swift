@@ -2,29 +2,29 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// A store of an engine that keeps it in a file, whose file is moved while the store is open: what came of a write to it.
+/// A store whose file is moved while it is open, and the outcome of a write to it.
 @_spi(Engines) public struct MovedFile<Store: FileBackedStore> {
-    /// What came of it.
+    /// The outcome of a write.
     public struct Outcome {
-        /// What the write failed with; nil when it was acknowledged.
+        /// The code of the write's error; nil if the write was acknowledged.
         public let code: HabitStoreError.Code?
         /// Whether the write's closure ran.
         public let hasRun: Bool
-        /// The tags that are at the path after it, by a store that is opened anew and can be written to.
+        /// The tags at the path afterwards, read by a store that was opened again and accepts writes.
         public let names: [String]
-        /// What that store's check found.
+        /// The findings of that store's check.
         public let findings: [StoreFinding]
     }
 
     private let path: String
 
-    /// - Parameter path: where the store is made; its folder is the test's own.
+    /// - Parameter path: the store's path; its folder belongs to the test.
     public init(path: String) { self.path = path }
 
-    /// The name of the tag that the file holds before anything happens to it.
+    /// The name of the tag that the file contains before it is moved.
     public static var kept: String { "before" }
 
-    /// Opens a store whose log is empty, so that the file alone is the store.
+    /// Opens a store with an empty log, so that the file alone is the store.
     public func open() throws -> Store {
         let store = try Store(path: path, schema: HabitSchema.current, access: .create)
         try store.save(Tag(name: Self.kept))
@@ -32,14 +32,14 @@ import HabitTracker
         return try Store(path: path, schema: HabitSchema.current, access: .readWrite)
     }
 
-    /// A write that begins after it happened.
+    /// Writes after the file was moved.
     public func write(after fate: FileFate) throws -> Outcome {
         let store = try open()
         try fate.befall(path)
         return try outcome(store) { _ in }
     }
 
-    /// A write in whose closure it happens.
+    /// Moves the file in the closure of a write.
     public func write(during fate: FileFate) throws -> Outcome {
         try outcome(try open()) { transaction in
             try transaction.insert(Tag(name: "lost"))

@@ -1,9 +1,9 @@
 import Foundation
 import HabitStore
 
-/// A disk of a few megabytes, in memory, for as long as this object. Linux, and the superuser, only.
+/// A disk of a few megabytes in memory, which exists as long as this object. Linux and the superuser only.
 package final class SmallDisk {
-    /// Whether this machine lets one be made.
+    /// Whether this process can create a disk.
     package static let isAllowed: Bool = {
         guard getuid() == 0, let disk = try? SmallDisk(megabytes: 1) else { return false }
         return FileManager.default.fileExists(atPath: disk.path)
@@ -21,12 +21,12 @@ package final class SmallDisk {
     }
 
     deinit {
-        // Lazily: a store that a failed test left open must not keep it.
+        // Lazily: a store that a failed test left open must not keep the disk mounted.
         _ = try? Self.run("umount", "-l", path)
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Fills it up to the last byte.
+    /// Fills the disk to the last byte.
     package func fill() throws {
         let descriptor = open(path + "/full", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw HabitStoreError.system(errno, "the disk cannot be filled", path) }
@@ -37,10 +37,10 @@ package final class SmallDisk {
         }
     }
 
-    /// Takes away what filled it.
+    /// Removes the file that filled the disk.
     package func drain() { unlink(path + "/full") }
 
-    /// Lets nobody write to it, whoever it is, or everybody again.
+    /// Remounts the disk read-only, even for the superuser, or writable again.
     package func setWritable(_ isWritable: Bool) throws {
         guard try Self.run("mount", "-o", "remount,\(isWritable ? "rw" : "ro")", path) == 0 else {
             throw HabitStoreError(.permissionDenied, "the disk cannot be mounted anew")
@@ -49,7 +49,7 @@ package final class SmallDisk {
 
     private static func run(_ arguments: String...) throws -> Int32 {
         #if os(iOS)
-        // There are no other processes.
+        // iOS has no other processes.
         throw HabitStoreError(.unsupported, "no disk can be mounted here")
         #else
         let process = Process()

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// Random values, few enough of each kind that they meet, and odd ones among them.
+/// Random values, few enough of each kind that they coincide, some of them odd.
 enum OddValues {
     static let texts: [String] = [
         "", "a", "A", "b", "ab", "Run", "run", "running", "\u{e9}", "e\u{301}", "e", "E\u{301}tude", "\u{1f600}",
@@ -39,7 +39,7 @@ enum OddValues {
     static func id(_ generator: inout SeededGenerator) -> UUID {
         let (high, low) = (generator.next(), generator.next())
         var bytes = withUnsafeBytes(of: high) { Array($0) } + withUnsafeBytes(of: low) { Array($0) }
-        // Some identifiers begin alike, so that their order is decided late.
+        // Some identifiers share their first bytes, so that only later ones decide their order.
         if generator.chance(20) { bytes.replaceSubrange(0..<8, with: [0, 0, 0, 0, 0, 0, 0, 255]) }
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }

@@ -3,7 +3,7 @@ import HabitStore
 
 /// A predicate with holes for constants.
 struct PredicateTemplate<Model: PersistentModel>: Sendable {
-    /// Its code, for people.
+    /// The predicate's code, for reports.
     let source: String
     /// Fills the holes.
     let make: @Sendable (PredicateConstants) -> Predicate<Model>
@@ -14,7 +14,7 @@ struct PredicateTemplate<Model: PersistentModel>: Sendable {
     }
 }
 
-/// A model that the differential test makes queries for.
+/// A model that the differential test queries.
 protocol DifferentialModel: PersistentModel {
     /// The predicates.
     static var predicates: [PredicateTemplate<Self>] { get }
@@ -22,11 +22,10 @@ protocol DifferentialModel: PersistentModel {
     static var sortKeys: [DifferentialSortKey<Self>] { get }
 }
 
-/// An attribute to sort by.
 struct DifferentialSortKey<Model: PersistentModel>: Sendable {
-    /// Its name.
+    /// The attribute's name.
     let name: String
-    /// The key, in a direction.
+    /// The sort descriptor for a direction.
     let make: @Sendable (SortOrder) -> SortDescriptor<Model>
 
     init(_ name: String, _ make: @escaping @Sendable (SortOrder) -> SortDescriptor<Model>) {
@@ -45,10 +44,10 @@ struct PredicateConstants: Sendable, CustomStringConvertible {
     let number: Int
     let upper: Int
     let double: Double
-    /// Instants, `date` not behind `end`.
+    /// Instants; `date` is not later than `end`.
     let date: Date
     let end: Date
-    /// Identifiers of records and of none.
+    /// Identifiers, some of records.
     let ids: [UUID]
     let flag: Bool
 

@@ -1,7 +1,8 @@
 import Foundation
 
-/// A random generator whose numbers follow from a seed: SplitMix64, by Sebastiano Vigna
-/// (https://prng.di.unimi.it/splitmix64.c). The numbers must never change: fixtures are written again with them, bit for bit.
+/// A random generator with a seed: SplitMix64, by Sebastiano Vigna (https://prng.di.unimi.it/splitmix64.c). Its numbers must never change: fixtures
+/// are
+/// rewritten from them, bit for bit.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -19,21 +20,21 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 }
 
 extension SeededGenerator {
-    /// A whole number of a range.
+    /// A random integer in a range.
     package mutating func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 
-    /// Whether something happens that happens `percent` times out of a hundred.
+    /// True in `percent` of a hundred cases.
     package mutating func chance(_ percent: Int) -> Bool { int(1...100) <= percent }
 
-    /// One of some elements, of which there must be one.
+    /// A random element of a non-empty array.
     package mutating func pick<T>(_ elements: [T]) -> T { elements[int(0...elements.count - 1)] }
 
-    /// An identifier.
+    /// A random identifier.
     mutating func identifier() -> UUID {
         let (high, low) = (next(), next())
         return withUnsafeBytes(of: (high, low)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
-    /// One of some elements, or nil where there is none.
+    /// A random element; nil if the collection is empty.
     mutating func pickAny<C: Collection>(_ elements: C) -> C.Element? { elements.randomElement(using: &self) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A record that must refer to a hub.
+/// A record with a required reference to a hub.
 struct Badge: PersistentModel {
     var id = UUID()
     var hubID: UUID

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A record with two combinations of attributes that no two records may have in common; in one of them a value can be nil.
+/// A record with two unique combinations of attributes; one of them includes an optional.
 struct Booking: PersistentModel {
     var id = UUID()
     var room = ""

@@ -1,6 +1,6 @@
 import HabitStore
 
-/// The kit's own schema: every kind of attribute, and every delete rule on every kind of relationship.
+/// The kit's schema: every kind of attribute, and every delete rule on every kind of relationship.
 enum ContractSchema {
     static let schema = Schema(
         [

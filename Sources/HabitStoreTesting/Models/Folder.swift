@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A record that belongs to another one of its kind, and takes those that belong to it along.
+/// A record with a parent of its own kind; deleting it deletes its children.
 struct Folder: PersistentModel {
     var id = UUID()
     var parentID: UUID?

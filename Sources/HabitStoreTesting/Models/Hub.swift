@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A record to which others refer, with each delete rule.
+/// A record that items refer to, with each delete rule.
 struct Hub: PersistentModel {
     var id = UUID()
 

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A record to which bouquets are linked, with each delete rule.
+/// A record that bouquets link to, with each delete rule.
 struct Leaf: PersistentModel {
     var id = UUID()
 

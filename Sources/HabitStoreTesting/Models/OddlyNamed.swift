@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A model whose entity, attributes and relationship are called whatever a clause likes.
+/// A model whose clause chooses the names of its entity, attributes and relationship.
 struct OddlyNamed: PersistentModel {
     /// The names.
     struct Names: Sendable {
@@ -19,7 +19,7 @@ struct OddlyNamed: PersistentModel {
     var flag = false
     var reference: UUID?
 
-    /// The record that the reference leads to.
+    /// The record that the reference points to.
     var other: OddlyNamed? { RelationshipScope.one(\OddlyNamed.other, reference) }
 
     static var entity: EntityDescription {

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// An entity that bears the name of ``HabitStore/Draft`` and has another shape.
+/// An entity with the name of ``HabitStore/Draft`` and different attributes.
 struct OtherDraft: PersistentModel {
     var id: UUID
     var content: String

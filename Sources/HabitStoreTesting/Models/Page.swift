@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// What a version of a program declares about pages.
+/// The indexes that a version of a program declares for pages.
 protocol PageChoice: Sendable {
     static var indexes: [IndexDescription] { get }
 }
@@ -16,8 +16,9 @@ enum PagesClusteredByText: PageChoice {
     }
 }
 
-/// A record with a compound index, which some versions of a program declare to be clustering, with text that may be too long
-/// for a copy, and with links, which some engines keep apart from the record.
+/// A record with a compound index, which some versions of a program declare as clustering, with text that may be too long for the index's copy, and
+/// with
+/// links, which some engines store apart from the record.
 struct Page<Choice: PageChoice>: PersistentModel {
     var id = UUID()
     var bookID: UUID?
@@ -60,7 +61,7 @@ extension Page {
         row.append(linkIDs)
     }
 
-    /// The same page as a program of another version has it.
+    /// The same page in another version of the program.
     init<Other>(_ page: Page<Other>) {
         id = page.id
         bookID = page.bookID

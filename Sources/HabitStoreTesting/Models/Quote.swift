@@ -1,19 +1,19 @@
 import Foundation
 import HabitStore
 
-/// A record whose attributes are kept as JSON, or as the app says, and may hold values that are not read back equal.
+/// A record with attributes stored as JSON or in the app's own encoding, whose values may not be read back equal.
 struct Quote: PersistentModel {
-    /// A `Codable` value, in which others can hide.
+    /// A `Codable` value that contains others.
     struct Terms: Codable, Sendable, Equatable {
         var rate: Decimal = 1
         var page: URL?
-        /// Is compared, and not encoded.
+        /// Compared, but not encoded.
         var draft = ""
 
         private enum CodingKeys: String, CodingKey { case rate, page }
     }
 
-    /// A type with its own encoding, which drops the fraction.
+    /// A type with a custom encoding, which drops the fraction.
     struct Degrees: AttributeConvertible, Codable, Equatable {
         var value: Double
 

@@ -26,9 +26,9 @@ struct Specimen: PersistentModel {
     var optionalLevel: Level?
     @JSONAttribute var settings = Settings(theme: "", sizes: [])
     var optionalSettings: JSONAttribute<Settings>?
-    /// Unique, and nil in any number of records.
+    /// Unique, but any number of records may have nil.
     var code: String?
-    /// Unique, and there in every record.
+    /// Unique, and never nil.
     var serial = UUID()
 
     init(_ text: String = "") { self.text = text }

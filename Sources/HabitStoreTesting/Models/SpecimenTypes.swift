@@ -1,12 +1,12 @@
 import HabitStore
 
-/// An enum that is kept as text.
+/// An enum stored as text.
 enum Mood: String, AttributeEnum, Codable {
     case good
     case bad = "b\u{e4}d"
 }
 
-/// An enum that is kept as a number, and whose own order is the opposite of its raw values' order.
+/// An enum stored as a number, whose own order is the opposite of its raw values' order.
 enum Level: Int, AttributeEnum, Codable, Comparable {
     case low = -1
     case middle = 0
@@ -15,7 +15,7 @@ enum Level: Int, AttributeEnum, Codable, Comparable {
     static func < (left: Level, right: Level) -> Bool { left.rawValue > right.rawValue }
 }
 
-/// A value that is kept as JSON.
+/// A value stored as JSON.
 struct Settings: Codable, Sendable, Equatable, JSONAttributeProbing {
     var theme: String
     var sizes: [Int]

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A record that takes what it refers to along when it is deleted, or cannot be deleted because of it.
+/// A record with a reference and links to leaves for each of its own delete rules.
 struct Wrapper: PersistentModel {
     var id = UUID()
     var cascadingLeafID: UUID?

@@ -3,11 +3,12 @@ import HabitStore
 
 /// A node that hides the type of the node in it.
 ///
-/// The type of a Foundation predicate spells out all of it, and Swift keeps what it knows of a type for good: a million
-/// random predicates would be a million types. With this between a node and its operands there are some hundred.
+/// The type of a Foundation predicate contains the types of all its nodes, and Swift never frees a type's metadata: a million random predicates would
+/// be a
+/// million types. With this between a node and its operands there are a few hundred.
 struct Erased<Output>: StandardPredicateExpression {
     let wrapped: any StandardPredicateExpression<Output>
-    /// Throws where evaluating would end the process.
+    /// Throws if evaluating would end the process.
     let check: (@Sendable (PredicateBindings) throws -> Void)?
 
     init(
@@ -23,14 +24,14 @@ struct Erased<Output>: StandardPredicateExpression {
         return try wrapped.evaluate(bindings)
     }
 
-    /// It is made at run time only.
+    /// It exists only at run time.
     init(from decoder: any Decoder) throws {
         throw DecodingError.dataCorrupted(
             .init(codingPath: decoder.codingPath, debugDescription: "an erased expression cannot be decoded")
         )
     }
 
-    /// It is made at run time only.
+    /// It exists only at run time.
     func encode(to encoder: any Encoder) throws {
         throw EncodingError.invalidValue(
             self,
@@ -48,7 +49,7 @@ extension Erased: CheckedExpression {
     func checked(_ bindings: PredicateBindings) throws -> Output { try wrapped.checkedValue(bindings) }
 }
 
-/// A node that only the fuzzer's own evaluation has, for what no predicate can say.
+/// A node for the fuzzer's own evaluation of what no predicate can express.
 struct FuzzComputation<Output>: StandardPredicateExpression {
     let body: @Sendable (PredicateBindings) throws -> Output
 
@@ -56,14 +57,14 @@ struct FuzzComputation<Output>: StandardPredicateExpression {
 
     init(_ body: @escaping @Sendable (PredicateBindings) throws -> Output) { self.body = body }
 
-    /// It is made at run time only.
+    /// It exists only at run time.
     init(from decoder: any Decoder) throws {
         throw DecodingError.dataCorrupted(
             .init(codingPath: decoder.codingPath, debugDescription: "a computation cannot be decoded")
         )
     }
 
-    /// It is made at run time only.
+    /// It exists only at run time.
     func encode(to encoder: any Encoder) throws {
         throw EncodingError.invalidValue(
             body,

@@ -1,18 +1,15 @@
 import Foundation
 import HabitStore
 
-/// What a store, or Foundation, answers to a query.
+/// The answer of a store or of Foundation to a query.
 enum FuzzAnswer: Equatable, Sendable, CustomStringConvertible {
     /// Records, by their identifiers.
     case records([UUID])
-    /// Records whose identifiers are right and whose attributes are not.
+    /// Records with the right identifiers and wrong attributes.
     case altered([UUID])
-    /// A number of records.
     case count(Int)
-    /// An error.
     case failure(code: String, entity: String?, id: UUID?)
 
-    /// The answer that `body` gives.
     init(_ body: () throws -> FuzzAnswer) {
         do {
             self = try body()
@@ -28,7 +25,7 @@ enum FuzzAnswer: Equatable, Sendable, CustomStringConvertible {
         return false
     }
 
-    /// Whether a store's answer is this one. Where an error does not name its place, its code is compared.
+    /// Whether two answers agree. An error's place is compared only if both errors name one.
     func agrees(with other: FuzzAnswer) -> Bool {
         guard case .failure(let code, let entity, let id) = self,
             case .failure(code, let otherEntity, let otherID) = other

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Some data in every store, in a directory of its own.
+/// The same data in every store, in a temporary directory.
 final class FuzzBench {
     let data: FuzzData
     private let profile: FuzzProfile
@@ -9,9 +9,9 @@ final class FuzzBench {
     private let stores: [(name: String, store: any EngineBackedStore)]
     private let directory: URL
 
-    /// Of how many queries one is written as text and JSON and read again.
+    /// One query in this many is written as text and JSON and read again.
     private static let roundTripDistance = 4
-    /// Of how many queries one is explained.
+    /// One query in this many is explained.
     private static let explainDistance = 16
 
     init(_ data: FuzzData, _ subjects: [StoreUnderTest]) throws {
@@ -41,7 +41,7 @@ final class FuzzBench {
         }
     }
 
-    /// Asks queries, each store in one transaction; the first disagreement is returned.
+    /// Asks queries, each store in one transaction; returns the first disagreement.
     func ask(_ numbers: Range<Int>, of fuzz: QueryFuzz, _ report: inout QueryFuzzReport) throws -> FuzzFailure? {
         let questions = try oracle.run {
             try numbers.map { number in
@@ -95,14 +95,14 @@ final class FuzzBench {
         }
     }
 
-    /// Whether a store's answer to one query is another than Foundation's; the answers.
+    /// Foundation's answer to a query, and the stores' answers.
     func answers(_ query: FuzzQuery) throws -> (expected: FuzzAnswer, found: [FuzzAnswer]) {
         let question = try oracle.run { try query.question(oracle) }
         return (question.expected, try stores.map { _, store in try store.read { question.ask($0) } })
     }
 }
 
-/// A store's answer that is not the expected one.
+/// A store's wrong answer.
 struct FuzzFailure: Sendable {
     let number: Int
     let query: FuzzQuery
@@ -111,7 +111,7 @@ struct FuzzFailure: Sendable {
     let found: FuzzAnswer
 }
 
-/// A filter that is not what it was after it was written and read.
+/// A filter that changed when it was written and read again.
 struct FuzzRoundTrip: Error, CustomStringConvertible {
     let text: String
     let form: String

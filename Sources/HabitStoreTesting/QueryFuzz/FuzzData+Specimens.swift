@@ -3,8 +3,9 @@ import Foundation
 import HabitTracker
 
 extension FuzzData {
-    /// Random records of the kit's own schema: every kind of attribute, optional and not, references and links of every
-    /// kind, dangling ones and circles among them.
+    /// Random records of the kit's schema: every kind of attribute, optional and not, and references and links of every kind, including dangling ones
+    /// and
+    /// cycles.
     public static func specimens(seed: UInt64, scale: Int = 1) throws -> FuzzData {
         let counts = [
             "Specimen": 40, "Folder": 16, "Hub": 5, "Item": 18, "Badge": 8, "Leaf": 6, "Bouquet": 12, "Wrapper": 10,
@@ -17,7 +18,7 @@ extension FuzzData {
         )
     }
 
-    /// Random records of the schema that ships, fewer and odder than a user's.
+    /// Random records of the built-in schema, fewer and odder than a user's.
     public static func habits(seed: UInt64, scale: Int = 1) throws -> FuzzData {
         let counts = ["Habit": 14, "Entry": 40, "Tag": 6, "Draft": 10]
         return try FuzzData(
@@ -28,7 +29,7 @@ extension FuzzData {
         )
     }
 
-    /// Random records: that many of each entity.
+    /// Random records; `counts` says how many of each entity.
     init(name: String, schema: Schema, seed: UInt64, counts: [Int]) throws {
         var random = SeededGenerator(seed: seed)
         let ids = counts.map { count in (0..<count).map { _ in OddValues.id(&random) } }

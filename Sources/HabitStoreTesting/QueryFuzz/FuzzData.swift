@@ -1,11 +1,11 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Records of every entity of a schema, as they are kept: what all stores of a fuzz run hold.
+/// Stored records of every entity of a schema, which all stores of a fuzz run contain.
 public struct FuzzData: Sendable {
     /// The name, for reports.
     public let name: String
-    /// The schema.
+    /// The schema of the records.
     public let schema: Schema
     /// The records of each entity, ascending by identifier.
     var records: [[FuzzRecord]]
@@ -16,7 +16,7 @@ public struct FuzzData: Sendable {
         self.records = records.map { $0.sorted { $0.id.isBefore($1.id) } }
     }
 
-    /// Takes the records of a store as they are, oddities included.
+    /// Copies the stored records of a store, including odd ones.
     public init(name: String, of store: some ReplicableStore) throws {
         let schema = store.schema
         let records = try store.replicaRead { replica in
@@ -32,10 +32,10 @@ public struct FuzzData: Sendable {
         self.init(name: name, schema: schema, records: records)
     }
 
-    /// How many records there are.
+    /// The number of records.
     public var count: Int { records.reduce(0) { $0 + $1.count } }
 
-    /// Puts the records into an empty store, as they are.
+    /// Puts the records into an empty store unchanged.
     public func install(into store: some ReplicableStore) throws {
         try store.replicate { replica in
             for (entity, records) in records.enumerated() {
@@ -45,7 +45,7 @@ public struct FuzzData: Sendable {
     }
 }
 
-/// A record as it is kept.
+/// A stored record.
 struct FuzzRecord: Sendable {
     let id: UUID
     let record: EncodedRecord
@@ -57,7 +57,7 @@ struct FuzzRecord: Sendable {
         values = try record.values(layout)
     }
 
-    /// Encodes values, the identifier first.
+    /// Encodes values; the first is the identifier.
     init(_ values: [Value], layout: RecordLayout) throws {
         guard case .uuid(let id)? = values.first else {
             throw HabitStoreError(.invalidValue, "the first value of a record is its identifier")

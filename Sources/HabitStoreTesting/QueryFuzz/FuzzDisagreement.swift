@@ -1,21 +1,21 @@
 import Foundation
 import HabitStore
 
-/// A store's answer that is not Foundation's, with the smallest case that shows it.
+/// A store's answer that differs from Foundation's, with the smallest case that shows it.
 public struct FuzzDisagreement: Error, Sendable, CustomStringConvertible {
     /// The seed of the run.
     public let seed: UInt64
     /// The number of the query.
     public let query: Int
-    /// The data.
+    /// The name of the data.
     public let data: String
-    /// The store.
+    /// The name of the store.
     public let subject: String
-    /// A test that shows it.
+    /// The source of a test that reproduces it.
     public let test: String
-    /// How many records the smallest case has.
+    /// The number of records of the smallest case.
     public let records: Int
-    /// How many nodes its condition has.
+    /// The number of nodes of the smallest case's condition.
     public let nodes: Int
 
     init(seed: UInt64, query: Int, data: String, _ smallest: FuzzCase) {

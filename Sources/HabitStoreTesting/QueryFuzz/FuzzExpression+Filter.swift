@@ -2,23 +2,22 @@ import Foundation
 import HabitStore
 
 extension FuzzExpression {
-    /// The filter that means the same; nil when filters have no word for a part of it.
+    /// The filter with the same meaning; nil if filters cannot express a part of it.
     ///
-    /// It is not made the way predicates are lowered: where the same can be said in several ways, this says it as a
-    /// person who writes filters would.
+    /// It is made differently than predicates are lowered: of several equivalent forms, this takes the one that a person would write.
     func filter(_ schema: Schema) -> FilterExpression? {
         try? FuzzFilterMaker(schema: schema).value(self, .init())
     }
 }
 
-/// There is no filter for it.
+/// No filter expresses it.
 private struct NoFilter: Error {}
 
-/// Makes filters of expressions.
+/// Makes filters from expressions.
 private struct FuzzFilterMaker {
     let schema: Schema
 
-    /// What variables stand for.
+    /// The meanings of variables.
     struct Scope {
         var records: [Int: RecordPath] = [0: RecordPath()]
         var values: [Int: FilterExpression] = [:]
@@ -43,7 +42,7 @@ private struct FuzzFilterMaker {
 
     private func constant(_ value: Value, _ type: FuzzType) throws -> Value {
         if case .value(.json) = type.shape, !value.isNull { throw NoFilter() }
-        // Text is left in the form in which it was made up: bringing it into NFC is the stores' work.
+        // Texts keep their original form: the stores have to bring them into NFC.
         guard let normalized = try? value.normalized() else { throw NoFilter() }
         if case .links = value { return normalized }
         return value
@@ -62,7 +61,7 @@ private struct FuzzFilterMaker {
         }
     }
 
-    /// A collection, the variable for its members, and the condition that they fulfil.
+    /// A collection, the variable for its members, and the conditions on them.
     private func members(
         _ expression: FuzzExpression,
         _ scope: Scope
@@ -98,7 +97,7 @@ private struct FuzzFilterMaker {
         case .flatMap: return try flatMap(variable, source, body, scope)
         case .filter: throw NoFilter()
         case .some, .every:
-            // `filter` looks at every member before the first is tested, and ANY and ALL stop at the first that decides.
+            // `filter` evaluates every member before the first is tested; ANY and ALL stop at the first that decides.
             if case .binding(.filter, _, _, _, _) = source, source.mayFail { throw NoFilter() }
             let (path, number, conditions) = try members(source, scope)
             let body = try value(body, inner(scope, variable, number))
@@ -119,7 +118,7 @@ private struct FuzzFilterMaker {
             let path = try record(source, scope)
             inner.records[variable] = path
             let body = try value(body, inner)
-            // An attribute at the end of a path is nil by itself when the path leads nowhere.
+            // An attribute at the end of a path is already nil if the path leads nowhere.
             if case .attribute(let attribute) = body, attribute.record.hops.starts(with: path.hops),
                 attribute.record.variable == path.variable
             {
@@ -160,7 +159,7 @@ private struct FuzzFilterMaker {
             guard operands[0].type.wrapped == .int else { throw NoFilter() }
             return .arithmetic(.subtract, .literal(.int(0)), try value(operands[0], scope))
         case .inRange(let isClosed, let isCaptured):
-            // A range that is made in the predicate fails when its bounds are the wrong way round.
+            // A range that the predicate makes fails if its bounds are in the wrong order.
             guard isCaptured else { throw NoFilter() }
             let element = try value(operands[0], scope)
             return .and([
@@ -205,7 +204,7 @@ private struct FuzzFilterMaker {
         _ second: FuzzExpression,
         _ scope: Scope
     ) throws -> FilterExpression {
-        // `habit?.entries.contains { … } ?? false` is what a filter says as `ANY habit.entries { … }`.
+        // `habit?.entries.contains { … } ?? false` is `ANY habit.entries { … }` in a filter.
         if case .binding(.flatMap, let variable, let source, let body, _) = first, source.type.entity != nil {
             var inner = scope
             inner.records[variable] = try record(source, scope)
@@ -234,7 +233,7 @@ private struct FuzzFilterMaker {
             let path = try record(left, scope)
             return comparison == .equal ? .not(.exists(path)) : .exists(path)
         }
-        // An enum may have an order of its own.
+        // An enum may have its own order.
         if case .value(.enumeration) = left.type.shape, comparison != .equal, comparison != .notEqual {
             throw NoFilter()
         }

@@ -2,11 +2,11 @@ import Foundation
 import HabitStore
 
 extension FuzzExpression {
-    /// Expressions of the same type that are smaller, the smallest first.
+    /// Smaller expressions of the same type, the smallest first.
     func reductions() -> [FuzzExpression] {
         let type = self.type
         var smaller = constants.filter { $0 != self && size > 1 }
-        // Anything below of the same type; what it must not use is checked by whoever takes it.
+        // Any descendant of the same type; the caller checks its variables.
         smaller += descendants.filter { $0.type == type && $0.size < size }.sorted { $0.size < $1.size }
         if case .operation(let operation, let operands, _) = self {
             smaller += Self.fewer(operation, operands)
@@ -26,7 +26,7 @@ extension FuzzExpression {
 
     private var descendants: [FuzzExpression] { children.flatMap { [$0] + $0.descendants } }
 
-    /// The plainest constants of the type.
+    /// The simplest constants of the type.
     private var constants: [FuzzExpression] {
         if type.entity != nil { return type.isOptional ? [.constant(.null, type)] : [] }
         if type.isOptional { return [.constant(.null, type)] }
@@ -40,7 +40,7 @@ extension FuzzExpression {
         }
     }
 
-    /// Fewer conditions of several, fewer constants of a list.
+    /// Fewer terms of a conjunction or disjunction, or fewer constants of a list.
     private static func fewer(_ operation: FuzzOperation, _ operands: [FuzzExpression]) -> [FuzzExpression] {
         switch operation {
         case .and, .or:
@@ -81,7 +81,7 @@ extension FuzzExpression {
         }
     }
 
-    /// Whether a captured range's bounds are still constants in order.
+    /// Whether a captured range's bounds are still ordered constants.
     private var keepsBounds: Bool {
         guard case .operation(.inRange(_, isCaptured: true), let operands, let type) = self, type == .bool,
             case .constant(let lower, _) = operands[1], case .constant(let upper, _) = operands[2]

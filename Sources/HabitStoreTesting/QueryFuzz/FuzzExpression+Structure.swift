@@ -1,7 +1,6 @@
 import HabitStore
 
 extension FuzzExpression {
-    /// The operands.
     var children: [FuzzExpression] {
         switch self {
         case .constant, .variable: return []
@@ -11,7 +10,7 @@ extension FuzzExpression {
         }
     }
 
-    /// The same with other operands, of the same number and types.
+    /// The same expression with other operands of the same number and types.
     func replacing(_ children: [FuzzExpression]) -> FuzzExpression {
         switch self {
         case .constant, .variable: return self
@@ -23,7 +22,7 @@ extension FuzzExpression {
         }
     }
 
-    /// How many nodes it has.
+    /// The number of nodes.
     var size: Int { children.reduce(1) { $0 + $1.size } }
 
     /// Whether a node fulfils a condition.
@@ -31,7 +30,7 @@ extension FuzzExpression {
         condition(self) || children.contains { $0.contains(condition) }
     }
 
-    /// The variables that it uses and does not bind.
+    /// The variables that it uses but does not bind.
     var freeVariables: Set<Int> {
         switch self {
         case .variable(let variable, _): return [variable]
@@ -41,7 +40,7 @@ extension FuzzExpression {
         }
     }
 
-    /// Whether a Foundation predicate can say it.
+    /// Whether a Foundation predicate can express it.
     var isPredicate: Bool {
         !contains { node in
             switch node {
@@ -52,7 +51,7 @@ extension FuzzExpression {
         }
     }
 
-    /// Whether evaluating it may fail.
+    /// Whether its evaluation may fail.
     var mayFail: Bool {
         contains { node in
             switch node {
@@ -65,7 +64,7 @@ extension FuzzExpression {
         }
     }
 
-    /// The same with every constant as filters keep it, text in NFC. What has no such form stays as it is.
+    /// The same expression with all constants as filters store them, with text in NFC. A constant without such a form stays unchanged.
     var normalized: FuzzExpression {
         switch self {
         case .constant(let value, let type): return .constant(Self.normalized(value), type)

@@ -1,9 +1,9 @@
 import HabitStore
 
 extension FuzzGenerator {
-    /// An attribute of one of the records, or of one that to-one relationships lead to.
+    /// An attribute of one of the records, or of a record that to-one relationships lead to.
     mutating func access() -> FuzzExpression {
-        // Variables that are values are used as they come.
+        // Variables that are values are used directly.
         if let value = scope.last, value.type.entity == nil, random.chance(70) { return value }
         return access(record())
     }
@@ -18,14 +18,14 @@ extension FuzzGenerator {
             let (variable, inner) = binding(hop.type.wrapped) { generator, record in generator.access(record) }
             return .binding(.flatMap, variable: variable, target, inner, inner.type.optional)
         }
-        // Lists have much of the language to themselves, and few attributes are lists.
+        // A large part of the language concerns lists, but few attributes are lists.
         let attributes = profile.attributes[entity]
         let lists = random.chance(10) ? attributes.filter { $0.type.wrapped == .strings } : []
         let attribute = random.pick(lists.isEmpty ? attributes : lists)
         return .attribute(record, attribute.property, attribute.type)
     }
 
-    /// Whether there is a record, or a condition on it.
+    /// A test whether a record exists, or a condition on it.
     mutating func recordTest(_ depth: Int) -> FuzzExpression? {
         let record = record()
         guard let entity = record.type.entity, let hop = random.pickAny(profile.toOne[entity]) else { return nil }
@@ -41,7 +41,7 @@ extension FuzzGenerator {
         return settled(.binding(.flatMap, variable: variable, target, body, FuzzType.bool.optional))
     }
 
-    /// A condition of a truth value that may be nil.
+    /// A condition from a Boolean that may be nil.
     mutating func settled(_ condition: FuzzExpression) -> FuzzExpression {
         guard condition.type.isOptional else { return condition }
         if random.chance(60) {
@@ -63,7 +63,7 @@ extension FuzzGenerator {
         let record = record()
         guard let entity = record.type.entity else { return nil }
         if let hop = random.pickAny(profile.toOne[entity]), random.chance(25) {
-            // Through a to-one relationship: nil when it leads nowhere.
+            // Through a to-one relationship: nil if it leads nowhere.
             let target = FuzzExpression.relationship(record, hop.property, hop.type)
             let (variable, body) = binding(hop.type.wrapped) { generator, record in
                 generator.collectionTest(of: record, depth)
@@ -91,7 +91,7 @@ extension FuzzGenerator {
         }
     }
 
-    /// The records of a to-many relationship, all or some.
+    /// All or some records of a to-many relationship.
     private mutating func members(of record: FuzzExpression, _ depth: Int) -> FuzzExpression? {
         guard let entity = record.type.entity, let relationship = random.pickAny(profile.toMany[entity]) else {
             return nil
@@ -111,7 +111,6 @@ extension FuzzGenerator {
         return .binding(kind, variable: variable, members, body, kind == .filter ? members.type : .bool)
     }
 
-    /// A comparison.
     mutating func comparison() -> FilterExpression.Comparison {
         random.pick([.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .equal])
     }

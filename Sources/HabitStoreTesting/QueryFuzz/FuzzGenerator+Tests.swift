@@ -8,7 +8,7 @@ extension FuzzGenerator {
         return test(value, depth)
     }
 
-    /// Types of which values are worked out from others.
+    /// Types whose values are often computed from others.
     private static let computed: [FuzzType] = [
         .int, .double, .string, .int.optional, .string.optional, .double.optional,
     ]
@@ -70,14 +70,14 @@ extension FuzzGenerator {
         }
     }
 
-    /// Equal, or not, to something of the same type.
+    /// A test for equality or inequality with a value of the same type.
     mutating func equality(_ value: FuzzExpression, _ depth: Int) -> FuzzExpression {
         let operation = FuzzOperation.compare(random.chance(60) ? .equal : .notEqual)
         let other = operand(value, depth)
         return .operation(operation, random.chance(85) ? [value, other] : [other, value], .bool)
     }
 
-    /// What stands beside a value: a constant, mostly.
+    /// The other operand of a value, usually a constant.
     mutating func operand(_ value: FuzzExpression, _ depth: Int) -> FuzzExpression {
         guard depth > 0, random.chance(22) else { return constant(value.type, like: value) }
         return expression(value.type, depth - 1)
@@ -130,12 +130,12 @@ extension FuzzGenerator {
         }
     }
 
-    /// Two constants of which Swift makes a range.
+    /// Two constants that are valid bounds of a Swift range.
     private mutating func bounds(_ value: FuzzExpression) -> (Value, Value) {
         let bounds = (constantValue(value.type, like: value), constantValue(value.type, like: value))
         if FuzzOrder.isRange(bounds.0, bounds.1) { return bounds }
         if FuzzOrder.isRange(bounds.1, bounds.0) { return (bounds.1, bounds.0) }
-        // What occurs need not be a number, nor have one order.
+        // Values that occur may be NaN, or texts whose orders differ.
         let other = constantValue(value.type, like: nil)
         return (other, other)
     }

@@ -2,13 +2,13 @@ import Foundation
 import HabitStore
 
 extension FuzzGenerator {
-    /// A value of a type.
+    /// An expression of a type.
     mutating func expression(_ type: FuzzType, _ depth: Int) -> FuzzExpression {
         guard depth > 0 else { return attribute(of: type) ?? constant(type, like: nil) }
         return type.isOptional ? optional(type, depth) : present(type, depth)
     }
 
-    /// An attribute of exactly that type.
+    /// An attribute of exactly this type.
     private mutating func attribute(of type: FuzzType) -> FuzzExpression? {
         let record = record()
         guard let entity = record.type.entity,
@@ -89,13 +89,13 @@ extension FuzzGenerator {
 
     // MARK: Constants
 
-    /// A constant of a type, often one that occurs in the attribute that a value comes from.
+    /// A constant of a type, often a value that occurs in the attribute of `value`.
     mutating func constant(_ type: FuzzType, like value: FuzzExpression?) -> FuzzExpression {
         if type.isOptional, random.chance(15) { return .constant(.null, type) }
         return .constant(constantValue(type, like: value), type)
     }
 
-    /// The value of such a constant, never nil.
+    /// The value of such a constant; never nil.
     mutating func constantValue(_ type: FuzzType, like value: FuzzExpression?) -> Value {
         if let property = value?.property, let attribute = profile.attribute(property),
             attribute.type.wrapped == type.wrapped,
@@ -123,7 +123,7 @@ extension FuzzGenerator {
         }
     }
 
-    /// A value that occurs, or one beside it.
+    /// A value that occurs, or one close to it.
     private mutating func varied(_ sample: Value) -> Value {
         guard random.chance(18) else { return sample }
         switch sample {
@@ -156,7 +156,7 @@ extension FuzzGenerator {
     mutating func part(of value: FuzzExpression) -> String {
         guard case .string(let text) = constantValue(.string, like: value) else { return "" }
         guard random.chance(70), !text.isEmpty else { return text }
-        // Cut between scalars now and then, where no Character ends.
+        // Sometimes cut between scalars, within a Character.
         if random.chance(25) {
             let scalars = Array(text.unicodeScalars)
             let lower = random.int(0...scalars.count - 1)
@@ -169,7 +169,7 @@ extension FuzzGenerator {
         return String(characters[lower..<min(characters.count, lower + random.int(1...4))])
     }
 
-    /// Something that may be an element of a list.
+    /// A value that may be an element of a list.
     mutating func element(of list: FuzzExpression) -> FuzzExpression {
         let type = list.type.element ?? .string
         if random.chance(10) { return expression(type, 0) }

@@ -1,21 +1,21 @@
 import Foundation
 import HabitStore
 
-/// Makes up well typed queries over the whole language.
+/// Generates well-typed queries over the whole language.
 struct FuzzGenerator {
     let profile: FuzzProfile
     var random: SeededGenerator
-    /// The variables that may be used, the innermost last.
+    /// The variables in scope, the innermost last.
     var scope: [FuzzExpression] = []
     var nextVariable = 1
-    /// How many collections are around.
+    /// The number of enclosing collections.
     var collectionDepth = 0
-    /// Whether the condition is to be put as a filter; else it is to be put as a predicate.
+    /// Whether the condition will be a filter; otherwise it will be a predicate.
     var isForFilter = false
 
-    /// About how many nodes may be evaluated for one query.
+    /// About how many nodes one query may evaluate.
     private static let costLimit = 25_000.0
-    /// How deep conditions nest.
+    /// The depth to which conditions nest.
     private static let depth = 4
 
     init(_ profile: FuzzProfile, seed: UInt64) {
@@ -23,7 +23,6 @@ struct FuzzGenerator {
         random = SeededGenerator(seed: seed)
     }
 
-    /// A query.
     mutating func query() -> FuzzQuery {
         let entity = pickEntity()
         isForFilter = random.chance(45)
@@ -42,7 +41,7 @@ struct FuzzGenerator {
         return condition(entity: entity).filter(profile.schema) ?? .always
     }
 
-    /// Entities with many records are asked for less often, since each query looks at all of them.
+    /// Chooses entities with many records less often, since each query scans all of them.
     private mutating func pickEntity() -> Int {
         let weights = profile.counts.map { $0 == 0 ? 1 : max(1, min(20, 1_200 / $0)) }
         var ticket = random.int(0...weights.reduce(0, +) - 1)
@@ -53,7 +52,7 @@ struct FuzzGenerator {
         return 0
     }
 
-    /// A condition on an entity's records that does not cost too much.
+    /// A condition on an entity's records within the cost limit.
     mutating func condition(entity: Int) -> FuzzExpression {
         for depth in [random.int(0...Self.depth), 3, 2, 2, 1, 1, 0, 0, 0] {
             scope = [.variable(0, .record(entity))]
@@ -67,7 +66,7 @@ struct FuzzGenerator {
     }
 
     private mutating func addOrder(to query: inout FuzzQuery) {
-        // A predicate comes with sort descriptors, which do not have every attribute.
+        // A predicate comes with sort descriptors, which do not support every attribute.
         let attributes = profile.attributes[query.entity].filter {
             query.form == .filter || $0.type.scalar?.isOrdered == true
         }
@@ -103,7 +102,6 @@ struct FuzzGenerator {
 
     // MARK: Conditions
 
-    /// A condition.
     mutating func condition(_ depth: Int) -> FuzzExpression {
         guard depth > 0 else { return test(depth) }
         switch random.int(0...99) {
@@ -124,13 +122,13 @@ struct FuzzGenerator {
         }
     }
 
-    /// One of the records that variables are, mostly the innermost.
+    /// One of the records in scope, usually the innermost.
     mutating func record() -> FuzzExpression {
         let records = scope.filter { $0.type.entity != nil }
         return random.chance(78) ? records[records.count - 1] : random.pick(records)
     }
 
-    /// Makes up something in which a new variable is there.
+    /// Calls `body` with a new variable in scope.
     mutating func binding<R>(_ type: FuzzType, _ body: (inout FuzzGenerator, FuzzExpression) -> R) -> (Int, R) {
         let variable = nextVariable
         nextVariable += 1
@@ -142,6 +140,6 @@ struct FuzzGenerator {
 }
 
 extension AttributeDescription {
-    /// Whether a `SortDescriptor` can have it; an enum's own order is not that of its raw values.
+    /// Whether a `SortDescriptor` supports it; an enum's own order differs from that of its raw values.
     var canBeSortedByType: Bool { FuzzType(self)?.scalar?.isOrdered ?? false }
 }

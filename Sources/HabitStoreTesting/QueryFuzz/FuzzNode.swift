@@ -1,19 +1,18 @@
 import Foundation
 
-/// A node of a predicate whose type is known at run time only.
+/// A predicate's node whose type is known only at run time.
 class FuzzNode {
-    /// The node, in a box that is not generic.
     init() {}
 }
 
-/// A node whose output is known.
+/// A node with a known output type.
 final class FuzzTypedNode<Output>: FuzzNode {
     let expression: any StandardPredicateExpression<Output>
 
     init(_ expression: any StandardPredicateExpression<Output>) { self.expression = expression }
 }
 
-/// An expression is not typed as the fuzzer promises: a fault of the generator or of the shrinker.
+/// An expression does not have the promised type: a bug in the generator or the shrinker.
 struct FuzzTypeMismatch: Error, CustomStringConvertible {
     let wanted: String
     let found: String
@@ -22,7 +21,7 @@ struct FuzzTypeMismatch: Error, CustomStringConvertible {
 }
 
 extension FuzzNode {
-    /// The expression, as one of a type.
+    /// The expression, cast to a type.
     func typed<Output>(_ type: Output.Type = Output.self) throws -> any StandardPredicateExpression<Output> {
         guard let node = self as? FuzzTypedNode<Output> else {
             throw FuzzTypeMismatch(wanted: "\(Output.self)", found: "\(Swift.type(of: self))")

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Answers queries with Foundation's own `Predicate.evaluate` over arrays of models and a plain sort, without any store.
+/// Answers queries with Foundation's `Predicate.evaluate` over arrays of models and a plain sort, without a store.
 final class FuzzOracle: RelationshipResolver, @unchecked Sendable {
     let schema: Schema
     private let tables: [any FuzzModels]
@@ -39,12 +39,12 @@ final class FuzzOracle: RelationshipResolver, @unchecked Sendable {
         return table
     }
 
-    /// Runs something in which the models' relationship properties lead through the arrays.
+    /// Runs `body` with the models' relationship properties resolved through the arrays.
     func run<R>(_ body: () throws -> R) rethrows -> R {
         try RelationshipScope.withResolver(self, body)
     }
 
-    /// The positions of a query's records, in order, or why the query fails.
+    /// The positions of a query's records, in order, or the reason why the query fails.
     func answer<M: PersistentModel>(
         _ query: FuzzQuery,
         _ predicate: Predicate<M>
@@ -83,18 +83,18 @@ final class FuzzOracle: RelationshipResolver, @unchecked Sendable {
 /// Why a query has no answer.
 struct FuzzRefusal: Error, Equatable {
     let code: HabitStoreError.Code
-    /// The record on which evaluating failed, the one with the lowest identifier; nil for a query that is refused as such.
+    /// The record that could not be evaluated, the one with the lowest identifier; nil if the query itself is refused.
     var id: UUID?
 }
 
-/// The models of one entity, whatever their type.
+/// The models of one entity, of any type.
 protocol FuzzModels: AnyObject {}
 
 /// The models of one entity, ascending by identifier.
 final class FuzzTable<Model: PersistentModel>: FuzzModels {
     let models: [Model]
     let positions: [UUID: Int]
-    /// For each attribute that refers to records: the positions of the models that refer to an identifier.
+    /// For each attribute with references: the positions of the models that refer to an identifier.
     let referring: [Int: [UUID: [Int]]]
     private let values: [[Value]]
 
@@ -117,7 +117,7 @@ final class FuzzTable<Model: PersistentModel>: FuzzModels {
         self.referring = referring
     }
 
-    /// Whether one record stands before another in an order; the position is that of the identifier.
+    /// Whether one record comes before another in an order; the final key is the identifier.
     func isBefore(_ left: Int, _ right: Int, _ sort: [FuzzQuery.SortKey]) -> Bool {
         for key in sort {
             let pair = (values[left][key.position], values[right][key.position])

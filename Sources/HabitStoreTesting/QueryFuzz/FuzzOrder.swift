@@ -1,11 +1,11 @@
 import Foundation
 import HabitStore
 
-/// The declared order of values, written down a second time: what sorting must come to.
+/// A second, independent implementation of the declared order of values: the expected result of sorting.
 enum FuzzOrder {
     /// The value of anything that an attribute can be.
     static func value(_ any: Any) throws -> Value {
-        // Numbers that are worked out need not be ones that can be kept.
+        // Computed numbers may be ones that cannot be stored.
         if let number = any as? Double { return .double(number) }
         guard let convertible = any as? any AttributeConvertible else {
             throw FuzzTypeMismatch(wanted: "a value", found: "\(any)")
@@ -13,7 +13,7 @@ enum FuzzOrder {
         return try convertible.attributeValue()
     }
 
-    /// Whether a comparison of a filter holds.
+    /// Whether a filter's comparison is true.
     static func holds(_ comparison: FilterExpression.Comparison, _ left: Value, _ right: Value) -> Bool {
         if left.isNull || right.isNull {
             switch comparison {
@@ -35,7 +35,7 @@ enum FuzzOrder {
         }
     }
 
-    /// Whether one value stands before another of its kind; nil stands first.
+    /// Whether one value comes before another of its kind; nil comes first.
     static func isBefore(_ left: Value, _ right: Value) -> Bool {
         switch (left, right) {
         case (.null, let other): return !other.isNull
@@ -55,8 +55,9 @@ enum FuzzOrder {
         }
     }
 
-    /// Whether Swift makes a range of two bounds, also once a filter has brought them into NFC: it has an order of its own for text
-    /// that is not in NFC, and none for what is not a number.
+    /// Whether Swift makes a range from two bounds, also once a filter has brought them into NFC: Swift orders text that is not in NFC differently,
+    /// and NaN
+    /// has no order.
     static func isRange(_ lower: Value, _ upper: Value) -> Bool {
         switch (lower, upper) {
         case (.string(let lower), .string(let upper)):

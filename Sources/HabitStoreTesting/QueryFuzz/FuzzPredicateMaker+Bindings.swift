@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 
 extension FuzzPredicateMaker {
-    /// The body of a binding. Its type must be known before its variable is, so it is always hidden.
+    /// The body of a binding. Its type must be known before its variable exists, so it is always erased.
     private func body<V, R>(
         _ body: FuzzExpression,
         _ scope: Scope,

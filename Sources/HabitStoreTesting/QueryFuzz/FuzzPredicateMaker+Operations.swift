@@ -73,7 +73,7 @@ extension FuzzPredicateMaker {
     }
 
     private func conditional<T: FuzzOutput>(_ nodes: [FuzzNode], _ type: T.Type) throws -> FuzzNode {
-        // Three operands would make too many types, so they are hidden.
+        // Three operands would make too many types, so they are erased.
         let test = Erased(try nodes[0].typed(Bool.self))
         let branches = (Erased(try nodes[1].typed(T.self)), Erased(try nodes[2].typed(T.self)))
         return take(PredicateExpressions.Conditional(test: test, trueBranch: branches.0, falseBranch: branches.1))
@@ -126,7 +126,7 @@ extension FuzzPredicateMaker {
         return make(try nodes[0].typed(T.self), try nodes[1].typed(T.self))
     }
 
-    /// The order of filters, worked out by the fuzzer's own comparison.
+    /// The order of filters, with the fuzzer's own comparison.
     private func order<T: FuzzOutput>(
         _ comparison: FilterExpression.Comparison,
         _ nodes: [FuzzNode],
@@ -176,7 +176,7 @@ extension FuzzPredicateMaker {
         let element = Erased(try nodes[0].typed(T.self))
         let (lower, upper) = (Erased(try nodes[1].typed(T.self)), Erased(try nodes[2].typed(T.self)))
         let traps = { @Sendable (bindings: PredicateBindings) throws -> Bool in
-            // Not `lower > upper`: a bound that is not a number has no order.
+            // Not `lower > upper`: NaN has no order.
             !(try lower.evaluate(bindings) <= upper.evaluate(bindings))
         }
         return isClosed

@@ -1,23 +1,23 @@
 import Foundation
 import HabitStore
 
-/// What every expression's Swift type is.
+/// The requirements on every expression's Swift type.
 typealias FuzzOutput = Codable & Equatable & Sendable
 
-/// Makes Foundation predicates of expressions at run time, from the nodes that `#Predicate` makes them of.
+/// Makes Foundation predicates from expressions at run time, with the nodes that `#Predicate` uses.
 struct FuzzPredicateMaker {
     let schema: Schema
-    /// Whether nodes hide their types from those above.
+    /// Whether nodes erase their types.
     let erases: Bool
-    /// Whether nodes throw where evaluating them would end the process.
+    /// Whether nodes throw if evaluating them would end the process.
     let isGuarded: Bool
 
-    /// The nodes that variables stand for.
+    /// The nodes of variables.
     typealias Scope = [Int: FuzzNode]
 
     /// The predicate of a condition.
     ///
-    /// - Throws: ``FuzzTypeMismatch`` when the expression is not well typed.
+    /// - Throws: ``FuzzTypeMismatch`` if the expression is not well typed.
     func predicate<M: PersistentModel>(_ condition: FuzzExpression, _ model: M.Type) throws -> Predicate<M> {
         var failure: (any Error)?
         let predicate = Predicate<M> { root in
@@ -32,7 +32,7 @@ struct FuzzPredicateMaker {
         return predicate
     }
 
-    /// The node of the whole condition. The `&&` at the top is left to be seen, since stores look for its terms.
+    /// The node of the whole condition. The `&&` at the top stays visible, since stores look for its terms.
     private func root(_ condition: FuzzExpression, _ scope: Scope) throws -> FuzzNode {
         guard erases, case .operation(.and, let operands, _) = condition else { return try node(condition, scope) }
         var nodes = try operands.map { Erased(try node($0, scope).typed(Bool.self)) }[...]
@@ -42,7 +42,6 @@ struct FuzzPredicateMaker {
         return FuzzTypedNode<Bool>(PredicateExpressions.Conjunction(lhs: pair, rhs: third))
     }
 
-    /// The node of an expression.
     func node(_ expression: FuzzExpression, _ scope: Scope) throws -> FuzzNode {
         switch expression {
         case .constant(let value, let type): return try constant(value, type)
@@ -91,7 +90,7 @@ struct FuzzPredicateMaker {
 
     private func optional<T: FuzzOutput>(_ type: T.Type) -> any FuzzOutput.Type { T?.self }
 
-    /// The Swift type of values in order.
+    /// The Swift type of ordered values.
     func comparable(_ type: FuzzType) throws -> any (FuzzOutput & Comparable).Type {
         guard let comparable = try output(type) as? any (FuzzOutput & Comparable).Type else {
             throw FuzzTypeMismatch(wanted: "an ordered type", found: "\(type)")
@@ -101,12 +100,12 @@ struct FuzzPredicateMaker {
 
     // MARK: Nodes
 
-    /// Takes up a node, and hides its type when that is wanted.
+    /// Wraps a node, and erases its type if nodes do.
     func take<E: StandardPredicateExpression>(_ expression: E) -> FuzzNode {
         erases ? FuzzTypedNode<E.Output>(Erased<E.Output>(expression)) : FuzzTypedNode<E.Output>(expression)
     }
 
-    /// Takes up a node that ends the process for some operands.
+    /// Wraps a node that ends the process for some operands.
     func take<E: StandardPredicateExpression>(
         _ expression: E,
         unless check: @escaping @Sendable (PredicateBindings) throws -> Bool
@@ -165,11 +164,11 @@ struct FuzzPredicateMaker {
         guard let typed = keyPath as? KeyPath<M, V> else {
             throw FuzzTypeMismatch(wanted: "\(KeyPath<M, V>.self)", found: "\(keyPath)")
         }
-        // It came as a sendable one; only the cast forgets it.
+        // The key path was sendable; the cast loses that.
         return keyPathNode(try base.typed(M.self), unsafeBitCast(typed, to: (any KeyPath<M, V> & Sendable).self))
     }
 
-    /// A key path's node; one of a variable is a leaf, whose type need not be hidden.
+    /// A key path's node; on a variable it is a leaf, whose type need not be erased.
     func keyPathNode<R: StandardPredicateExpression, V>(
         _ root: R,
         _ keyPath: any KeyPath<R.Output, V> & Sendable

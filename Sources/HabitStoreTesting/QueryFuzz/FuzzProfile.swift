@@ -1,10 +1,8 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What the generator knows about some data: the types of attributes, values that occur, and how many records hang
-/// together.
+/// The generator's knowledge of some data: the types of attributes, values that occur, and how many records are related.
 struct FuzzProfile: Sendable {
-    /// An attribute.
     struct Attribute: Sendable {
         let property: FuzzProperty
         let type: FuzzType
@@ -12,11 +10,10 @@ struct FuzzProfile: Sendable {
         let samples: [Value]
     }
 
-    /// A relationship.
     struct Relationship: Sendable {
         let property: FuzzProperty
         let type: FuzzType
-        /// How many records it leads to, on average.
+        /// The average number of related records.
         let breadth: Double
     }
 
@@ -73,7 +70,7 @@ struct FuzzProfile: Sendable {
         attributes[property.entity].first { $0.property == property }
     }
 
-    /// About how many nodes are evaluated to look at all records of an entity.
+    /// About how many nodes a scan of an entity's records evaluates.
     func cost(_ condition: FuzzExpression, entity: Int) -> Double { Double(counts[entity]) * cost(condition) }
 
     private func cost(_ expression: FuzzExpression) -> Double {
@@ -101,7 +98,7 @@ struct FuzzProfile: Sendable {
 }
 
 extension Value {
-    /// How many records a reference or links lead to.
+    /// The number of records that a reference or links point to.
     fileprivate var linkCount: Int {
         switch self {
         case .uuid: return 1

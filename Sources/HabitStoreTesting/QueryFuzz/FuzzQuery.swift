@@ -2,24 +2,24 @@ import HabitStore
 
 /// A query of a fuzz run.
 struct FuzzQuery: Hashable, Sendable {
-    /// What is asked.
+    /// The kind of question.
     enum Question: Hashable, Sendable {
         case fetch, count, identifiers
-        /// The records without their Swift type; by a filter only.
+        /// The records without their Swift type; only with a filter.
         case records
         /// Some attributes.
         case project([Int])
-        /// Pages of a size, each by the cursor of the one before.
+        /// Pages of a size, each with the cursor of the previous one.
         case pages(size: Int)
     }
 
-    /// How the condition is put.
+    /// The form of the condition.
     enum Form: Hashable, Sendable {
-        /// As a Foundation predicate, the nodes' types hidden or not.
+        /// As a Foundation predicate, with or without erased types.
         case predicate(isErased: Bool)
         /// As a filter expression.
         case filter
-        /// As a filter that is composed of predicates and expressions, which take turns.
+        /// As a filter composed of alternating predicates and expressions.
         case composed
     }
 

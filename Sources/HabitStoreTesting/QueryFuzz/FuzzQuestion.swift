@@ -1,13 +1,13 @@
 import Foundation
 import HabitStore
 
-/// A query made ready to be asked, and what the answer must be.
+/// A prepared query and its expected answer.
 protocol FuzzAsking {
     var query: FuzzQuery { get }
     var expected: FuzzAnswer { get }
     /// Asks a store.
     func ask(_ transaction: any ReadTransaction) -> FuzzAnswer
-    /// How a store answers.
+    /// How a store would answer.
     func explain(_ transaction: any ReadTransaction) throws -> QueryExplanation
 }
 
@@ -20,12 +20,12 @@ struct FuzzQuestion<Model: PersistentModel>: FuzzAsking {
     private let models: [Model]
     private let records: [[Value]]
 
-    /// Has Foundation answer the query.
+    /// Answers the query with Foundation.
     init(_ query: FuzzQuery, _ type: Model.Type, _ oracle: FuzzOracle) throws {
         self.query = query
         let schema = oracle.schema
         let maker = FuzzPredicateMaker(schema: schema, erases: true, isGuarded: true)
-        // A filter means its constants in NFC; a predicate means them as they are, which Foundation's search tells apart.
+        // A filter's constants are in NFC; a predicate's are unchanged, which makes a difference to Foundation's search.
         let isPredicate = query.form == .predicate(isErased: true) || query.form == .predicate(isErased: false)
         let predicate = try maker.predicate(isPredicate ? query.condition : query.condition.normalized, type)
         let table = try oracle.table(type)
@@ -44,7 +44,7 @@ struct FuzzQuestion<Model: PersistentModel>: FuzzAsking {
         }
         var descriptor = FetchDescriptor<Model>(fetchLimit: query.limit, fetchOffset: query.offset)
         var recordQuery: RecordQuery?
-        // What is given to stores is not guarded: they have to see for themselves where Swift would end the process.
+        // The stores' predicates are not guarded: they have to notice themselves where Swift would end the process.
         let plain = FuzzPredicateMaker(
             schema: schema,
             erases: query.form != .predicate(isErased: false),
@@ -82,7 +82,7 @@ struct FuzzQuestion<Model: PersistentModel>: FuzzAsking {
         self.recordQuery = recordQuery
     }
 
-    /// The filter that is composed as the condition is.
+    /// The filter with the structure of the condition, composed of predicates and expressions.
     private static func composed(
         _ condition: FuzzExpression,
         _ maker: FuzzPredicateMaker,
@@ -180,7 +180,7 @@ struct FuzzQuestion<Model: PersistentModel>: FuzzAsking {
 }
 
 extension FuzzQuery {
-    /// Has Foundation answer the query. The oracle must be running.
+    /// Answers the query with Foundation. The oracle must be running.
     func question(_ oracle: FuzzOracle) throws -> any FuzzAsking {
         func make<M: PersistentModel>(_ type: M.Type) throws -> any FuzzAsking { try FuzzQuestion(self, type, oracle) }
         return try make(oracle.schema.entities[entity].modelType)

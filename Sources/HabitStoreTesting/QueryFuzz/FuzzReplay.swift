@@ -3,7 +3,7 @@ import Foundation
 
 /// A small store with given records, for tests that a fuzz run has printed.
 public final class FuzzReplay {
-    /// A record, as it is kept.
+    /// A stored record.
     public struct Record: Sendable {
         let entity: String
         let content: Content
@@ -13,24 +13,24 @@ public final class FuzzReplay {
             case bytes(String)
         }
 
-        /// A record of these values, in the order of the entity's attributes.
+        /// A record with these values, in the order of the entity's attributes.
         public init(_ entity: String, _ values: [Value]) {
             self.entity = entity
             content = .values(values)
         }
 
-        /// A record that is encoded already, in Base64: one that no store would write today.
+        /// An encoded record in Base64, for one that no store would write today.
         public init(_ entity: String, encoded: String) {
             self.entity = entity
             content = .bytes(encoded)
         }
     }
 
-    /// The store.
+    /// The store with the records.
     @_spi(Engines) public let store: any EngineBackedStore
     private let directory: URL
 
-    /// Makes the store, in a directory of its own.
+    /// Makes the store in a temporary directory.
     public init(_ subject: StoreUnderTest, schema: Schema, records: [Record]) throws {
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("fuzz-replay-\(UUID().uuidString)", isDirectory: true)

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A query and data on which a store disagrees, as small as they were made.
+/// A shrunk query and its data, on which a store disagrees.
 struct FuzzCase: Sendable {
     var query: FuzzQuery
     var data: FuzzData
@@ -10,14 +10,14 @@ struct FuzzCase: Sendable {
     var found: FuzzAnswer
 }
 
-/// Makes a disagreement small: fewer records, a smaller condition, no order, no window, nil instead of values.
+/// Shrinks a disagreement: fewer records, a smaller condition, no order, no window, nil instead of values.
 final class FuzzShrinker {
     private let subject: StoreUnderTest
     private var best: FuzzCase
     private var left = 3_000
     private let deadline: ContinuousClock.Instant
 
-    /// How long shrinking may take.
+    /// The time limit of shrinking.
     private static let limitSeconds = 60
 
     init(_ failure: FuzzFailure, data: FuzzData, subject: StoreUnderTest) {
@@ -32,7 +32,7 @@ final class FuzzShrinker {
         deadline = ContinuousClock().now + .seconds(Self.limitSeconds)
     }
 
-    /// The smallest case that was found.
+    /// The smallest case found.
     func shrunk() throws -> FuzzCase {
         var isSmaller = true
         while isSmaller, isAllowed {
@@ -47,7 +47,7 @@ final class FuzzShrinker {
 
     private var isAllowed: Bool { left > 0 && ContinuousClock().now < deadline }
 
-    /// Tries another case; it is kept when the store still disagrees.
+    /// Tries another case, and keeps it if the store still disagrees.
     private func accept(_ query: FuzzQuery, _ data: FuzzData) -> Bool {
         guard isAllowed else { return false }
         left -= 1
@@ -65,7 +65,7 @@ final class FuzzShrinker {
 
     // MARK: Data
 
-    /// Delta debugging: leaves out halves, quarters, eighths … of the records, down to single ones.
+    /// Delta debugging: omits halves, quarters, eighths … of the records, down to single ones.
     private func dropRecords() -> Bool {
         var isSmaller = false
         for entity in best.data.records.indices {
@@ -83,7 +83,7 @@ final class FuzzShrinker {
         return isSmaller
     }
 
-    /// Replaces values by nil or by the plainest of their kind.
+    /// Replaces values with nil or the simplest of their kind.
     private func clearValues() -> Bool {
         var isSmaller = false
         for (entity, description) in best.data.schema.entities.enumerated() {
@@ -148,7 +148,7 @@ final class FuzzShrinker {
 }
 
 extension AttributeDescription {
-    /// The plainest value that it can have; nil where there is none that is plainer than others.
+    /// The simplest value of the attribute; nil if there is none.
     fileprivate var plainValue: Value? {
         if isOptional { return .null }
         if isUnique { return nil }

@@ -8,7 +8,6 @@ struct FuzzSource {
 
     init(schema: Schema) { self.schema = schema }
 
-    /// The source of an expression.
     mutating func source(_ expression: FuzzExpression) -> String {
         switch expression {
         case .constant(.null, _): return "nil"
@@ -96,7 +95,7 @@ struct FuzzSource {
         return type.isOptional ? base + "?" : base
     }
 
-    /// A value as Swift source, as its own type.
+    /// A value as Swift source of its own type.
     private static func literal(_ value: Value, _ scalar: FuzzScalar?) -> String {
         switch scalar {
         case .enumeration(let custom)?: return "\(custom.type)(attributeValue: \(value.swiftSource))!"
@@ -135,7 +134,7 @@ extension Value {
         }
     }
 
-    /// Whether it is kept as it stands when it is written.
+    /// Whether writing stores it unchanged.
     var isCanonical: Bool {
         switch self {
         case .string(let text): return text.isInNFC
@@ -146,7 +145,7 @@ extension Value {
 }
 
 extension String {
-    /// A literal in ASCII, so that no editor changes its form.
+    /// An ASCII literal, so that no editor changes its form.
     var swiftLiteral: String {
         var result = "\""
         for scalar in unicodeScalars {
@@ -175,6 +174,6 @@ extension Date {
 }
 
 extension UUID {
-    /// Nil for no text that it prints itself.
+    /// The force unwrap cannot fail on a UUID's own text.
     var swiftSource: String { "UUID(uuidString: \"\(uuidString)\")!" }
 }

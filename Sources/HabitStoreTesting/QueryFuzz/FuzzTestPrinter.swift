@@ -2,13 +2,13 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// Prints a case as a test that can be put into a file as it is.
+/// Prints a case as a complete test for a test file.
 struct FuzzTestPrinter {
     private let smallest: FuzzCase
 
     init(_ smallest: FuzzCase) { self.smallest = smallest }
 
-    /// The test.
+    /// The test's source.
     func test(name: String, origin: String) -> String {
         var lines = [
             "/// Found by `habitstore-trials fuzz`: \(origin). \(smallest.subject) answered \(smallest.found),",
@@ -36,7 +36,7 @@ struct FuzzTestPrinter {
     private func source(_ record: FuzzRecord, _ entity: String) -> String {
         let values = record.values.map(\.swiftSource).joined(separator: ", ")
         guard record.values.allSatisfy(\.isCanonical) else {
-            // Writing the values would bring them into NFC, which they are not in.
+            // Writing these values would change them to NFC.
             return
                 ".init(\"\(entity)\", encoded: \"\(Data(record.record.bytes).base64EncodedString())\") /* \(values) */"
         }

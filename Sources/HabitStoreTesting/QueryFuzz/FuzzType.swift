@@ -1,14 +1,14 @@
 import Foundation
 import HabitStore
 
-/// What every attribute's Swift type is, optional or not.
+/// The requirements on every attribute's Swift type, without its optionality.
 typealias FuzzValue = AttributeConvertible & Codable & Equatable
 
-/// The Swift type that an expression gives.
+/// The Swift type of an expression.
 struct FuzzType: Hashable, Sendable {
-    /// What it is, optionality aside.
+    /// The type without its optionality.
     enum Shape: Hashable, Sendable {
-        /// A value that attributes have.
+        /// An attribute's value.
         case value(FuzzScalar)
         /// A record of an entity.
         case record(Int)
@@ -35,9 +35,9 @@ struct FuzzType: Hashable, Sendable {
     static func record(_ entity: Int) -> FuzzType { FuzzType(.record(entity)) }
     static func records(_ entity: Int) -> FuzzType { FuzzType(.records(entity)) }
 
-    /// The same with nil.
+    /// The optional type.
     var optional: FuzzType { FuzzType(shape, isOptional: true) }
-    /// The same without nil.
+    /// The type without optionality.
     var wrapped: FuzzType { FuzzType(shape, isOptional: false) }
 
     /// The scalar; nil for records.
@@ -54,7 +54,7 @@ struct FuzzType: Hashable, Sendable {
         }
     }
 
-    /// The type of the elements, for lists and records.
+    /// The type of the elements of lists and records.
     var element: FuzzType? {
         switch shape {
         case .records(let entity): return .record(entity)
@@ -65,12 +65,12 @@ struct FuzzType: Hashable, Sendable {
     }
 }
 
-/// The types that attributes have, optionality aside.
+/// The types of attributes, without optionality.
 enum FuzzScalar: Hashable, Sendable {
     case bool, int, double, string, date, uuid, data, strings, links
-    /// An enum, kept as its raw value.
+    /// An enum, stored as its raw value.
     case enumeration(FuzzCustomType)
-    /// A value that is kept as JSON.
+    /// A value stored as JSON.
     case json(FuzzCustomType)
 
     /// The Swift type.
@@ -89,10 +89,10 @@ enum FuzzScalar: Hashable, Sendable {
         }
     }
 
-    /// How it is kept.
+    /// How it is stored.
     var kind: AttributeKind { type.attributeKind }
 
-    /// Whether Swift has an order for it that is also the order of what is kept.
+    /// Whether Swift's order of it is also the order of the stored values.
     var isOrdered: Bool {
         switch self {
         case .int, .double, .string, .date, .uuid: return true
@@ -100,7 +100,7 @@ enum FuzzScalar: Hashable, Sendable {
         }
     }
 
-    /// Whether it has a number of elements.
+    /// Whether it has a count.
     var isMeasurable: Bool {
         switch self {
         case .string, .data, .strings, .links: return true
@@ -109,7 +109,7 @@ enum FuzzScalar: Hashable, Sendable {
     }
 }
 
-/// A type that is not the language's own.
+/// A type of the app or the kit.
 struct FuzzCustomType: Hashable, Sendable {
     let type: any FuzzValue.Type
 
@@ -119,7 +119,7 @@ struct FuzzCustomType: Hashable, Sendable {
 }
 
 extension FuzzType {
-    /// The type of an attribute; nil for one that is no attribute type.
+    /// The type of an attribute; nil if it is not an attribute type.
     init?(_ attribute: AttributeDescription) {
         let type = Swift.type(of: attribute.keyPath as AnyKeyPath).valueType
         guard let wrapped = ((type as? any FuzzOptional.Type)?.wrapped ?? type) as? any FuzzValue.Type else {
@@ -142,7 +142,7 @@ extension FuzzType {
     }
 }
 
-/// Optional types, so that what they wrap can be told.
+/// Optional types, to get the type that they wrap.
 protocol FuzzOptional {
     static var wrapped: Any.Type { get }
 }

@@ -1,29 +1,29 @@
 import Foundation
 import HabitStore
 
-/// Runs the fuzz against stores into which a fault was planted, and tells how many queries each took to be caught.
+/// Runs the fuzz against stores with a planted fault, and reports how many queries it took to catch each one.
 ///
-/// It knows a mutant only as a ``StoreUnderTest`` that opens the faulty store.
+/// A mutant is just a ``StoreUnderTest`` that opens the faulty store.
 public struct MutantHunt: Sendable {
-    /// How a mutant fared.
+    /// The result for a mutant.
     public struct Outcome: Sendable, Equatable {
-        /// The mutant.
+        /// The name of the mutant.
         public let name: String
-        /// How many queries it took; nil when none caught it.
+        /// The number of queries until it was caught; nil if none caught it.
         public let queries: Int?
-        /// How long that took.
+        /// How many seconds that took.
         public let seconds: Double
     }
 
-    /// All outcomes.
+    /// The results for all mutants.
     public struct Table: Sendable, CustomStringConvertible {
-        /// In the order of the mutants.
+        /// The outcomes in the order of the mutants.
         public let outcomes: [Outcome]
 
         /// Whether every mutant was caught.
         public var isComplete: Bool { outcomes.allSatisfy { $0.queries != nil } }
 
-        /// A table in Markdown.
+        /// The table in Markdown.
         public var description: String {
             let rows = outcomes.map { outcome in
                 "| \(outcome.name) | \(outcome.queries.map(String.init) ?? "not caught") |"
@@ -34,14 +34,14 @@ public struct MutantHunt: Sendable {
 
     /// The seed of the queries.
     public let seed: UInt64
-    /// The data.
+    /// The data sets.
     public let data: [FuzzData]
     /// The mutants.
     public let mutants: [StoreUnderTest]
-    /// How many queries are asked of each at most.
+    /// The maximum number of queries for each mutant.
     public let limit: Int
 
-    /// Plans a hunt.
+    /// Configures a hunt.
     public init(seed: UInt64, data: [FuzzData], mutants: [StoreUnderTest], limit: Int = 20_000) {
         self.seed = seed
         self.data = data
@@ -49,9 +49,9 @@ public struct MutantHunt: Sendable {
         self.limit = limit
     }
 
-    /// Hunts.
+    /// Runs the hunt.
     ///
-    /// - Parameter progress: is told after each mutant.
+    /// - Parameter progress: called after each mutant.
     public func run(progress: (Outcome) throws -> Void = { _ in }) throws -> Table {
         let clock = ContinuousClock()
         var outcomes: [Outcome] = []

@@ -1,34 +1,33 @@
 import Foundation
 import HabitStore
 
-/// Asks stores random queries over the whole language, and compares what they answer with each other and with
-/// Foundation's own evaluation.
+/// Asks stores random queries over the whole language, and compares their answers with Foundation's own evaluation.
 ///
-/// Everything follows from the seed: the same seed and number give the same query.
+/// The seed determines everything: the same seed and number give the same query.
 public struct QueryFuzz: Sendable {
-    /// How long a run goes on.
+    /// The length of a run.
     public enum Extent: Sendable {
-        /// That many queries.
+        /// This many queries.
         case queries(Int)
-        /// That long.
+        /// This many seconds.
         case seconds(Double)
     }
 
-    /// The seed from which everything follows.
+    /// The seed that determines the whole run.
     public let seed: UInt64
-    /// The data; they take turns.
+    /// The data sets, used in turn.
     public let data: [FuzzData]
-    /// The stores, beside Foundation's own evaluation. The store in memory is one like the others.
+    /// The stores to compare with Foundation's evaluation. The store in memory is one of them, like any other.
     public let subjects: [StoreUnderTest]
     /// The number of the first query.
     public let first: Int
-    /// Whether queries that may fail are cut to a window.
+    /// Whether queries that may fail keep their limit and offset.
     public let cutsFailingQueries: Bool
 
-    /// How many queries are asked in one transaction.
+    /// How many queries one transaction asks.
     static let batchSize = 64
 
-    /// Plans a run.
+    /// Configures a run.
     public init(
         seed: UInt64,
         data: [FuzzData],
@@ -43,10 +42,10 @@ public struct QueryFuzz: Sendable {
         self.cutsFailingQueries = cutsFailingQueries
     }
 
-    /// Runs.
+    /// Runs the queries.
     ///
-    /// - Parameter progress: is told after each batch.
-    /// - Throws: ``FuzzDisagreement`` with the smallest case that shows it, as a test.
+    /// - Parameter progress: called after each batch.
+    /// - Throws: ``FuzzDisagreement`` with the smallest case, as a test.
     public func run(_ extent: Extent, progress: (QueryFuzzReport) throws -> Void = { _ in }) throws -> QueryFuzzReport {
         let (report, failure) = try firstFailure(extent, progress)
         guard let failure else { return report }
@@ -81,7 +80,7 @@ public struct QueryFuzz: Sendable {
         }
     }
 
-    /// The query of a number.
+    /// The query with a number.
     func query(_ number: Int, _ profile: FuzzProfile) -> FuzzQuery {
         var mixer = SeededGenerator(seed: seed ^ UInt64(truncatingIfNeeded: number) &* 0xD134_2543_DE82_EF95)
         var generator = FuzzGenerator(profile, seed: mixer.next())

@@ -1,35 +1,35 @@
 import Foundation
 
-/// What a fuzz run did.
+/// The counts of a fuzz run.
 public struct QueryFuzzReport: Sendable, CustomStringConvertible {
-    /// How one store answered the queries whose plan was looked at: one in sixteen.
+    /// How one store answered the explained queries: one in sixteen.
     public struct Methods: Sendable {
         /// The engine found exactly the records.
         public var native = 0
-        /// It found a superset.
+        /// The engine found a superset.
         public var residual = 0
-        /// It looked at every record.
+        /// The engine scanned every record.
         public var scan = 0
     }
 
-    /// The seed.
+    /// The seed of the run.
     public var seed: UInt64
-    /// The names of the data.
+    /// The names of the data sets.
     public var data: [String]
-    /// Queries, each asked of every store.
+    /// Queries, each sent to every store.
     public var queries = 0
-    /// Queries that were put as Foundation predicates; the others as filters.
+    /// Queries with Foundation predicates; the others had filters.
     public var predicates = 0
     /// Queries with results.
     public var answered = 0
     /// Queries that every store refused with the same error.
     public var failed = 0
-    /// How the stores answered.
+    /// How each store answered, by its name.
     public var methods: [String: Methods] = [:]
-    /// How long it took.
+    /// The duration in seconds.
     public var seconds = 0.0
 
-    /// One line.
+    /// The counts in one line.
     public var description: String {
         let methods = methods.sorted { $0.key < $1.key }.map { name, counts in
             let total = Double(max(1, counts.native + counts.residual + counts.scan)) / 100
@@ -43,7 +43,7 @@ public struct QueryFuzzReport: Sendable, CustomStringConvertible {
             + methods.joined(separator: "; ") + "; \(Int(seconds.rounded())) s"
     }
 
-    /// Adds the work of another run, that went on beside this one.
+    /// Adds the counts of a run that took place at the same time.
     public static func + (left: QueryFuzzReport, right: QueryFuzzReport) -> QueryFuzzReport {
         var sum = left
         sum.queries += right.queries

@@ -1,10 +1,10 @@
 import HabitStore
 
-/// Random conditions over the whole language, as a fuzz run makes them up, for whoever has something else to ask them of.
+/// Random conditions over the whole language, as in a fuzz run, for other tests.
 public struct RandomFilters: Sendable {
     private var generator: FuzzGenerator
 
-    /// Conditions about some data; all of them follow from the seed.
+    /// Makes conditions about some data; the seed determines all of them.
     public init(about data: FuzzData, seed: UInt64) {
         generator = FuzzGenerator(FuzzProfile(data), seed: seed)
     }

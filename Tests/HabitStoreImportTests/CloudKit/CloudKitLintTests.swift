@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// CloudKit's rules over schemas of this package and over models of Core Data files.
+/// CloudKit's rules for this package's schemas and for models of Core Data files.
 struct CloudKitLintTests {
     private func findings(_ entities: EntityShape...) -> [String] {
         CloudKitLint.findings(in: StoredSchema(version: Schema.Version(1, 0, 0), entities: entities)).map {
@@ -85,7 +85,7 @@ struct CloudKitLintTests {
             ]
         )
         #expect(findings(entity).isEmpty)
-        // A default of nil is none for what may not be nil.
+        // A nil default does not count for an attribute that must not be nil.
         var other = entity
         other.attributes[1].defaultValue = .null
         #expect(findings(other) == ["requiredWithoutDefault Note.text"])

@@ -5,27 +5,29 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// One virtual table whose module or tokenizer the app had brought along made a whole file unreadable: "asking the database failed
-/// (SQLite code 1)", without a name. Found in an iPhone's address book. Such a table is left alone and named; an index whose
-/// collation only the app has keeps no table from being read.
+/// One virtual table whose module or tokenizer came from the app made a whole file unreadable: "asking the database failed (SQLite code 1)", without
+/// a
+/// name. Found in an iPhone's address book. Such a table is now skipped and named; an index whose collation only the app has does not keep a table
+/// from
+/// being read.
 @Suite struct AppOnlyTablesTests {
     static let virtual = [
         ("USING app_module(text)", "no such module: app_module"),
         ("USING VirtualSpatialIndex()", "no such module: VirtualSpatialIndex"),
         ("USING fts4(text, tokenize=app_icu_tokenizer)", "unknown tokenizer: app_icu_tokenizer"),
         ("USING fts5(text, tokenize='app_words')", "no such tokenizer: app_words"),
-        // A module that is there, and whose own tables are not.
+        // The module exists, but its shadow tables do not.
         ("USING fts5(text)", "vtable constructor failed: search"),
     ]
 
-    /// Puts a table into the schema that no SQLite without the app's modules would make.
+    /// Adds a table to the schema that SQLite could not create without the app's modules.
     static func adding(_ module: String) -> String {
         let sql = "CREATE VIRTUAL TABLE search \(module)".replacingOccurrences(of: "'", with: "''")
         return "PRAGMA writable_schema = ON; INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql) "
             + "VALUES ('table', 'search', 'search', 0, '\(sql)'); PRAGMA writable_schema = OFF"
     }
 
-    /// Puts the name of something that only the app has in the place of something of SQLite's.
+    /// Replaces a name of SQLite's with one that only the app has.
     static func exchanging(_ own: String, _ apps: String) -> String {
         "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql, '\(own)', '\(apps)'); "
             + "PRAGMA writable_schema = OFF"
@@ -111,7 +113,7 @@ import Testing
         ("CREATE TABLE t (n TEXT COLLATE NOCASE UNIQUE CHECK (lower(n) > ''))", "lower(", "app_lower("),
     ]
 
-    /// Counting rows takes the smallest index, and failed for want of its collation.
+    /// Counting rows uses the smallest index, and failed because its collation was missing.
     @Test(arguments: indexes)
     func anIndexThatNeedsItsAppKeepsNothingFromBeingRead(_ index: String, _ own: String, _ apps: String) throws {
         let fixture = try library(index, Self.exchanging(own, apps))
@@ -135,7 +137,7 @@ import Testing
         let page = try #require(try source.connection.int("SELECT rootpage FROM sqlite_master WHERE name = 'ZPAGE'"))
         let size = try #require(try source.connection.int("PRAGMA page_size"))
         source.close()
-        // More cells than a page has room for.
+        // More cells than a page can contain.
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: fixture.path))
         try file.seek(toOffset: UInt64((page - 1) * size + 3))
         try file.write(contentsOf: Data([0xFF, 0xFF]))

@@ -4,10 +4,11 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// A comparison of a file of 1.09 million rows with its store took 789 MB, and the import into LMDB 486 MB: the identifiers of all
-/// rows were held, and more than once. What is held now is counted here, and not what the process takes of the machine.
+/// A comparison of a file of 1.09 million rows with its store took 789 MB, and the import into LMDB 486 MB: the identifiers of all rows were in
+/// memory,
+/// more than once. These tests count what is in memory now, instead of measuring the process.
 @Suite struct BoundedMemoryTests {
-    /// What was remembered of identifiers was copied for each row as well, all of it: 250,000 rows took 73 s, and take 9 s.
+    /// The known identifiers were also copied for each row, all of them: 250,000 rows took 73 s, and now take 9 s.
     @Test func ofIdentifiersThatWereLookedUpTheLastAreRemembered() throws {
         let count = IdentityResolver.mostKnown + 2_000
         let fixture = try CoreDataFixture()
@@ -37,7 +38,7 @@ import Testing
                 #expect(spilled.heldCount < SpilledIdentifiers.batch)
             }
             #expect(spilled.count == count)
-            // As often as they are asked for.
+            // Can be iterated repeatedly.
             for _ in 0..<2 {
                 var found: [UUID] = []
                 try spilled.forEachBatch { ids in
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    /// The keys of all records that the history tells of were a set, beside the records.
+    /// The keys of all records in the history were kept in a set, in addition to the records.
     @Test func whatTheHistoryTellsOfIsReadBesideTheRecords() throws {
         let fixture = try CoreDataFixture()
         try fixture.writeLibrary()
@@ -63,7 +64,7 @@ import Testing
         #expect(told == [3, 7, 9])
         var notes = try ToldKeys(file, root: "Note")
         #expect(try notes.contains(1) == false)
-        // A comic is numbered among the books.
+        // A comic's key is numbered among the books.
         var books = try ToldKeys(file, root: "Book")
         let tellsOfBoth = try (books.contains(1), books.contains(2))
         #expect(tellsOfBoth == (true, true))

@@ -3,8 +3,8 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// Two attributes of one name in one table have columns that differ by a number alone. A reader that takes the plain name for
-/// a record's own attribute gives another person's identity to 127 of 416 records of a SwiftData file.
+/// Two attributes with the same name in one table have columns that differ only in a number. A reader that uses the plain name for a record's own
+/// attribute gives another person's identity to 127 of 416 records of a SwiftData file.
 @Suite struct ColumnResolverTests {
     private static let author = FixtureModel.Attribute(
         name: "author",
@@ -83,7 +83,7 @@ import Testing
             ])
         )
         try fixture.entities([(1, "Base", 0, 3), (2, "Alpha", 1, 0), (3, "Beta", 1, 0), (4, "Gamma", 1, 0)])
-        // Not by the rule: this file's dates are the other way round, and its records show it.
+        // Not by the rule: the dates of this file are swapped, as its records show.
         try fixture.sql(
             """
             CREATE TABLE ZBASE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCREATED TIMESTAMP,

@@ -57,8 +57,9 @@ import Testing
         #expect(different.output.contains("title differs"))
     }
 
-    /// An import by path went into whatever store it was given, also into one that serves a user or follows the one that does:
-    /// what it stored came by no history of the user's, and was gone after a kill. A store of a rollout is refused.
+    /// An import by path wrote into any store, even into one that serves a user or follows the serving one: its records were in no history of the
+    /// user's, and
+    /// were gone after a kill. A store of a rollout is now refused.
     @Test(arguments: TargetEngine.onDisk)
     func aStoreOfARolloutIsRefused(_ engine: TargetEngine) throws {
         let fixture = try library()

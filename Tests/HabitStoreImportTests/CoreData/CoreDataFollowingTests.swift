@@ -5,8 +5,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// A store that follows a file is, at every point where it may be stopped, what a new import of the file would be once it is
-/// let go on.
+/// Wherever following a file is stopped, the store ends up like a new import of the file once following continues.
 @Suite struct CoreDataFollowingTests {
     private struct Stopped: Error {}
 
@@ -54,7 +53,7 @@ import Testing
         try fresh.update(from: fixture.path)
         let differing = try target.contents(of: fixture.path).differences(from: fresh.contents(of: fixture.path))
         #expect(differing.isEmpty, "seed \(seed): \(differing)")
-        // One transaction of the store for each of the file's, beside those of the import itself.
+        // One transaction of the store for each of the file's, in addition to those of the import itself.
         let file = try CoreDataFile(path: fixture.path)
         let store = try target.open(file)
         defer { store.close() }
@@ -87,7 +86,7 @@ import Testing
         #expect(report.deleted == 1)
         let contents = try target.contents(of: fixture.path)
         #expect(contents["Book \(isbn)"] == nil)
-        // The file tells of the book alone; its pages lost it too.
+        // The file's history mentions only the book; its pages lost it too.
         #expect(contents.filter { $0.key.hasPrefix("Page") }.allSatisfy { $0.value["bookID"] == "nil" } == true)
     }
 
@@ -110,7 +109,7 @@ import Testing
         let pruned = #expect(throws: HabitStoreError.self) { try second.update(from: fixture.path, options) }
         #expect(pruned?.code == .historyExpired)
         #expect(pruned?.message.contains("begins at transaction 6, and the store has it up to 3") == true)
-        // Without the demand everything is compared, and following works again from there.
+        // Without the requirement everything is compared, and following works again from there.
         #expect(try second.update(from: fixture.path).mode == .compared)
         try app.save()
         #expect(try second.update(from: fixture.path, options).mode == .followed)

@@ -90,7 +90,7 @@ import Testing
                 700_000_000, 700_000_001.5, 700_000_002,
             ]
         )
-        // Nothing but the record about the file itself was unknown to the history.
+        // The history knows everything except the record about the file itself.
         #expect(history[0].changes.map(\.entity) == ["CoreDataSource"])
         #expect(history[1].changes.count == 9)
         #expect(history[2].changes.map(\.id.uuidString) == [Self.dune])
@@ -149,8 +149,9 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
 
-    /// The first import was one transaction of the engine, and a file of a million records took 486 MB with LMDB. It goes by
-    /// batches now; one that is stopped has left records that nobody may take for the whole.
+    /// The first import was one transaction of the engine, and a file of a million records took 486 MB with LMDB. Now it runs in batches; a stopped
+    /// one has
+    /// left records that must not be taken for all.
     @Test(arguments: TargetEngine.onDisk)
     func aFirstImportThatIsStoppedIsBegunAnew(_ engine: TargetEngine) throws {
         struct Stopped: Error {}
@@ -201,7 +202,7 @@ import Testing
         let fixture = try library(history: false)
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
-        // After the import, one book loses its number and two get the same.
+        // After the import, one book loses its number and two get the same one.
         try fixture.sql(
             """
             DROP INDEX Z_Book_UNIQUE_isbn;
@@ -236,7 +237,7 @@ import Testing
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
         let before = try target.contents(of: fixture.path)
-        // The app migrates: the numbers of its entities move, and with them perhaps all keys.
+        // The app migrates: the numbers of its entities change, and perhaps all keys with them.
         try fixture.sql("UPDATE Z_PRIMARYKEY SET Z_ENT = 7 WHERE Z_ENT = 5; UPDATE ZTAG SET Z_ENT = 7")
         let migrated = #expect(throws: HabitStoreError.self) { try target.update(from: fixture.path) }
         #expect(migrated?.code == .schemaMismatch)

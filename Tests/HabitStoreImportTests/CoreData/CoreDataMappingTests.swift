@@ -15,7 +15,7 @@ import Testing
         return fixture
     }
 
-    /// Books are habits, their pages entries, their tags tags.
+    /// Books become habits, their pages entries, and their tags tags.
     private var mapping: CoreDataMapping {
         CoreDataMapping(entities: [
             .init(
@@ -81,7 +81,7 @@ import Testing
 
     @Test func aMappedFileBecomesHabitsWithTheirEntriesAndTags() throws {
         let (fixture, target) = (try library(), try Store())
-        // A habit needs an instant at which it was created; the comic has one.
+        // A habit needs a creation date; the comic has one.
         try fixture.sql("UPDATE ZBOOK SET ZPUBLISHED = 7 WHERE Z_PK = 1")
         let report = try target.update(fixture, mapping)
         #expect(report.mode == .first)
@@ -117,7 +117,7 @@ import Testing
         #expect(try target.store.check { _ in }.isEmpty)
     }
 
-    /// A page that was written past the file's history was never looked for.
+    /// A page that was written without a history entry was never looked for.
     @Test func whatTheHistoryDoesNotTellOfComesToo() throws {
         let (fixture, target) = (try library(), try Store())
         try target.update(fixture, mapping)
@@ -134,7 +134,7 @@ import Testing
         try target.update(fixture, mapping)
         let again = try target.update(fixture, mapping)
         #expect(again.entities.allSatisfy { $0.inserted + $0.updated == 0 } == true)
-        // Somebody renames one habit here and deletes a tag, and the app renames the other.
+        // A user renames one habit here and deletes a tag, and the app renames the other habit.
         var dune = try #require(try target.habits()["Dune"])
         dune.name = "Mine"
         let mine = dune

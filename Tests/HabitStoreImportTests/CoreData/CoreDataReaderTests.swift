@@ -58,7 +58,7 @@ import Testing
         func value(_ name: String) throws -> Value {
             row.values[try #require(book.attributes.firstIndex { $0.name == name })].value
         }
-        // A whole second is stored as an integer in the same column as others.
+        // A whole second is stored as an integer, in the same column as other dates.
         #expect(try value("published") == .date(Date(timeIntervalSinceReferenceDate: -2_870_596_800)))
         #expect(try value("price") == .double(9.99))
         #expect(try value("isbn") == .uuid(try #require(UUID(uuidString: "AA84E164-CAFB-4AD8-9ACD-EBB399FF372A"))))
@@ -145,7 +145,7 @@ import Testing
         #expect(!book.attributes.contains { !$0.isGuessed })
         #expect(book.attribute("isbn")?.type == .uuid)
         #expect(book.attribute("published")?.type == .date)
-        // Only comics have a value there.
+        // Only comics have a value in it.
         #expect(book.attribute("iscoloured") == nil)
         #expect(file.model.entity("Comic")?.attribute("iscoloured")?.type == .boolean)
         #expect(file.model.entity("Page")?.relationship("book")?.destination == "Book")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// The verifier compares the file itself with what was made from it, by code that the import does not use.
+/// The verifier compares the file itself with the result of the import, with code that the import does not use.
 @Suite struct CoreDataWitnessTests {
     private func library() throws -> CoreDataFixture {
         let fixture = try CoreDataFixture()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// A fault in the store, and what it is found as.
+    /// A fault in the store, and the text by which it is found.
     static let faults: [(String, String)] = [
         ("UPDATE \"Book\" SET \"published\" = \"published\" + 0.0001 WHERE \"coreDataKey\" = 1", "published"),
         ("UPDATE \"Book\" SET \"title\" = 'Duna' WHERE \"coreDataKey\" = 1", "title"),

@@ -2,8 +2,8 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// A file of a hundred kilobytes named 3,000 entities, each inheriting from the one before: who belongs to whom was looked for
-/// anew for each of them, and the import took minutes.
+/// A file of a hundred kilobytes named 3,000 entities, each inheriting from the one before: the members were searched again for each of them, and the
+/// import took minutes.
 struct EntityChainTests {
     private static let length = 1_000
 
@@ -49,7 +49,7 @@ struct EntityChainTests {
     @Test func eachMemberHasTheFieldsOfThoseThatItInheritsFrom() {
         let members = chain
         let family = DerivedFamily(name: "E0", root: "E0", members: members)
-        // The root's own: the identity, the entity's name, the key.
+        // The root's own fields: the identity, the entity's name and the key.
         #expect(members.allSatisfy { family.fields(of: $0).count == 3 })
         #expect(
             members.allSatisfy { !family.fields(of: $0).contains { if case .missing = $0 { true } else { false } } }

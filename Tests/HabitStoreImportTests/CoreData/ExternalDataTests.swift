@@ -5,8 +5,9 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// An attribute that "allows external storage" keeps its value behind a byte that says where it is. The byte came along, so
-/// that no picture could be opened any more, and a reference to a file beside the store was brought over as if it were one.
+/// An attribute that "allows external storage" stores its value after a byte that says where it is. The byte was imported too, so that no picture
+/// could be
+/// opened, and a reference to a file next to the store was imported as if it were a picture.
 @Suite struct ExternalDataTests {
     private static let name = "5F2B7B1E-6A0B-4C39-9D6E-0F3C8A1D2E4B"
     private static let picture = Data([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3])

@@ -6,7 +6,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// A database that somebody else has made may be of any length, and its schema may ask for anything.
+/// A database from an untrusted source may have any length, and its schema may demand anything.
 @Suite struct HostileDatabaseTests {
     private static let length: UInt64 = 20 << 30
 
@@ -27,7 +27,7 @@ import Testing
 
     // MARK: Length
 
-    /// A file of 20 GB in which nothing was written was copied and hashed, byte by byte, before anybody looked at what it is.
+    /// A sparse file of 20 GB was copied and hashed, byte by byte, before its kind was checked.
     @Test func aFileOfZerosIsRefusedBeforeAnythingIsCopied() throws {
         let fixture = try CoreDataFixture()
         let path = fixture.folder.appendingPathComponent("zeros.sqlite").path
@@ -38,7 +38,7 @@ import Testing
         #expect(error?.location.path == path)
         let tables = #expect(throws: HabitStoreError.self) { try SourceTables(path: path) }
         #expect(tables?.code == .limitExceeded)
-        // It was looked through to its end for the word that makes an export.
+        // It was searched to its end for the word that identifies an export.
         #expect(try InterchangeSource(path: path).map { _ in true } == nil)
     }
 
@@ -87,7 +87,7 @@ import Testing
         #expect(verified.status == 1)
     }
 
-    /// Where the header counts no pages the file's length does, and then nearly all pages of this one belong to nothing.
+    /// If the header contains no page count, the file's length counts, and then nearly all pages of this file belong to nothing.
     @Test func aLongFileWhoseHeaderCountsNoPagesIsDamaged() throws {
         let fixture = try library()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
@@ -98,7 +98,7 @@ import Testing
         #expect(error?.code == .corrupt)
     }
 
-    /// The log was read into memory whole.
+    /// The whole log was read into memory.
     @Test func aLogOfZerosIsSaidToBeNone() throws {
         let fixture = try library()
         try Data().write(to: URL(fileURLWithPath: fixture.path + "-wal"))
@@ -108,10 +108,9 @@ import Testing
         #expect(try tags(file) == 2)
     }
 
-    // MARK: What a schema asks for
+    // MARK: Hostile schemas
 
-    /// A file of 80 kB had the reader make values of hundreds of megabytes, by an expression in a CHECK constraint or a generated
-    /// column.
+    /// A file of 80 kB made the reader compute values of hundreds of megabytes, with an expression in a CHECK constraint or a generated column.
     @Test(arguments: [
         "CREATE TABLE ZBOMB (Z_PK INTEGER PRIMARY KEY CHECK (length(hex(zeroblob(300000000))) > Z_PK))",
         "CREATE TABLE ZBOMB (Z_PK INTEGER PRIMARY KEY, ZMORE TEXT AS (hex(zeroblob(300000000))))",
@@ -130,8 +129,9 @@ import Testing
         #expect(error?.code == .limitExceeded, "\(String(describing: error))")
     }
 
-    /// A view that never ends stood in the place of the table of entities, and was asked for the highest keys when the file's log
-    /// was judged, before anybody had looked at what it is.
+    /// An endless view had replaced the table of entities, and was queried for the highest keys when the file's log was judged, before anything
+    /// checked what
+    /// it is.
     @Test func aViewInThePlaceOfATableIsNotAsked() throws {
         let fixture = try CoreDataFixture(log: true)
         try fixture.writeLibrary()
@@ -170,8 +170,9 @@ import Testing
 
     // MARK: Width
 
-    /// What no attribute has of a table was asked for by an alternative of all its columns, which is as deep as there are columns,
-    /// and SQLite takes no deeper one than 1,000.
+    /// The values of columns without an attribute were selected by an OR over all columns of a table, which is as deep as there are columns, and
+    /// SQLite's
+    /// limit is 1,000.
     @Test func aTableOfAsManyColumnsAsThereCanBeIsKept() throws {
         let fixture = try CoreDataFixture()
         try fixture.writeLibrary()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// In the models of many apps an inherited property stands in the entity that inherits it as a stand-in for its parent's. It
-/// was passed over, so that one app's 159 messages came without their timestamps, senders and conversations: `inspect` did not
-/// show them, the import said nothing, and the comparison found both alike.
+/// In the models of many apps an inherited property is a stand-in for the parent's property. These were skipped, so that one app's 159 messages came
+/// without their timestamps, senders and conversations: `inspect` did not show them, the import reported nothing, and the comparison found no
+/// difference.
 @Suite struct InheritedPropertiesTests {
     private static let model: FixtureModel = {
         var model = CoreDataFixture.libraryModel

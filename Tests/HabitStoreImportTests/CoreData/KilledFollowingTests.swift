@@ -6,8 +6,9 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// The command follows a file that its app goes on writing, and is killed again and again. It takes a machine to itself:
-/// `make killed-followers`. Stops between any two commits are tested with all other tests.
+/// The command follows a file that its app keeps writing, and is killed again and again. It needs a machine of its own: `make killed-followers`.
+/// Stops
+/// between any two commits are tested with all other tests.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["HABITSTORE_KILLED_FOLLOWERS"] != nil), .serialized)
 struct KilledFollowingTests {
     private func follower(_ fixture: CoreDataFixture, _ target: ImportTarget) throws -> Process {
@@ -35,7 +36,7 @@ struct KilledFollowingTests {
         var (moves, position) = (0, Int64(0))
         for round in 0..<8 {
             let process = try follower(fixture, target)
-            // Two of three are killed some time behind their first step, the others whatever they have done by then.
+            // Two of three are killed some time after their first step, the others at any time.
             if round % 3 != 0 {
                 let deadline = Date(timeIntervalSinceNow: 60)
                 while try transaction(target, fixture) <= position, Date() < deadline { try save(&app, 5) }

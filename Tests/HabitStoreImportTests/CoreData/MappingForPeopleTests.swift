@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// For an app whose words are none of those that are known, the suggestion was `null` for every entity, and said nothing else.
+/// For an app with unknown words, the suggestion was `null` for every entity, and nothing else.
 @Suite struct MappingForPeopleTests {
     private func diary() throws -> CoreDataFixture {
         let fixture = try CoreDataFixture()

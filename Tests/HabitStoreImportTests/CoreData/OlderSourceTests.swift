@@ -4,8 +4,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// The same file without its `-wal` is an older one. Importing it brought deleted records back and undid what was changed, and
-/// the exit code was 0.
+/// The same file without its `-wal` is an older one. Importing it restored deleted records and undid changes, with exit code 0.
 @Suite struct OlderSourceTests {
     private func code(_ target: ImportTarget, _ path: String, _ options: CoreDataImporter.Options = .init()) throws
         -> HabitStoreError.Code?
@@ -27,7 +26,7 @@ import Testing
         return fixture
     }
 
-    /// What an app did that is in the log only, and is older without it.
+    /// Changes by an app that are only in the log, without which the file is older.
     static let changes: [(name: String, sql: String)] = [
         (
             "a record is new",
@@ -72,7 +71,7 @@ import Testing
         for sql in Self.changes.map(\.sql) {
             try fixture.sql(sql)
             #expect(try code(target, try fixture.copy()) == nil)
-            // The log is brought into the file, and the same records are in it.
+            // After a checkpoint the file has the same records.
             try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
             #expect(try code(target, try fixture.copy()) == nil)
         }

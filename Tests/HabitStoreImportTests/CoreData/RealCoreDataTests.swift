@@ -6,10 +6,10 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// Core Data files that apps have really written, if there are some.
+/// Core Data files from real apps, if available.
 @Suite(.enabled(if: RealFiles.folder != nil, "HABITSTORE_REAL_STORES names no folder"))
 struct RealCoreDataTests {
-    /// Every SQLite database of the folder that has Core Data's tables, and the shortest way to count its records.
+    /// Every SQLite database in the folder with Core Data's tables.
     static var files: [String] {
         guard let folder = RealFiles.folder, let names = try? FileManager.default.subpathsOfDirectory(atPath: folder)
         else { return [] }
@@ -39,7 +39,7 @@ struct RealCoreDataTests {
         #expect(try store.check { _ in }.filter { $0.severity == .damage }.isEmpty == true)
         file.close()
         #expect(try copy.contents() == before, "\(name): the file was changed")
-        // Counted by SQLite itself, in the way in which the file is not opened here.
+        // Counted by SQLite directly, which is not how the import opens the file.
         for (table, entity) in try copy.roots() {
             let records = try copy.number("SELECT count(*) FROM \(table)")
             #expect(verified.b.counts[entity] == records, "\(name): \(entity)")
@@ -47,7 +47,7 @@ struct RealCoreDataTests {
     }
 }
 
-/// A copy of a file with what lies beside it.
+/// A copy of a file, including the files next to it.
 private final class RealCopy {
     let path: String
     private let folder: URL
@@ -72,7 +72,7 @@ private final class RealCopy {
         return result
     }
 
-    /// The first row's columns, by plain SQLite over another copy.
+    /// The rows of a query as text, read with plain SQLite from another copy.
     private func rows(_ sql: String) throws -> [[String]] {
         let other = folder.deletingLastPathComponent().appendingPathComponent("count-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: other, withIntermediateDirectories: true)
@@ -103,7 +103,7 @@ private final class RealCopy {
         return try #require(Int(text))
     }
 
-    /// The tables of the entities that inherit from none.
+    /// The tables of the entities without a parent.
     func roots() throws -> [(table: String, entity: String)] {
         try rows("SELECT Z_NAME FROM Z_PRIMARYKEY WHERE Z_SUPER = 0 AND Z_ENT < 16000").map { row in
             ("\"Z\(row[0].uppercased())\"", row[0])

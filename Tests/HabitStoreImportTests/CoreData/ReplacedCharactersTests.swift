@@ -6,10 +6,11 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Stores keep text in NFC, which replaces some characters: 5 of 32,693 words of a real dictionary became other words, and nothing
-/// kept the originals. Now the attachment has them; texts that NFC only composes are counted.
+/// Stores keep text in NFC, which replaces some characters: 5 of 32,693 words of a real dictionary became other words, and the originals were lost.
+/// Now
+/// the attachment has them; texts that NFC only composes are counted.
 @Suite struct ReplacedCharactersTests {
-    /// Compatibility ideographs, signs that stand for letters, letters that never compose, marks in another order.
+    /// Compatibility ideographs, signs that stand for letters, letters that never compose, and marks in a different order.
     static let replaced = [
         "\u{FA18}", "a\u{F900}b", "\u{2F800}", "\u{212B}ngström", "10 \u{2126}", "3 \u{212A}", "\u{1F71}", "\u{2329}",
         "\u{FB2A}\u{FB4B}", "\u{958}", "\u{F43}", "\u{1D15E}", "\u{340}", "q\u{307}\u{323}", "\u{E9}\u{323}",
@@ -25,7 +26,7 @@ import Testing
         for text in Self.composed { #expect(!text.isReplacedByNFC, "\(text.unicodeScalars.map(\.value))") }
     }
 
-    /// Every scalar that Unicode lists as being in no text in NFC, by a property that the importer does not ask.
+    /// Every scalar that Unicode excludes from NFC text, according to a property that the importer does not use.
     @Test func everyCharacterThatNFCHasNotIsReplaced() {
         for value in (0x80...0x2FFFF).lazy.compactMap(Unicode.Scalar.init) {
             let isReplaced = String(value).isReplacedByNFC
@@ -69,7 +70,7 @@ import Testing
         #expect(try String(contentsOfFile: target.path + ".unmapped.jsonl", encoding: .utf8) == lines)
     }
 
-    /// To Swift both texts are equal, and the account took one for the other.
+    /// Swift considers both texts equal, and the account confused them.
     @Test(arguments: ["\u{FA18}", "\u{212B}"])
     func anOriginalThatIsNotKeptIsFound(_ character: Unicode.Scalar) throws {
         let fixture = try fixture()
@@ -77,7 +78,7 @@ import Testing
         try target.update(from: fixture.path)
         let path = target.path + ".unmapped.jsonl"
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
-            // In the store's own form, as a line for another value may have it.
+            // In the store's own form, as in a line for another value.
             line.unicodeScalars.contains(character) ? line.precomposedStringWithCanonicalMapping : String(line)
         }
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
@@ -119,7 +120,7 @@ import Testing
         #expect(lost.output.contains("1 of 2 values of ZTAG.ZNAME"), "\(lost.output)")
     }
 
-    /// A deleted record's values stand in the store's history under their columns' names.
+    /// A deleted record's values are in the store's history, under their columns' names.
     @Test func aTombstoneWhoseCharactersNFCReplacesKeepsItsBytes() throws {
         let fixture = try CoreDataFixture()
         try fixture.writeLibrary()

@@ -4,8 +4,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// What proves a loss once ended with exit code 0, among other remarks: a log that was cut, text that is no text, tables that
-/// nobody reads.
+/// Evidence of a loss once ended with exit code 0, among other remarks: a truncated log, malformed text, tables that are not read.
 @Suite struct ShortfallTests {
     private func imported(_ path: String, _ home: URL, _ arguments: [String] = []) throws -> CommandLineRun {
         let store = home.appendingPathComponent("store-\(UUID().uuidString).sqlite").path
@@ -29,7 +28,7 @@ import Testing
         try fixture.writeLibrary()
         try fixture.sql(fault.sql)
         if fault.kind == "externalDataMissing" {
-            // `||` makes a text; Core Data has bytes.
+            // `||` gives a text; Core Data stores bytes.
             try fixture.sql("UPDATE ZBOOK SET ZCOVER = CAST(ZCOVER AS BLOB)")
         }
         let run = try imported(fixture.path, fixture.folder)

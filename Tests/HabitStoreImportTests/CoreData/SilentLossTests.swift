@@ -4,10 +4,9 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// What an import left out, or made up, without a word: `import coredata` ended with 0, and only a comparison afterwards knew
-/// of it, or not even that one.
+/// Values that an import silently omitted or invented: `import coredata` ended with 0, and a later comparison found it, or not even that.
 @Suite struct SilentLossTests {
-    /// A file, with what has been done to it, imported and compared.
+    /// A changed file, imported and compared.
     private struct Run {
         let report: CoreDataImportReport
         let contents: [String: [String: String]]
@@ -47,8 +46,9 @@ import Testing
 
     static let unusableKeys = ["NULL", "1", "'x7'", "7.5", "x'07'"]
 
-    /// Where `Z_PK` is no primary key, a row without one was passed over, the second of a key took the place of the first, and
-    /// text and fractions became keys: 'x7' became 0 and 7.5 became 7, each with a record that the app never had.
+    /// If `Z_PK` is not a primary key, a row without one was skipped, the second row of a key replaced the first, and texts and fractions became
+    /// keys: 'x7'
+    /// became 0 and 7.5 became 7, each with a record that the app never had.
     @Test(arguments: unusableKeys)
     func aRowWithoutAKeyOfItsOwnIsKeptAndProvesALoss(_ key: String) throws {
         let sql = Self.tagsWithoutKeys + "INSERT INTO ZTAG VALUES (\(key), 5, 1, 'astray')"
@@ -66,7 +66,7 @@ import Testing
 
     static let oddReferences = ["3.7", "x'33'", "'abc'"]
 
-    /// SQLite makes a number of anything that is asked for as one: 3.7 led to the book 3 and 'abc' to the book 0.
+    /// SQLite converts anything to a number if a number is requested: 3.7 led to book 3 and 'abc' to book 0.
     @Test(arguments: oddReferences)
     func whatIsNoKeyLeadsNowhere(_ value: String) throws {
         let found = try run("UPDATE ZPAGE SET ZBOOK = \(value) WHERE Z_PK = 5")
@@ -87,7 +87,7 @@ import Testing
         #expect(found.differing.isEmpty, "\(found.differing)")
     }
 
-    /// `PRAGMA table_info` does not list generated columns, so that nobody knew of them.
+    /// `PRAGMA table_info` does not list generated columns, so they were unknown.
     @Test(arguments: ["VIRTUAL", "STORED"])
     func aGeneratedColumnIsAColumnAsOthersAre(_ kind: String) throws {
         let found = try run(
@@ -132,7 +132,7 @@ import Testing
         #expect(missing.contains { $0.contains("values of \(fault.name)") }, "\(missing)")
     }
 
-    /// What was written past the history was never looked for: "nothing to do: the store has all of the file's history".
+    /// Writes without a history entry were never looked for: "nothing to do: the store has all of the file's history".
     @Test(arguments: [false, true])
     func whatTheHistoryDoesNotTellOfIsLookedFor(_ alsoSaves: Bool) throws {
         let fixture = try CoreDataFixture()
@@ -174,7 +174,7 @@ import Testing
         ("otherType", "UPDATE ZBOOK SET ZPUBLISHED = 9223372036854775807 WHERE Z_PK = 2"),
     ]
 
-    /// The comparison ended with differences of what was kept as it should be, and no option could make an end of them.
+    /// The comparison reported differences in values that were kept correctly, and no option could avoid that.
     @Test(arguments: nothingLost)
     func whatIsKeptBesideTheStoreIsNoDifference(_ fault: (kind: String, sql: String)) throws {
         let found = try run(fault.sql)

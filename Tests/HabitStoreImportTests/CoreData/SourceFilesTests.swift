@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// Nothing in SQLite tells that rows are missing; what a log holds, and why it is not read, has to be said.
+/// SQLite gives no sign of missing rows, so the import must report what a log contains and why it is not read.
 @Suite struct SourceFilesTests {
     private func inLog() throws -> CoreDataFixture {
         let fixture = try CoreDataFixture(log: true)
@@ -18,7 +18,7 @@ import Testing
 
     private func kinds(_ file: CoreDataFile) -> [String] { file.oddities.map(\.kind) }
 
-    /// Every file of a folder with its bytes.
+    /// Every file next to a path, with its bytes.
     private func contents(beside path: String) throws -> [String: Data] {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         var result: [String: Data] = [:]
@@ -67,7 +67,7 @@ import Testing
         let copy = try fixture.copy()
         let log = URL(fileURLWithPath: copy + "-wal")
         var bytes = [UInt8](try Data(contentsOf: log))
-        // The last frame says that it ends a transaction; without it, and with sums that fit, nothing is finished.
+        // The last frame marks the end of a transaction; without the mark, and with valid checksums, nothing is committed.
         bytes.withUnsafeMutableBytes { raw in FixtureLog(raw).unfinishAll() }
         try Data(bytes).write(to: log)
         let file = try CoreDataFile(path: copy)

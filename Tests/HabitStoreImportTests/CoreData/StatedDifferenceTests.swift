@@ -6,9 +6,10 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// After a clean import by a mapping `verify FILE STORE --mapping` said DIFFERENT: a reference to a record that was refused, or that
-/// the mapping leaves out, was expected to dangle, although the import had cut it and said so. Seen with the Notes of four
-/// systems, each with its own suggested mapping.
+/// After a clean import with a mapping, `verify FILE STORE --mapping` said DIFFERENT: a reference to a record that was refused, or that the mapping
+/// leaves
+/// out, was expected to dangle, although the import had cut it and reported that. Seen with the Notes of four systems, each with its own suggested
+/// mapping.
 @Suite struct StatedDifferenceTests {
     private let fixture: CoreDataFixture
     private var home: URL { fixture.folder }
@@ -88,7 +89,7 @@ import Testing
         #expect(verified.output.contains("neither in the store nor kept beside it"), "\(verified.output)")
     }
 
-    /// A record that is neither in the store nor whole in the attachment was lost.
+    /// A record that is neither in the store nor complete in the attachment was lost.
     @Test func aRecordThatIsGoneFromTheStoreIsStillFound() throws {
         try prepare("UPDATE ZBOOK SET ZPUBLISHED = 7", #"{"source": "Book", \#(Self.habit)}, \#(Self.pages)"#)
         try expectIdentical("imported")

@@ -5,8 +5,9 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// What an app saved last is in the `-wal` beside its file. Through a symbolic link to the file nothing was found beside the
-/// link, and 0 records of 5,000 were imported, with exit code 0.
+/// An app's last saves are in the `-wal` next to its file. With a symbolic link to the file no `-wal` was found next to the link, and 0 records of
+/// 5,000
+/// were imported, with exit code 0.
 @Suite struct SymbolicLinkTests {
     private func link(to path: String, in folder: URL) throws -> String {
         let elsewhere = folder.appendingPathComponent("elsewhere-\(UUID().uuidString)")

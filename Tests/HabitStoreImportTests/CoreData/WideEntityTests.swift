@@ -4,9 +4,9 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// An entity of hundreds of attributes, as people are told of it.
+/// The output for an entity of hundreds of attributes.
 @Suite struct WideEntityTests {
-    /// The attributes of a store's entity stood in one line: 5,598 characters for 200 of them.
+    /// The attributes of a store's entity were in one line: 5,598 characters for 200 of them.
     @Test func whatIsSaidOfAWideTableIsReadableAndJSONHasAllOfIt() throws {
         let fixture = try CoreDataFixture()
         try fixture.writeLibrary()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// Comma-separated values as RFC 4180 has them.
+/// Comma-separated values according to RFC 4180.
 struct CSVReaderTests {
     private func rows(_ text: String) throws -> [[String]] {
         var reader = CSVReader(Array(text.utf8), path: "x")

@@ -5,13 +5,13 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// An export that is damaged is one error, and changes nothing.
+/// A damaged export gives one error and changes nothing.
 struct InterchangeDamageTests {
     let sandbox: InterchangeSandbox
 
     init() throws { sandbox = try InterchangeSandbox() }
 
-    /// A store with one tag, exported.
+    /// Exports a store with one tag.
     private func exported(_ format: InterchangeFormat) throws -> String {
         let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.insert([Tag(name: "a")])
@@ -30,7 +30,7 @@ struct InterchangeDamageTests {
         for length in stride(from: 0, to: whole.count - 2, by: 3) {
             try sandbox.folder.write("cut", whole.prefix(length))
             do {
-                // What ends before it says what it is may be anything.
+                // A part that ends before the format is known may be anything.
                 guard try InterchangeImport(path: sandbox.folder.path("cut")) != nil else { continue }
                 Issue.record("\(length) bytes of \(whole.count) were taken for all")
             } catch let error as HabitStoreError {
@@ -39,8 +39,9 @@ struct InterchangeDamageTests {
         }
     }
 
-    /// A folder's file that was cut within its last row had the number of rows that it should have, and the last value was imported
-    /// as it was cut. Every row of an export ends with a line break.
+    /// If a folder's file was cut within its last row, it still had the right number of rows, and the truncated last value was imported. Now every
+    /// row of an
+    /// export ends with a line break.
     @Test func everyWayOfCuttingATableShortIsOneError() throws {
         let source = try InMemoryHabitStore(schema: HabitSchema.current)
         try source.insert([Tag(name: "running"), Tag(name: "reading, long")])
@@ -50,7 +51,7 @@ struct InterchangeDamageTests {
         for length in 0..<whole.count {
             try whole.prefix(length).write(to: file)
             for isEdited in [false, true] {
-                // Cut between two rows it is another number of them, which --edited takes.
+                // A cut between two rows changes only their number, which --edited accepts.
                 if isEdited, length > 0, whole[length - 1] == UInt8(ascii: "\n") { continue }
                 var options = InterchangeImport.Options()
                 options.isEdited = isEdited
@@ -67,7 +68,7 @@ struct InterchangeDamageTests {
         #expect(error?.location.path == file.path)
     }
 
-    /// A table that the manifest does not name was left out without a word; a list of a document was refused.
+    /// A table that the manifest does not name was silently skipped; an extra list in a document was refused.
     @Test func aTableOfNoEntityIsRefused() throws {
         let path = try exported(.csv)
         try sandbox.folder.write("out/._Tag.csv", "what a file system leaves")

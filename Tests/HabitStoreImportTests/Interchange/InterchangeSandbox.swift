@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// A folder for exports, and stores with odd things in them.
+/// A folder for exports, and stores with odd values.
 struct InterchangeSandbox {
     static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../fixtures/lived-in.sqlite").standardizedFileURL.path
@@ -24,7 +24,7 @@ struct InterchangeSandbox {
         try #require(try InterchangeImport(path: path, options))
     }
 
-    /// All records of a store, as they are encoded.
+    /// All encoded records of a store.
     func records(_ store: any ReplicableStore) throws -> [[EncodedRecord]] {
         try store.replicaRead { replica in
             try store.schema.entities.indices.map { entity in
@@ -44,7 +44,7 @@ struct InterchangeSandbox {
         String(repeating: "long ", count: 2_000),
     ]
 
-    /// Texts, numbers and dates as no person would write them.
+    /// Texts, numbers and dates that no person would write.
     static func oddStore(seed: UInt64) throws -> InMemoryHabitStore {
         var random = SeededGenerator(seed: seed)
         func text() -> String { texts[Int(random.next() % UInt64(texts.count))] }

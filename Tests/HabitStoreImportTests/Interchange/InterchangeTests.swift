@@ -7,13 +7,13 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// What is exported comes back to the last bit, whatever is in it.
+/// An export can be imported again without losing a bit, whatever it contains.
 struct InterchangeTests {
     let sandbox: InterchangeSandbox
 
     init() throws { sandbox = try InterchangeSandbox() }
 
-    // MARK: There and back
+    // MARK: Round trips
 
     @Test(arguments: InterchangeFormat.allCases, ["sqlite", "lmdb"])
     func aStoreThatHasLivedComesBackEqualOnEitherEngine(_ format: InterchangeFormat, _ engine: String) throws {
@@ -37,8 +37,9 @@ struct InterchangeTests {
         #expect(history.first?.changes.count == 1_956)
     }
 
-    /// Of two imports into one new store, one slept while the other was made and the app went on from there. When it woke, it
-    /// stored its batches over what the app had changed since, and told the history of everything again.
+    /// Of two imports into one new store, one slept while the other finished and the app continued to write. When it woke, it overwrote the app's
+    /// changes with
+    /// its batches, and put everything into the history again.
     @Test(arguments: ["sqlite", "lmdb"])
     func anImportThatSleptWritesOverNothing(engine: String) throws {
         let source = try InMemoryHabitStore(schema: HabitSchema.current)
@@ -75,13 +76,13 @@ struct InterchangeTests {
         return try sandbox.export(source, .json)
     }
 
-    /// What an import had stored when it was stopped was read, exported and copied as if it were all.
+    /// Records that a stopped import had left were read, exported and copied as if they were complete.
     @Test func nobodyIsServedFromWhatAStoppedImportLeft() throws {
         let work = try sandbox.open(try exportOfManyDrafts())
         let target = try InMemoryHabitStore(schema: HabitSchema.current)
         let entity = try target.schema.position(of: Draft.self)
         for _ in 0...1 {
-            // The second one begins anew, and is stopped as well.
+            // The second import starts over, and is stopped as well.
             var stopped = try FillingAnEmptyStore(target)
             let id = UUID()
             let values: [Value] = [.uuid(id), .string("half"), .date(Date(timeIntervalSince1970: 0)), .strings([])]
@@ -101,7 +102,7 @@ struct InterchangeTests {
         #expect(try !work.canFill(target))
     }
 
-    /// A store whose history told of nothing passed for what a stopped import had left, and what it held was removed.
+    /// A store without a history passed for one that a stopped import had left, and its records were removed.
     @Test func aStoreWithRecordsAndWithoutAHistoryKeepsThem() throws {
         let work = try sandbox.open(try exportOfManyDrafts())
         let target = try InMemoryHabitStore(schema: HabitSchema.current)
@@ -116,7 +117,7 @@ struct InterchangeTests {
         #expect(try target.all(Tag.self) == [mine])
     }
 
-    /// The mark of an import is not a copy's: each refuses what the other one has begun.
+    /// An import's mark differs from a copy's: each refuses what the other has begun.
     @Test func whatACopyHasBegunIsNotFilled() throws {
         let work = try sandbox.open(try exportOfManyDrafts())
         let target = try InMemoryHabitStore(schema: HabitSchema.current)
@@ -126,7 +127,7 @@ struct InterchangeTests {
         }
         let error = #expect(throws: HabitStoreError.self) { try work.fill(target) { _, _ in } }
         #expect(error?.code == .unsupported)
-        // A store that was made a user's meanwhile is none to be filled, at whatever token it is.
+        // A store that meanwhile became a user's is not filled, at whatever token it is.
         for role in [StoreRole.authoritative, .standby, .backfilling] {
             let served = try InMemoryHabitStore(schema: HabitSchema.current)
             try served.replicate { try $0.setRole(role, epoch: 1) }
@@ -174,7 +175,7 @@ struct InterchangeTests {
         #expect(EntityShape(target.schema.entities[0]) == EntityShape(schema.entities[0]))
         #expect(try work.fill(target) { _, _ in }.differences == 0)
         #expect(try sandbox.records(target) == sandbox.records(source))
-        // As an app's records they cannot be stored: there is no type to ask.
+        // They cannot be stored as an app's records: their type is unknown.
         let error = #expect(throws: HabitStoreError.self) {
             try work.run(into: target, attachmentsIn: sandbox.folder.path("imports")) { _, _ in }
         }
@@ -275,14 +276,14 @@ struct InterchangeTests {
     @Test func membersMayStandInAnyOrderAndBeLaidOutInAnyWay() throws {
         let source = try InterchangeSandbox.oddStore(seed: 7)
         let data = try Data(contentsOf: URL(fileURLWithPath: try sandbox.export(source, .json)))
-        // What is sorted has its records before its schema.
+        // In the sorted form the records come before the schema.
         let object = try JSONSerialization.jsonObject(with: data)
         let sorted = try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .prettyPrinted])
         try sandbox.folder.write("sorted.json", sorted)
         let target = try InMemoryHabitStore(schema: HabitSchema.current)
         _ = try sandbox.open(sandbox.folder.path("sorted.json")).fill(target) { _, _ in }
         #expect(try sandbox.records(target).map(\.count) == sandbox.records(source).map(\.count))
-        // Foundation, which has sorted the members here, loses a byte order mark within a text.
+        // Foundation, which sorted the members here, drops a byte order mark within a text.
         let names = try source.all(Tag.self).map { $0.name.replacingOccurrences(of: "\u{FEFF}", with: "") }
         #expect(try target.all(Tag.self).map(\.name) == names)
     }

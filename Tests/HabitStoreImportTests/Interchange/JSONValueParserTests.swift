@@ -3,7 +3,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// The parser of records takes what RFC 8259 has, to the last bit, and nothing else.
+/// The parser of records accepts exactly what RFC 8259 defines, to the last bit.
 struct JSONValueParserTests {
     private func parse(_ text: String) throws -> ImportJSON { try JSONValueParser.parse(Array(text.utf8)) }
 

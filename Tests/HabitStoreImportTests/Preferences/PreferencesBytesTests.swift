@@ -4,7 +4,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Emptying a key changes that value, and no other byte or type.
+/// Emptying a key changes its value, and no other byte or type.
 struct PreferencesBytesTests {
     private func parsed(_ bytes: [UInt8]) throws -> NSDictionary {
         try #require(
@@ -45,7 +45,7 @@ struct PreferencesBytesTests {
     }
 
     @Test func numbersOfEveryWidthDatesDataAndArchiveIdentifiersStayWhatTheyAre() throws {
-        // Objects by hand: Foundation writes no 128-bit integers and no identifiers.
+        // Hand-made objects: Foundation writes no 128-bit integers and no identifiers.
         var objects: [[UInt8]] = [
             [0xD7] + (1...7).map { UInt8($0) } + (8...14).map { UInt8($0) },
             [0x51, 0x61], [0x51, 0x62], [0x51, 0x63], [0x51, 0x64], [0x51, 0x65], [0x51, 0x66], [0x51, 0x6B],
@@ -59,7 +59,7 @@ struct PreferencesBytesTests {
         ]
         objects += [[0x55] + Array("draft".utf8), [0x51, 0x61]]
         let changed = try BinaryPreferences(Self.file(objects), path: "x").emptying("k")
-        // All that is simple and still led to stands in the new file, byte for byte.
+        // Every simple object that is still referenced is in the new file, byte for byte.
         for object in objects[8...13] {
             #expect(changed.indices.contains { changed[$0...].starts(with: object) }, "\(object)")
         }
@@ -95,7 +95,7 @@ struct PreferencesBytesTests {
         #expect(try parsed(changed).isEqual(NSDictionary(dictionary: expected)))
     }
 
-    /// A binary property list of objects, the first of which is outermost.
+    /// A binary property list of objects; the first one is the root.
     private static func file(_ objects: [[UInt8]]) -> [UInt8] {
         var bytes = Array("bplist00".utf8)
         var offsets: [UInt8] = []

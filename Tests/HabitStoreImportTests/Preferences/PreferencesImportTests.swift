@@ -6,7 +6,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Drafts that come out of a preferences file: none is lost, none is there twice, whatever stops a run.
+/// Importing drafts from a preferences file: none is lost and none is duplicated, whatever stops a run.
 struct PreferencesImportTests {
     typealias Format = PropertyListSerialization.PropertyListFormat
 
@@ -53,9 +53,9 @@ struct PreferencesImportTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: imports) == [])
     }
 
-    // MARK: The ordinary way
+    // MARK: Regular imports
 
-    /// The store keeps text in NFC, which replaces some characters, and the key is emptied: nothing had the original any more.
+    /// The store keeps text in NFC, which replaces some characters, and the key was emptied: the originals were lost.
     @Test func theOriginalOfATextWhoseCharactersNFCReplacesIsKept() throws {
         try write(["caf\u{65}\u{301}", "\u{FA18}", "\u{212B}"])
         let outcome = try work().run()
@@ -114,7 +114,7 @@ struct PreferencesImportTests {
         #expect(try drafts() == ["a"])
     }
 
-    // MARK: What it refuses
+    // MARK: Refusals
 
     @Test(arguments: [
         ("numbers", #"<array><integer>1</integer></array>"#, "a number as item 1"),
@@ -146,7 +146,7 @@ struct PreferencesImportTests {
         for format in [Format.binary, .xml] {
             try write(["a", "b"], ["n": 1, "when": Date(timeIntervalSince1970: 0)], format: format)
             let whole = try Data(contentsOf: URL(fileURLWithPath: folder.path("app.plist")))
-            // A text without its last line break is still whole.
+            // A file without its last line break is still complete.
             let end = format == .xml ? whole.count - 2 : whole.count
             for length in 0..<end {
                 try folder.write("app.plist", whole.prefix(length))
@@ -201,7 +201,7 @@ struct PreferencesImportTests {
         try write(["a"])
         var work = work()
         let stored = store
-        // The folder of notes is a file: the journal cannot be written.
+        // The folder for notes is a file, so the journal cannot be written.
         try folder.write("imports", "in the way")
         let error = #expect(throws: HabitStoreError.self) { try work.run() }
         #expect([.permissionDenied, .inputOutput].contains(try #require(error).code))
@@ -212,7 +212,7 @@ struct PreferencesImportTests {
         #expect(try work.run().made == 1)
     }
 
-    // MARK: An app that goes on writing
+    // MARK: An app that keeps writing
 
     @Test func whatAnAppWritesBetweenReadingAndReplacingIsNotLost() throws {
         try write(["a", "b"])
@@ -221,7 +221,7 @@ struct PreferencesImportTests {
         work.beforeReplacing = {
             writes += 1
             if writes == 1 { try write(["a", "b", "c", "a"], ["theme": "light"]) }
-            // The app has taken one away that was imported, and added another.
+            // The app has removed an imported draft and added another.
             if writes == 2 { try write(["b", "d"], ["theme": "blue"]) }
         }
         let outcome = try work.run()

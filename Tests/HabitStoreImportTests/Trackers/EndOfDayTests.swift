@@ -4,8 +4,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// `23:59:59.999999999` was rounded up to midnight, and what was done on one day was on the next, "verified": reader and tally
-/// rounded alike.
+/// `23:59:59.999999999` was rounded up to midnight, so that entries moved to the next day, "verified": reader and tally rounded alike.
 struct EndOfDayTests {
     @Test(arguments: ["", ".9", ".999999", ".9999999", ".999999999"], ["Z", "+01:00", "-09:30"])
     func theLastMomentOfADayIsOnThatDay(fraction: String, offset: String) throws {

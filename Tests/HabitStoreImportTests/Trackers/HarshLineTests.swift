@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitTrackerImport
 
-/// harsh ends a line with a blank, which editors take. `y :` became no entry and `y :  :` one with the note ":", both with exit code 0.
+/// harsh ends a line with a space, which editors remove. `y :` gave no entry and `y :  :` one with the note ":", both with exit code 0.
 @Suite struct HarshLineTests {
     static let lines: [(line: String, entry: String)] = [
         ("y :  : ", "Gym 2024-02-29"), ("y :  :", "Gym 2024-02-29"), ("y : :", "Gym 2024-02-29"),

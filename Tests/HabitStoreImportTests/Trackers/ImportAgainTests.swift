@@ -6,8 +6,9 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Two records of one UUID (a backup that was restored twice on the phone) are two entries. The second one's identifier followed from
-/// how much had been read before it: with one habit more in the source, an import again brought the record in once more.
+/// Two records with the same UUID (from a backup that was restored twice on the phone) are two entries. The second one's identifier depended on how
+/// much
+/// had been read before it: with one more habit in the source, another import added the record again.
 @Suite struct ImportAgainTests {
     private let sandbox: TrackerSandbox
 
@@ -29,7 +30,7 @@ import Testing
         "INSERT INTO mh_habits VALUES (\(number), '\(uuid ?? self.uuid(number))', '\(name)', 1, 1, 3, '[1,1]', 20400, 1760000000);"
     }
 
-    /// - Parameter days: the day of each record, all of them with one UUID.
+    /// - Parameter days: the day of each record; all records have the same UUID.
     private func records(_ days: [Int]) -> String {
         days.map {
             "INSERT INTO mh_records (uuid, parent_id, parent_uuid, record_date, record_type, record_value, create_t) "
@@ -50,7 +51,7 @@ import Testing
                     == .init(inSource: 4, known: 4)
             )
         }
-        // One of the records with that UUID is gone; the others are the ones they were.
+        // One of the records with that UUID is gone; the others keep their identities.
         #expect(try run(habit(2), records([20_500, 20_501, 20_502])).entries == .init(inSource: 3, known: 3))
         #expect(try sandbox.store.all(Entry.self).count == 4)
     }
@@ -63,7 +64,7 @@ import Testing
         #expect(try sandbox.store.all(Habit.self).count == 3)
     }
 
-    /// Earlier versions gave identifiers that depended on the number of records: what they imported is known by what it is.
+    /// Earlier versions gave identifiers that depended on the number of records: what they imported is recognized by its contents.
     @Test func aRepeatedRecordThatAnEarlierVersionImportedIsKnown() throws {
         _ = try run(habit(2), records([20_500, 20_501]))
         let second = try #require(try sandbox.store.all(Entry.self).first { $0.value == 501 })
@@ -78,7 +79,7 @@ import Testing
         try sandbox.store.save(earlier)
         #expect(try run(habit(1), habit(2), records([20_500, 20_501])).entries == .init(inSource: 2, known: 2))
         #expect(Set(try sandbox.store.all(Entry.self).map(\.id)).contains(earlier.id))
-        // What a person has entered is not taken for it.
+        // An entry that the user made is not mistaken for it.
         try sandbox.store.delete(earlier)
         try sandbox.store.save(Entry(id: UUID(), date: second.date, value: second.value, habitID: second.habitID))
         #expect(try run(habit(2), records([20_500, 20_501])).entries.added == 1)

@@ -5,21 +5,22 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Tallies of habits and entries said "verified" whatever became of the other cells of a CSV file, and of the other members of a JSON
-/// file. Now each has to be somewhere. The importers that lose something here do so on purpose.
+/// Tallies of habits and entries said "verified" regardless of the other cells of a CSV file and the other members of a JSON file. Now each of these
+/// must
+/// be somewhere. The importers here lose something on purpose.
 struct LeafAccountTests {
     /// A way in which an importer can lose something.
     struct Loss: Sendable, CustomTestStringConvertible {
         let file: String
         let name: String
-        /// What the account has to say.
+        /// The expected text in the account.
         let found: String
         let lose: @Sendable (inout TrackerSource) -> Void
 
         var testDescription: String { "\(file): \(name)" }
     }
 
-    /// Sources by their names.
+    /// Single-file sources by their names.
     private static let files: [String: String] = [
         "habitbull": """
         HabitName,HabitDescription,HabitCategory,CalendarDate,Value,CommentText,Colour
@@ -63,7 +64,7 @@ struct LeafAccountTests {
         """,
     ]
 
-    /// Sources of several files, by the folder's name.
+    /// Multi-file sources by the folder's name.
     private static let folders: [String: [String: String]] = [
         "loop": [
             "Habits.csv": """
@@ -230,9 +231,9 @@ struct LeafAccountTests {
         },
     ]
 
-    /// Imports a source by an importer that loses something.
+    /// Imports a source with an importer that loses something.
     ///
-    /// - Returns: what the account says.
+    /// - Returns: the account's differences.
     private func account(_ file: String, _ lose: (inout TrackerSource) -> Void) throws -> [String] {
         let sandbox = try TrackerSandbox()
         if let folder = Self.folders[file] {
@@ -274,14 +275,15 @@ struct LeafAccountTests {
     func eachLossIsFoundByTheAccount(_ loss: Loss) throws {
         let differences = try account(loss.file, loss.lose)
         #expect(differences.contains { $0.contains(loss.found) }, "\(differences)")
-        // What a person wrote stays out of it.
+        // The account does not contain the user's words.
         for word in ["too tired", "5 km", "#123456", "rain", "a book", "bell", "Push", "Swim", "much", "Gym"] {
             #expect(differences.allSatisfy { !$0.contains(word) })
         }
     }
 
-    /// Cells and members that the readers themselves dropped: another category or description in a later row, cells beyond the header,
-    /// a target or frequency that is no number, a second meaning of a name, members of a period, remarks of lines.
+    /// Cells and members that the readers once dropped: a different category or description in a later row, cells beyond the header, a malformed
+    /// target or
+    /// frequency, a second meaning of a name, members of a period, remarks in lines.
     @Test func whatTheReadersOnceDroppedIsKept() throws {
         let sandbox = try TrackerSandbox()
         try sandbox.folder.write("bull", try #require(Self.files["habitbull"]))

@@ -12,7 +12,7 @@ struct LoopDatabaseTests {
     /// 2024-02-29.
     static let first = 19_782 * day
 
-    /// The schema as of version 9: no days of reminders, no types, no values.
+    /// The schema of version 9: no reminder days, no types, no values.
     static let oldest = """
         CREATE TABLE Habits (Id INTEGER PRIMARY KEY AUTOINCREMENT, archived INTEGER, color INTEGER, description TEXT,
             freq_den INTEGER, freq_num INTEGER, highlight INTEGER, name TEXT, position INTEGER, reminder_hour INTEGER,
@@ -22,7 +22,7 @@ struct LoopDatabaseTests {
         PRAGMA user_version = 9;
         """
 
-    /// The steps that add columns, as the app's migrations do.
+    /// The steps that add columns, like the app's migrations.
     static let steps: [(version: Int, sql: String)] = [
         (11, "ALTER TABLE Habits ADD COLUMN reminder_days INTEGER NOT NULL DEFAULT 127;"),
         (
@@ -111,7 +111,7 @@ struct LoopDatabaseTests {
         #expect((skipped["fields"] as? [String: Any])?["notes"] as? String == "ill")
     }
 
-    /// Before its version 22 the app let in what a foreign key and a unique index refuse since; its migration deletes it.
+    /// Before its version 22 the app allowed what a foreign key and a unique index refuse since then; its migration deletes these rows.
     @Test func damageThatTheAppsOwnMigrationDeletesIsCarriedOrNamed() throws {
         let sandbox = try TrackerSandbox()
         try sandbox.database(
@@ -225,7 +225,7 @@ struct LoopDatabaseTests {
     @Test(arguments: ["Pacific/Apia", "America/Los_Angeles", "Europe/Berlin", "Pacific/Kiritimati", "Asia/Kolkata"])
     func aDayIsThatDayInEveryTimeZoneAndIsNotImportedAgainInAnother(_ zone: String) throws {
         let sandbox = try TrackerSandbox(timeZone: zone)
-        // Over the changes to and from summer time of 2024, and a leap day.
+        // Across the changes to and from summer time of 2024, and a leap day.
         let days = (0..<400).map { "(1, \(Self.first + $0 * Self.day))" }.joined(separator: ",")
         try sandbox.database(
             "loop.db",
@@ -255,7 +255,7 @@ struct LoopDatabaseTests {
             INSERT INTO Repetitions (habit, timestamp) VALUES (1, \(Self.first));
             """
         )
-        // A copy of both files while they are in use, as a phone's backup makes it.
+        // Copies both files while they are in use, like a phone's backup.
         var connection: OpaquePointer?
         try sandbox.withOpen("made.db", &connection) {
             for suffix in ["", "-wal"]

@@ -6,7 +6,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Loop's export, as a folder and as a zip, honest and not.
+/// Loop's export, as a folder and as a zip, valid and malicious.
 struct LoopExportTests {
     let sandbox: TrackerSandbox
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Files that other apps wrote, where there are any: imported whole, twice, and equal to what their lists say.
+/// Files from other apps, if available: imported completely, twice, and compared with their lists.
 @Suite(.enabled(if: RealFiles.folder != nil, "HABITSTORE_REAL_STORES names no folder"))
 struct RealTrackerTests {
     struct Expectation: Sendable {

@@ -5,9 +5,10 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// "Verified" meant that the importer's idea of an entry was the verification's as well: where both took a measured day for nothing,
-/// all of a habit's days were set aside and the exit code was 0. The witness judges by itself what says that nothing was done; a
-/// source, or a habit, whose other rows mostly became no record is a finding.
+/// "Verified" meant that the verification shared the importer's idea of an entry: when both took a measured day for nothing, all of a habit's days
+/// were
+/// set aside with exit code 0. The witness now decides by itself which values mean that nothing was done; a source or a habit whose other rows mostly
+/// became no record is a finding.
 @Suite struct SetAsideTests {
     private let sandbox: TrackerSandbox
 
@@ -32,8 +33,9 @@ import Testing
             "Date,Walk,Sit,\n2023-06-03,7500,2,\n2023-06-02,3,0,\n2023-06-01,0,2,\n2023-05-31,-1,1,\n2023-05-30,12000,3,\n",
     ]
 
-    /// Exports of Loop 2.0 to 2.3.0 do not say which habits are measured; their amounts stand there in thousandths. Not one of
-    /// these days was imported, and the report said "verified".
+    /// Exports of Loop 2.0 to 2.3.0 do not say which habits are measured; their amounts are in thousandths. None of these days was imported, and the
+    /// report
+    /// said "verified".
     @Test(arguments: ["everything", "only the table of all", "only the habits' files", "a type that is empty"])
     func theDaysOfAMeasuredHabitArriveFromAnExportWithoutTypes(_ variant: String) throws {
         for (name, text) in Self.untyped {
@@ -72,7 +74,7 @@ import Testing
         #expect(report.verification?.setAside.isEmpty == false)
     }
 
-    // MARK: What is mostly set aside
+    // MARK: Mostly set aside
 
     static let mostlyAside: [(file: String, text: String)] = [
         (
@@ -86,7 +88,7 @@ import Testing
 
             """
         ),
-        // One habit of two is lost, which is not most of the file.
+        // One habit of two is lost, but less than half of the file.
         (
             "one.csv",
             """
@@ -135,7 +137,7 @@ import Testing
         #expect(try setAside("x.db").isEmpty != value.isFinding)
     }
 
-    /// Old databases have days of habits that were deleted; they are an oddity, unless they are most of it.
+    /// Old databases have days of deleted habits; these are only an oddity unless they are most of the database.
     @Test(arguments: [(2, false), (20, true)])
     func daysOfHabitsThatAreGoneAreNoLossOfAHabit(_ days: (count: Int, isFinding: Bool)) throws {
         let rows = (2..<(2 + days.count)).map { "(9, \($0 * 86_400_000), 2)" }.joined(separator: ", ")

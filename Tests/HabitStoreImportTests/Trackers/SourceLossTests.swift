@@ -7,8 +7,9 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// A tracker's database whose log was cut short, or an export that ends in the middle of a row, ended with "verified" and exit code 0
-/// beside one remark. A Core Data file with the same loss ended with 1, and so do these.
+/// A tracker's database with a truncated log, or an export that ends in the middle of a row, ended with "verified" and exit code 0, with only a
+/// remark. A
+/// Core Data file with the same loss ended with 1, and so do these now.
 @Suite struct SourceLossTests {
     private let sandbox: TrackerSandbox
     private var home: URL { URL(fileURLWithPath: sandbox.folder.path(".")) }
@@ -20,7 +21,7 @@ import Testing
         return try CommandLineRun(["import", sandbox.folder.path(name), "--into", store] + words, home: home)
     }
 
-    /// A database of Tickmate with four more ticks in its log.
+    /// A Tickmate database with four more ticks in its log.
     private func writeLog(_ change: (Data) -> Data) throws {
         let live = try sandbox.database(
             "live.db",
@@ -108,7 +109,7 @@ import Testing
         #expect(losses.map(\.count) == [1, 1])
     }
 
-    /// The report names the files of an export by number only: their names are the habits'.
+    /// The report refers to the files of an export only by number, since their names are those of the habits.
     @Test func aLossDoesNotSayHowAHabitIsCalled() throws {
         try sandbox.folder.write(
             "e/Habits.csv",

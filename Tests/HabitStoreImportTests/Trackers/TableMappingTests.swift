@@ -5,7 +5,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Files of apps that nobody wrote a reader for, by a mapping in the format of a Core Data file's.
+/// Files of apps without a reader, imported with a mapping in the format for Core Data files.
 @Suite struct TableMappingTests {
     private func mapping(_ text: String) throws -> CoreDataMapping { try CoreDataMapping(parsing: Data(text.utf8)) }
 
@@ -49,7 +49,7 @@ import Testing
         #expect(report.kept("checkins: on a day that cannot be read") == 1)
         #expect(report.kept("settings: no place here") == 1)
         #expect(report.kept("habit.colour") == 1)
-        // Run again, nothing is new.
+        // A second run finds nothing new.
         let again = try sandbox.run("x")
         #expect(again.entries.added == 0)
         #expect(again.habits.added == 0)

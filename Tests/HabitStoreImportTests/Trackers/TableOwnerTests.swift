@@ -5,7 +5,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Whose entries are whose, where lists stand in lists and where several of them are of habits.
+/// Ownership of entries, with nested lists and with several lists of habits.
 @Suite struct TableOwnerTests {
     private func sandbox(_ name: String, _ text: String, _ mapping: String) throws -> TrackerSandbox {
         let sandbox = try TrackerSandbox()
@@ -28,8 +28,9 @@ import Testing
           {"source": "habits.weeks.days", "target": "Entry", "attributes": {"date": "date"}}]}
         """
 
-    /// A day's place was that of its week, and was taken for that of its habit: the days of A's second week became B's, with a report that
-    /// said "verified". Now a row has the places of all rows that it stands in.
+    /// A day had its week's place, which was taken for its habit's: the days of A's second week became B's, with a report that said "verified". Now a
+    /// row has
+    /// the places of all enclosing rows.
     @Test func entriesTwoListsBelowAHabitStayItsOwn() throws {
         let sandbox = try sandbox(
             "x.json",
@@ -45,7 +46,7 @@ import Testing
         #expect(report.kept("habits.weeks: no place here") == 3)
     }
 
-    /// With more weeks than habits, the place led beyond the list of habits, and the process ended there.
+    /// With more weeks than habits, the place was beyond the end of the list of habits, and the process crashed.
     @Test func moreListsThanHabitsEndNothing() throws {
         let sandbox = try sandbox(
             "x.json",
@@ -56,8 +57,7 @@ import Testing
         #expect(try sandbox.entries() == ["A 2026-01-01", "A 2026-01-08"])
     }
 
-    /// The tally asked the lists that the import is made of whose a row is, and repeated what was wrong there. It follows the path
-    /// through the file on its own now.
+    /// The tally used the import's own lists to find a row's owner, and repeated their errors. Now it follows the path through the file on its own.
     @Test func theTallyFindsOwnersInTheFileItself() throws {
         let file = Data(
             #"{"habits": [{"name": "A", "weeks": [{"days": ["2026-01-01"]}, {"days": ["2026-01-08"]}]}, {"name": "B"}]}"#
@@ -69,7 +69,7 @@ import Testing
         #expect(rows.map { $0.owners.last?.place } == [0, 1])
     }
 
-    /// Habits below groups are told apart across the groups; what is left out by the mapping takes its days along.
+    /// Habits below groups are kept apart across the groups; the days of a habit that the mapping leaves out are left out too.
     @Test func daysOfAHabitThatIsLeftOutAreNobodyElses() throws {
         let sandbox = try sandbox(
             "x.json",
@@ -88,7 +88,7 @@ import Testing
         #expect(report.kept("groups.habits.log: of a habit that is not there") == 1)
     }
 
-    /// Entries of the second list went to the habits of the first, at the same places. Now each entry belongs to the list that it is in.
+    /// Entries of the second list went to the habits of the first, at the same places. Now each entry belongs to the list that contains it.
     @Test func twoListsOfHabitsKeepTheirOwnEntries() throws {
         let sandbox = try sandbox(
             "x.json",
@@ -109,8 +109,9 @@ import Testing
         #expect(try sandbox.run("x.json").entries.added == 0)
     }
 
-    /// A column of numbers does not say in which of two tables of habits it looks them up: all went to the first. Such a mapping is
-    /// refused, in a line that says how to write it.
+    /// A numeric column does not say in which of two tables of habits it is looked up: all entries went to the first. Such a mapping is now refused,
+    /// in a
+    /// line that explains how to write it.
     @Test func aColumnThatMayLeadToTwoTablesOfHabitsIsRefused() throws {
         let sandbox = try sandbox(
             "unused",

@@ -6,7 +6,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Values of mapped files that were dropped or changed without a word, under a report that said "verified".
+/// Values of mapped files that were silently dropped or changed, with a report that said "verified".
 @Suite struct TableSilenceTests {
     private func log(_ entry: String, _ attributes: String, _ timeZone: String) throws -> TrackerSandbox {
         let sandbox = try TrackerSandbox(timeZone: timeZone)
@@ -27,8 +27,9 @@ import Testing
         return error?.message ?? ""
     }
 
-    /// What stood after the point was cut off, the offset with it: an entry of the evening before became one of the day, and text was gone.
-    /// The form that JavaScript writes was reported as not verified, in every zone but UTC.
+    /// Everything after the point was cut off, including the offset: an entry of the evening before moved to the next day, and text was lost. The
+    /// form that
+    /// JavaScript writes was reported as not verified in every zone except UTC.
     @Test(arguments: [
         ("2026-02-01 03:30:00.123456+00", "2026-01-31"), ("2026-02-01T03:30:00.000Z", "2026-01-31"),
         ("2026-02-01T03:30:00Z", "2026-01-31"), ("2026-02-01 03:30:00 +0000", "2026-01-31"),
@@ -39,7 +40,7 @@ import Testing
         let sandbox = try log(#"{"date": "\#(text)"}"#, #"{"date": "date"}"#, "America/Los_Angeles")
         let report = try sandbox.run("x.json")
         #expect(try sandbox.entries() == ["A \(day)"])
-        // What the store has no place for is kept as it was written.
+        // What the store cannot represent is kept as text.
         let isMore = text.contains(".25") || text.contains("789")
         #expect(report.kept("entry.date") == (isMore ? 1 : 0))
     }
@@ -55,7 +56,7 @@ import Testing
         #expect(report.kept("habits.log: on a day that cannot be read") == 1)
     }
 
-    /// 1/2/26 became a day of the year 26, and 1/2/2026/x was taken for 1/2/2026.
+    /// 1/2/26 became a day of the year 26, and 1/2/2026/x was read as 1/2/2026.
     @Test func aYearOfTwoDigitsIsKeptAsNoDay() throws {
         let sandbox = try TrackerSandbox()
         try sandbox.folder.write("y.csv", "habit,date\nRun,1/2/26\nRun,1/2/2026/x\nRun,1/2/2026\n")
@@ -97,7 +98,7 @@ import Testing
         #expect(report.kept("entry.v") == 0)
     }
 
-    /// Of two members with one name, one won and the other was gone, also for an app that is known. The file is refused.
+    /// Of two members with the same name, one won and the other was lost, even for a known app. The file is now refused.
     @Test(arguments: [
         #"{"habits": [{"name": "A", "name": "B"}]}"#, #"{"habits": [{"name": "A", "n\u0061me": "B"}]}"#,
     ])
@@ -107,7 +108,7 @@ import Testing
         #expect(message(sandbox, "x.json") == "the member \"name\" is there twice in one object (line 1, byte 27)")
         let path = sandbox.folder.path("x.json")
         #expect(throws: HabitStoreError.self) { try CoreDataMapping.suggested(forTablesAt: path) }
-        // The account has a reader of its own.
+        // The account has its own reader.
         let error = #expect(throws: HabitStoreError.self) { try LeafAccount.json(path) }
         #expect(error?.message.contains("the member \"name\" is there twice in one object, at byte 27") == true)
         sandbox.options.mapping = nil
@@ -120,8 +121,9 @@ import Testing
         try JSONMembers.require(Array(text.utf8), wholeNumbers: true, path: "x")
     }
 
-    /// JSON in UTF-16 was imported, and its verification found nothing in the file. It is refused before anything is written; a mark of
-    /// the order of bytes before UTF-8 is passed over by all who read it.
+    /// JSON in UTF-16 was imported, and its verification found nothing in the file. It is now refused before anything is written; all readers skip a
+    /// byte
+    /// order mark before UTF-8.
     @Test func anotherEncodingIsRefusedAndAMarkIsNot() throws {
         let sandbox = try log("{}", #"{"name": null, "date": "date"}"#, "Europe/Berlin")
         let text = #"{"habits": [{"name": "A", "log": [{"name": "n", "date": "2026-01-01"}]}]}"#
@@ -135,7 +137,7 @@ import Testing
         #expect(try sandbox.entries() == ["A 2026-01-01"])
     }
 
-    /// Whole numbers of more than 64 bits lost their last digits, so that two keys became one.
+    /// Integers of more than 64 bits lost their last digits, so that two keys became one.
     @Test func aWholeNumberOfMoreThan64BitsIsRefused() throws {
         let sandbox = try log(
             #"{"date": "2026-01-01", "v": 18446744073709551615}"#,
@@ -145,7 +147,7 @@ import Testing
         #expect(message(sandbox, "x.json").contains("a number has more digits than can be kept"))
     }
 
-    /// Without a row of names, the first entry of a CSV file was taken for one and was in no report.
+    /// Without a header, the first entry of a CSV file was taken for one and was in no report.
     @Test(arguments: ["Run,2026-01-01\nRead,2026-01-02\n", "Run,5\nRead,6\n", "Run,1/2/26\n", "Run,07:30\n"])
     func aCSVFileWithoutNamesOfColumnsIsRefused(_ text: String) throws {
         let sandbox = try TrackerSandbox()
@@ -156,7 +158,7 @@ import Testing
         #expect(error?.message.contains("column 2 has a day or a number there: put a row of names before it") == true)
     }
 
-    /// Cells under no name were taken for the value and the note by the comparison, which then found the store at fault.
+    /// The comparison took cells without a column name for the value and the note, and then reported an error in the store.
     @Test func aColumnWithoutANameIsKeptAndNothingElse() throws {
         let sandbox = try TrackerSandbox()
         try sandbox.folder.write("h.csv", "habit,date,\nRun,2026-01-01,5\nRead,2026-01-02,words\n")

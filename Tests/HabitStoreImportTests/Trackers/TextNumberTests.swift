@@ -5,8 +5,9 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// A converter had written Loop's database with texts in all columns, which SQLite and the app read as numbers. Here the habits were
-/// "without an id", none of them was imported.
+/// A converter had written Loop's database with text in all columns, which SQLite and the app read as numbers. The import reported the habits as
+/// "without
+/// an id", and imported none of them.
 @Suite struct TextNumberTests {
     private let sandbox: TrackerSandbox
 

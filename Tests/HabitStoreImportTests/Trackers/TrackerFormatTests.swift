@@ -6,7 +6,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Every other tracker's format, from files that have what real ones have.
+/// All other trackers' formats, from files like real ones.
 struct TrackerFormatTests {
     let sandbox: TrackerSandbox
 
@@ -161,7 +161,7 @@ struct TrackerFormatTests {
         #expect((review.timesPerPeriod, review.periodDays, review.category) == (5, 7, "Work"))
         #expect(try sandbox.habit("Old").periodDays == 14)
         #expect(try sandbox.habit("Old").category == nil)
-        // Both of equal names: neither is known by its own.
+        // Recognizes both entries for Tea on the same day, too.
         #expect(try sandbox.run("h").entries == .init(inSource: 5, added: 0, known: 5))
         let error = #expect(throws: HabitStoreError.self) { try sandbox.run("h/some habits") }
         #expect(error?.message.contains("no log") == true)
@@ -215,7 +215,7 @@ struct TrackerFormatTests {
         #expect(report.kept("mh_records: of a habit that is not there") == 1)
         #expect(report.odd("habits that were deleted in the app, here archived") == 1)
         #expect(report.odd("habits of a group that is not there") == 1)
-        // Infinity has no form in JSON.
+        // JSON cannot represent infinity.
         let line = try #require(try sandbox.attachment(report).first { $0["what"] as? String == "Walk" })
         #expect((line["fields"] as? [String: Any])?["sort_position"] as? String == "inf")
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// A folder with a source in it, and a store to import it into.
+/// A folder with a source, and a store to import it into.
 final class TrackerSandbox {
     let folder: ImportFolder
     let store: InMemoryHabitStore
@@ -35,7 +35,7 @@ final class TrackerSandbox {
         return path
     }
 
-    /// Imports, and makes sure that everything of the source is somewhere and that the verification finds so.
+    /// Imports a source, and checks that everything in it is somewhere and that the verification agrees.
     @discardableResult
     func run(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> TrackerReport {
         let work = try TrackerImport(path: folder.path(name), options)
@@ -45,7 +45,7 @@ final class TrackerSandbox {
         return report
     }
 
-    /// Holds the store against a source that was imported, once more.
+    /// Compares the store with an imported source again.
     func verify(_ name: String, _ report: TrackerReport) throws -> TrackerReport.Verification {
         let path = folder.path(name)
         let finding = try TrackerRecognition.find(path, format: nil)
@@ -53,7 +53,7 @@ final class TrackerSandbox {
         return try TrackerVerification(finding, path, plan).compare(with: store, options.timeZone, report)
     }
 
-    /// Entries as `name day value note`, in the order of that text.
+    /// Entries as `name day value note`, sorted.
     func entries() throws -> [String] {
         let names = Dictionary(uniqueKeysWithValues: try store.all(Habit.self).map { ($0.id, $0.name) })
         return try store.all(Entry.self).map { entry in
@@ -67,7 +67,7 @@ final class TrackerSandbox {
         try #require(try store.all(Habit.self).first { $0.name == name })
     }
 
-    /// The lines of the file beside the store.
+    /// The lines of the attachment.
     func attachment(_ report: TrackerReport) throws -> [[String: Any]] {
         let path = try #require(report.attachment)
         let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -78,15 +78,15 @@ final class TrackerSandbox {
 }
 
 extension TrackerReport {
-    /// How often something is kept beside the store.
+    /// How many values are kept under a name.
     func kept(_ name: String) -> Int { kept.first { $0.name == name }?.count ?? 0 }
 
-    /// How often something odd was found.
+    /// How often an oddity was found.
     func odd(_ name: String) -> Int { oddities.first { $0.name == name }?.count ?? 0 }
 }
 
 extension TrackerSandbox {
-    /// Runs `body` while a connection has written to the log and did not bring it into the file.
+    /// Runs `body` while a connection has written to the log without a checkpoint.
     func withOpen(_ name: String, _ connection: inout OpaquePointer?, _ body: () throws -> Void) throws {
         #expect(sqlite3_open(folder.path(name), &connection) == SQLITE_OK)
         defer { sqlite3_close(connection) }

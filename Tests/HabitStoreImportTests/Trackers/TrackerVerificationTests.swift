@@ -39,7 +39,7 @@ struct TrackerVerificationTests {
         #expect(!verification.differences.isEmpty)
     }
 
-    /// The tallies count habits and entries, and once said "verified" whatever became of the columns that neither is made of.
+    /// The tallies count habits and entries, and once said "verified" regardless of columns that neither is made of.
     @Test(arguments: ["\"color\"", "Streak", "skipped", "everything"])
     func aColumnOrARowThatIsKeptNowhereIsFound(_ fault: String) throws {
         let sandbox = try TrackerSandbox()

@@ -5,11 +5,11 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// Tables of hundreds of columns: a suggested mapping of them is right as it is, and nothing that is said of them is one long line.
+/// Tables of hundreds of columns: a suggested mapping is valid without changes, and no output is one long line.
 @Suite struct WideTableTests {
     private static let width = 200
 
-    /// Suggests a mapping, imports by it, and gives what was said.
+    /// Suggests a mapping, imports with it, and returns the output.
     private func importing(_ name: String, in sandbox: TrackerSandbox) throws -> (mapping: String, run: CommandLineRun)
     {
         let home = sandbox.folder.url

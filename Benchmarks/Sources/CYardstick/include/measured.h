@@ -1,8 +1,8 @@
-// What callgrind counts the instructions of.
+// Marks the code whose instructions callgrind counts.
 #ifndef CYARDSTICK_MEASURED_H
 #define CYARDSTICK_MEASURED_H
 
-/// Calls `body` with `context`. The function has a name that a profiler can be told to begin and end at.
+/// Calls `body` with `context`. A profiler can start and stop at this function's name.
 void cy_measured(void (*body)(void *context), void *context);
 
 #endif

@@ -1,5 +1,5 @@
-// The yardstick for plans: every kind of query by hand in C, on files that HabitStore has written. Nothing here plans:
-// each kind has its one statement or its one walk, which whoever wrote it knows to be right for this data.
+// The yardstick for plans: every kind of query hand-written in C, on files that HabitStore has written. Nothing here plans: each kind has one fixed
+// statement or walk, chosen to be right for this data.
 #ifndef CYARDSTICK_PLANS_H
 #define CYARDSTICK_PLANS_H
 
@@ -7,7 +7,7 @@
 
 enum { cy_membership_count = 20, cy_text_capacity = 64 };
 
-/// The kinds of queries, in the order of the `Plan` that asks them.
+/// The kinds of queries, in the order of `Plan`.
 typedef enum {
     cy_plan_equality,
     cy_plan_range,
@@ -31,7 +31,7 @@ typedef enum {
     cy_plan_count_of_plans
 } cy_plan;
 
-/// One query: its kind, and the values that it is asked with; a kind reads only those that it needs.
+/// A query: its kind and its values; each kind reads only the values that it needs.
 typedef struct {
     cy_plan plan;
     uint8_t habit[16];
@@ -40,17 +40,17 @@ typedef struct {
     double to;
     double number;
     int64_t limit;
-    /// Ends with a zero.
+    /// Zero-terminated.
     char text[cy_text_capacity];
 } cy_question;
 
-/// A text, or NULL for none.
+/// A text; NULL for none.
 typedef struct {
     const char *bytes;
     int32_t length;
 } cy_text;
 
-/// One habit, decoded; its tags are identifiers of 16 bytes each.
+/// A decoded habit; its tags are identifiers of 16 bytes each.
 typedef struct {
     uint8_t id[16];
     cy_text name;
@@ -67,13 +67,13 @@ typedef struct {
     uint8_t hasTarget;
 } cy_habit;
 
-/// A number, or none.
+/// An optional number.
 typedef struct {
     double value;
     uint8_t isPresent;
 } cy_number;
 
-/// What a query found, which outlives the transaction; used again for the next one.
+/// The result of a query, which outlives the transaction and is reused for the next query.
 typedef struct {
     cy_list entries;
     cy_habit *habits;
@@ -91,7 +91,7 @@ typedef struct {
     int64_t count;
 } cy_answer;
 
-/// Everything that was found, in its order: another order has another checksum.
+/// The checksum of everything found; it depends on the order.
 uint64_t cy_answer_checksum(const cy_answer *answer);
 void cy_answer_free(cy_answer *answer);
 

@@ -1,19 +1,19 @@
 import Foundation
 
-/// Counts the instructions of each work by valgrind's callgrind, which runs this program anew.
+/// Counts the instructions of each work with valgrind's callgrind, which runs this program again.
 struct Callgrind {
-    /// The argument with which the program does all of the work once, each inside of `cy_measured`.
+    /// The argument with which the program does all of the work once, each work inside `cy_measured`.
     static let childArgument = "check-child"
 
     private let directory: URL
 
     init(_ directory: URL) { self.directory = directory }
 
-    /// The instructions inside of each call of `cy_measured`, in their order.
+    /// The instructions inside each call of `cy_measured`, in order.
     func instructions() throws -> [Int] {
         let program = directory.appendingPathComponent("without-debug-information").path
         let output = directory.appendingPathComponent("callgrind").path
-        // Valgrind up to 3.19 gives up on the debug information that Swift writes.
+        // Valgrind up to 3.19 fails on Swift's debug information.
         try run(["strip", "--strip-debug", "-o", program, CommandLine.arguments[0]], package: "binutils")
         try run(
             [

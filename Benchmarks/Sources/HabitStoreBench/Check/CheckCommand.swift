@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Compares what the work costs in steady figures with what it is allowed to.
+/// Compares the steady costs of the work with their limits.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -39,7 +39,7 @@ struct CheckCommand: ParsableCommand {
         print("|---|---:|---:|---:|---|")
         var excesses = 0
         for (name, counts) in measured {
-            // A model's two forms are held against each other, and need no limits of their own.
+            // A model's two forms are compared with each other, and need no limits of their own.
             let unknown = CheckedModels.isOne(name) ? [] : ["not in the file; write it by --update"]
             var found = limits[name].map(counts.excesses) ?? unknown
             if name.hasSuffix(CheckedModels.made),

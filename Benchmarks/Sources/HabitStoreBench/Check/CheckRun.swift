@@ -1,7 +1,7 @@
 import CYardstick
 import Foundation
 
-/// Counts what each work costs.
+/// Counts the costs of each work.
 struct CheckRun {
     private let directory: URL
 
@@ -27,7 +27,7 @@ struct CheckRun {
         return counted + (try LiveCounts(directory).measure())
     }
 
-    /// The second time counts: the first fills caches.
+    /// The second time counts: the first one fills caches.
     private func allocations(_ work: CheckedWork) throws -> Double {
         try Self.twice(work) { body in
             let before = cy_thread_allocations()
@@ -43,7 +43,7 @@ struct CheckRun {
         return try count(work.body)
     }
 
-    /// What runs below callgrind.
+    /// Runs under callgrind.
     static func runChild() {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-check-\(UUID())")
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -56,7 +56,7 @@ struct CheckRun {
         }
     }
 
-    /// Calls the body by way of the function at which callgrind begins and ends.
+    /// Calls the body through the function at which callgrind starts and stops.
     private static func measured(_ body: () throws -> Void) throws {
         try withoutActuallyEscaping(body) { body in
             let call = MeasuredCall(body)
@@ -72,7 +72,7 @@ struct CheckRun {
     }
 }
 
-/// A body on its way through C.
+/// Carries a body through C.
 private final class MeasuredCall {
     private let body: () throws -> Void
     private(set) var failure: (any Error)?

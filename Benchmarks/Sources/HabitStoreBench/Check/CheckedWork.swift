@@ -7,15 +7,15 @@ import HabitTracker
 /// Work whose allocations, records and instructions are the same in each run.
 struct CheckedWork {
     let name: String
-    /// What the counts are divided by.
+    /// The divisor of the counts.
     let operations: Int
-    /// Before each time, and not counted.
+    /// Runs before each measurement, and is not counted.
     var prepare: () throws -> Void = {}
     let body: () throws -> Void
-    /// How many records the store looks at, for work that asks a query.
+    /// The number of records that the store examines, for work with a query.
     var examined: (() throws -> Int)?
 
-    /// All of it on both engines, in stores of a few thousand entries.
+    /// All works on both engines, in stores of a few thousand entries.
     static func all(_ directory: URL) throws -> [CheckedWork] {
         let data = BenchData(habits: 20, entriesEach: 100, spare: 64)
         let engines = try [TableEngine.sqlite, .lmdb].flatMap { engine in
@@ -29,7 +29,7 @@ struct CheckedWork {
     }
 }
 
-/// A user's store at the stage `off`, where SQLite's does the work, and one at `live`, where each write goes to both.
+/// A user's store at the stage `off`, served by SQLite alone, and one at `live`, where each write goes to both stores.
 private final class CheckedUser {
     private let data: BenchData
     private let users: RolloutUsers
@@ -49,7 +49,7 @@ private final class CheckedUser {
         try live.write(author: "bench") { transaction in
             for habit in data.habits { try transaction.insert(habit) }
         }
-        // Another one, which nobody has open.
+        // Another user, whose store is closed.
         made = try users.stores()
         let other = try made.store(for: "opened")
         try other.save(Draft(content: "a record"))
@@ -69,7 +69,7 @@ private final class CheckedUser {
             CheckedWork(name: "users' stores: made, with a flag file", operations: 10) {
                 for _ in 0..<10 { _ = try users.stores() }
             },
-            // As an app has them: one for all of its users.
+            // One `UserStores` for all users, as in an app.
             CheckedWork(name: "a user's, SQLite: open, one read, close", operations: 10) {
                 for _ in 0..<10 {
                     let opened = try made.store(for: "opened")
@@ -81,7 +81,7 @@ private final class CheckedUser {
     }
 }
 
-/// The stores of one engine on which it is done.
+/// The works on one engine's stores.
 private final class CheckedStores {
     private let engine: TableEngine
     private let data: BenchData
@@ -126,7 +126,7 @@ private final class CheckedStores {
         }
     }
 
-    /// Of a store that nobody has open.
+    /// Opens a closed store.
     var openings: CheckedWork {
         let (engine, path) = (engine, directory.appendingPathComponent("opened-\(engine.rawValue)").path)
         return work("open, one read, close", 10) {

@@ -2,15 +2,15 @@ import CYardstick
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// How many records live queries read for changes, and what a change that concerns none of them allocates, neither of which depends
-/// on when threads have time.
+/// Counts the records that live queries read for changes, and the allocations of a change that concerns none of them. Neither depends on thread
+/// timing.
 struct LiveCounts {
     private static let changes = 100
-    /// How many live queries wait while allocations are counted.
+    /// The number of waiting live queries while allocations are counted.
     private static let waiting = 100
-    /// How long they are left alone after a change, until none of their threads has anything to do.
+    /// The pause after a change, until all of their threads are idle.
     private static let restMicroseconds: UInt32 = 5_000
-    /// By how much the counts of two runs may differ: what wakes the queries' threads allocates one more or one less.
+    /// The allowed difference between two runs: waking the queries' threads allocates one more or one less.
     private static let margin = 2.0
 
     private let directory: URL
@@ -31,7 +31,7 @@ struct LiveCounts {
         }
     }
 
-    /// What a change allocates that concerns nobody: where it is written, and where live queries go past it.
+    /// The allocations of a change that concerns no live query: in its write, and in the live queries that skip it.
     private func allocations(_ side: StoreLiveSide) throws -> [(name: String, counts: SteadyCounts)] {
         let store = side.store
         let consumers =
@@ -55,7 +55,7 @@ struct LiveCounts {
             let (own, all) = (cy_thread_allocations(), cy_all_allocations())
             try side.update(entry)
             let written = cy_thread_allocations() - own
-            // Each change is gone past by itself.
+            // Live queries skip each change separately.
             try side.settle(changes: before.changes + number + 1)
             usleep(Self.restMicroseconds)
             writers.append(written)
@@ -70,7 +70,7 @@ struct LiveCounts {
             .map { ($0.0, SteadyCounts(allocations: Self.median($0.1), margin: Self.margin)) }
     }
 
-    /// Some changes meet a look at the store that has nothing to do with them, and are not the median.
+    /// Some changes coincide with an unrelated poll of the store, but those are not the median.
     private static func median(_ counts: [UInt64]) -> Double { Double(counts.sorted()[counts.count / 2]) }
 
     private func entries(_ store: any EngineBackedStore, _ count: Int) -> [LiveConsumer] {
@@ -79,7 +79,7 @@ struct LiveCounts {
         }
     }
 
-    /// Changes of an attribute by which nobody finds or orders, and which nobody holds.
+    /// Changes an attribute that no live query filters, sorts or contains.
     private func untouched(_ side: StoreLiveSide) throws -> Int {
         let store = side.store
         let habits = LiveConsumer(store.count(of: FetchDescriptor<PlainHabit>())) { $0.count }
@@ -91,14 +91,14 @@ struct LiveCounts {
             entry.note = "changed"
             try side.update(entry)
         }
-        // Whoever is told of this one has gone past the others; it is read itself.
+        // A live query that delivers this change has skipped the others; this one is read itself.
         try store.write(author: "bench") { try $0.insert(PlainHabit(id: UUID(), name: "last")) }
         try habits.wait(for: data.habits.count + 1)
         withExtendedLifetime(entries) {}
         return try recordsRead(store, since: before) - 1
     }
 
-    /// Changes of records that are in an answer.
+    /// Changes records that are in an answer.
     private func patched(_ side: StoreLiveSide) throws -> Int {
         let consumer = side.follow { _, last in Int(last ?? 0) }
         try consumer.wait(for: 0)

@@ -1,15 +1,15 @@
-/// What one operation costs in figures that do not depend on the machine's mood.
+/// The costs of one operation that do not depend on the machine's load.
 struct SteadyCounts: Codable {
-    /// Calls of malloc and its kin, a hundredth at the finest; nil where several threads make them at their own pace.
+    /// Calls of malloc and its variants, rounded to a hundredth; nil if several threads make them at their own pace.
     var allocations: Double?
-    /// How many more of them are no excess; 0.02 where nothing is said.
+    /// How many more of them are allowed; nil means 0.02.
     var margin: Double?
-    /// Records that the store looked at, for queries, or read, for live queries.
+    /// Records that the store examined, for queries, or read, for live queries.
     var examined: Int?
-    /// Instructions of the processor.
+    /// Processor instructions.
     var instructions: Int?
 
-    /// What of it is more than it was allowed to be, as words for a table.
+    /// The counts above the limit, as texts for a table.
     func excesses(over limit: SteadyCounts) -> [String] {
         var found: [String] = []
         if let allocations, let allowed = limit.allocations, allocations > allowed + (limit.margin ?? 0.02) {
@@ -26,6 +26,6 @@ struct SteadyCounts: Codable {
         return found
     }
 
-    /// Where the memory lies that an allocation gets decides over some instructions.
+    /// The addresses of allocations affect the number of instructions slightly.
     static let tolerance = 0.03
 }

@@ -2,15 +2,15 @@ import FeatureFlags
 import Foundation
 import Logging
 
-/// How long it takes from a change of a file to the first evaluation that sees it.
+/// The time from a change of a file to the first evaluation that sees it.
 struct ChangeLatency {
     private let change: FlagFileChange
     private let files: ChangingFiles
     private let provider: FlagProvider
 
-    /// After which a change counts as not seen.
+    /// After this time a change counts as not seen.
     private static let limit = Duration.seconds(5)
-    /// Not measured: until they are through, the watching has surely begun.
+    /// Not measured: once they are done, watching has surely begun.
     private static let warmUpChanges = 20
 
     init(_ change: FlagFileChange, _ folder: URL) throws {
@@ -34,7 +34,7 @@ struct ChangeLatency {
         var times: [Double] = []
         for number in 1...(changes + Self.warmUpChanges) {
             try files.prepare(number)
-            // What is prepared is noticed too, and changes come when they come.
+            // The preparation is noticed too, and changes arrive at random times.
             usleep(UInt32.random(in: 1000...4000))
             let start = try files.apply(number)
             try wait(since: start) { isSeen(number) }
@@ -52,7 +52,7 @@ struct ChangeLatency {
             : provider.int("number", default: -1).value == Int64(number)
     }
 
-    /// Evaluates until it holds, as fast as can be, and lets others run between.
+    /// Evaluates as fast as possible until the condition holds, and yields in between.
     private func wait(since start: ContinuousClock.Instant, until condition: () -> Bool) throws {
         while !condition() {
             guard ContinuousClock.now - start < Self.limit else {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A folder with a flag file and a sentinel file, and what people and tools do to them.
+/// A folder with a flag file and a sentinel file, and the changes that people and tools make to them.
 struct ChangingFiles {
-    /// The flag file, or the link to it.
+    /// The flag file or the link to it.
     let flags: String
     let sentinel: String
     private let folder: URL
@@ -21,7 +21,7 @@ struct ChangingFiles {
         if change == .linkSwap { try check(symlink(first, flags), "symlink") }
     }
 
-    /// Does what comes before the change, and is not measured.
+    /// Does the unmeasured work before the change.
     func prepare(_ number: Int) throws {
         switch change {
         case .renameSwap:
@@ -52,7 +52,7 @@ struct ChangingFiles {
         }
     }
 
-    /// Clears up after the change.
+    /// Cleans up after the change.
     func finish(_ number: Int) throws {
         switch change {
         case .linkSwap: try check(unlink(version(number - 1)), "unlink")
@@ -68,7 +68,7 @@ struct ChangingFiles {
         try overwrite(path, with: Array(FlagCases.file(number: number).utf8))
     }
 
-    /// Returns the time before the file is closed, which makes it whole.
+    /// Returns the time before closing the file, which completes it.
     @discardableResult
     private func overwrite(_ path: String, with bytes: [UInt8]) throws -> ContinuousClock.Instant {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)

@@ -2,7 +2,7 @@ import FeatureFlags
 import Foundation
 import Synchronization
 
-/// Threads that evaluate flags without pause, as a busy app does: one for each core but one.
+/// Threads that evaluate flags without pause, as in a busy app: one for each core except one.
 final class EvaluationLoad: Sendable {
     private let isStopped = Atomic<Bool>(false)
 

@@ -1,9 +1,9 @@
 import FeatureFlags
 import Foundation
 
-/// What is evaluated: rules of JsonLogic on their own, and flags in a file.
+/// The cases to evaluate: single JsonLogic rules, and flags in a file.
 enum FlagCases {
-    /// A rule, and what it gives for ``data``.
+    /// A rule and its result for ``data``.
     struct RuleCase {
         let json: String
         let expected: FlagValue
@@ -14,7 +14,7 @@ enum FlagCases {
         }
     }
 
-    /// All kinds of operators, and some of them together.
+    /// All kinds of operators, and some combinations.
     static let rules = [
         RuleCase(#"{"==": [{"var": "app.platform"}, "ios"]}"#, true),
         RuleCase(#"{"===": [{"var": "app.build"}, 107]}"#, true),
@@ -55,20 +55,20 @@ enum FlagCases {
         RuleCase(#"{"sem_ver": [{"var": "app.version"}, ">=", "2.3.0"]}"#, true),
     ]
 
-    /// What the rules read.
+    /// The data that the rules read.
     static let data = FlagValue.object([
         "email": "somebody@example.org", "app": ["version": "2.4.1", "platform": "ios", "build": 107],
         "groups": ["alpha", "beta"], "temp": 100, "pie": ["filling": "apple"], "integers": [1, 2, 3],
         "cart": [["name": "apple", "qty": 1], ["name": "brownie", "qty": 2]],
     ])
 
-    /// For whom the flags are evaluated; texts are long enough to have storage of their own.
+    /// The context of the flags; its texts are too long to be stored inline.
     static let context = EvaluationContext(
         targetingKey: "user-4711-with-a-long-id",
         attributes: data.objectValue ?? [:]
     )
 
-    /// The kinds of targeting that `Flags/examples` has. Each gives the variant `yes` for ``context``.
+    /// The kinds of targeting in `Flags/examples`. Each gives the variant `yes` for ``context``.
     private static let targeting = [
         #"{"if": [{"in": [{"var": "targetingKey"}, ["ada", "berta", "user-4711-with-a-long-id"]]}, "yes", "no"]}"#,
         #"{"if": [{"ends_with": [{"var": "email"}, "@example.org"]}, "yes", "no"]}"#,
@@ -84,7 +84,7 @@ enum FlagCases {
     /// The keys of the flags with targeting.
     static let targetedKeys = targeting.indices.map { "targeted-\($0)" }
 
-    /// The flag file, and in it a number that changes.
+    /// The flag file with a changing number in it.
     static func file(number: Int) -> String {
         let flags =
             zip(targetedKeys, targeting).map { key, rule in #""\#(key)": {\#(switched), "targeting": \#(rule)}"# } + [

@@ -1,18 +1,18 @@
 import CYardstick
 import Foundation
 
-/// What an evaluation costs on one core.
+/// The cost of an evaluation on one core.
 struct FlagCost {
     /// The median over the rounds.
     let nanoseconds: Double
-    /// Of all evaluations of one round; nil where allocations are not counted.
+    /// The allocations in all evaluations of one round; nil if allocations are not counted.
     let allocations: UInt64?
-    /// In a round.
+    /// The number of evaluations in a round.
     let evaluations: Int
 
-    /// Evaluates in rounds, each of which should take long against the clock's resolution.
+    /// Evaluates in rounds, each of which should take long compared with the clock's resolution.
     ///
-    /// - Throws: A ``BenchError`` for a wrong answer, and for an allocation where none is allowed.
+    /// - Throws: A ``BenchError`` for a wrong answer, or for an allocation if none is allowed.
     init(_ path: FlagPath, rounds: Int, evaluations: Int) throws {
         _ = try Self.round(path, evaluations)
         var times: [Double] = []
@@ -32,7 +32,7 @@ struct FlagCost {
         self.evaluations = evaluations
     }
 
-    /// Fails where the counting of allocations does not count, so that a zero says something.
+    /// Fails if allocations are not counted, so that a zero is meaningful.
     static func checkCounting() throws {
         guard cy_counts_allocations() != 0 else { return }
         final class Box {}
@@ -61,7 +61,7 @@ struct FlagCost {
         return (end - start, allocated)
     }
 
-    /// The time that this thread ran, which other threads on the core do not add to.
+    /// The processor time of this thread, which excludes other threads on the core.
     private static func processorNanoseconds() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -1,4 +1,4 @@
-/// The ways in which a flag file is changed, or the kill switch pulled.
+/// The ways to change a flag file or pull the kill switch.
 enum FlagFileChange: String, CaseIterable {
     case renameSwap = "a new file renamed over the old one"
     case inPlaceWrite = "the file written in place, from its close on"

@@ -1,11 +1,11 @@
-/// One kind of evaluation, and what it may cost.
+/// A kind of evaluation and its limits.
 struct FlagPath {
-    /// What is evaluated.
+    /// The name for the report.
     let name: String
-    /// The most that one may take, in nanoseconds; nil for no goal.
+    /// The maximum time of one evaluation, in nanoseconds; nil without a goal.
     let goalNanoseconds: Double?
-    /// Whether the run fails where one allocates.
+    /// Whether the run fails if an evaluation allocates.
     let mustNotAllocate: Bool
-    /// Evaluates once, and returns whether the answer is the right one. It is handed the evaluation's number, from 0.
+    /// Evaluates once, and returns whether the answer is correct. Its argument is the evaluation's number, from 0.
     let evaluate: (_ number: Int) throws -> Bool
 }

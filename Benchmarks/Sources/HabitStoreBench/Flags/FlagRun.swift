@@ -2,12 +2,12 @@ import FeatureFlags
 import Foundation
 import Logging
 
-/// The suite `flags`: what an evaluation costs, and how soon a changed file shows in one.
+/// The suite `flags`: the cost of an evaluation, and the time until a changed file takes effect.
 struct FlagRun {
     private let directory: URL
     private let rounds: Int
 
-    /// In a round; the slowest take a second or so.
+    /// Per round; the slowest rounds take about a second.
     private static let evaluations = 200_000
     private static let changes = 1000
     private static let goalMilliseconds = 10.0

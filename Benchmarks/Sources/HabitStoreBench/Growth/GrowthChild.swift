@@ -3,12 +3,12 @@ import Foundation
 import HabitStoreTesting
 import HabitTracker
 
-/// The process that fills a user's store, or asks it and measures itself.
+/// The process that fills a user's store, or queries it and measures itself.
 struct GrowthChild {
     static let argument = "growth-child"
     private static let perTransaction = 50_000
     private static let (reads, openings, commits) = (2_000, 20, 200)
-    /// How many entries a range has.
+    /// The number of entries in a range.
     private static let hours = 30
 
     /// `growth-child load|measure ENGINE PATH FROM TO`
@@ -29,7 +29,7 @@ struct GrowthChild {
     let path: String
     let count: Int
 
-    /// - Returns: microseconds for each entry.
+    /// - Returns: microseconds per entry.
     private func load(from: Int) throws -> String {
         let store = try engine.open(path)
         defer { store.close() }
@@ -80,7 +80,7 @@ struct GrowthChild {
         let page = try median(Self.reads) { _ in
             guard try store.fetch(newest).count == 20 else { throw BenchError("a page is not full") }
         }
-        // Behind those of before, as an app writes them.
+        // After the earlier entries, as an app writes them.
         let commit = try median(Self.commits) { number in
             var entry = GrowthUser.entry(count + number)
             entry.id = UUID()
@@ -106,7 +106,7 @@ struct GrowthChild {
         }
     }
 
-    /// In microseconds.
+    /// The median in microseconds.
     private func median(_ times: Int, _ body: (Int) throws -> Void) rethrows -> Double {
         try (0..<times).map { number in
             let start = ContinuousClock.now

@@ -1,7 +1,8 @@
 import Foundation
 
-/// The suite `growth`: what each kind of work costs one user with a thousand entries, and with more and more of them; each
-/// number is measured in a process of its own.
+/// The suite `growth`: the costs of each kind of work for one user with a thousand entries, and with more and more of them; each size is measured in
+/// a
+/// separate process.
 struct GrowthRun {
     private static let first = 1_000
     private static let factor = 10

@@ -3,8 +3,9 @@ import HabitStore
 import HabitStoreTesting
 import HabitTracker
 
-/// One user's records by their numbers, so that nobody has to keep them: 200 habits, and an entry for each of them every
-/// hour. Identifiers are random bytes, three entries in ten have a note.
+/// One user's records, generated from their numbers to save memory: 200 habits, and an entry for each of them every hour. Identifiers are random
+/// bytes;
+/// three entries in ten have a note.
 enum GrowthUser {
     static let habits = 200
     private static let secondsApart = 3_600.0

@@ -3,8 +3,9 @@ import GRDB
 import HabitStore
 import HabitTracker
 
-/// GRDB's pool on a file in the same shape, followed by a `ValueObservation` whose region is constant, with records decoded by
-/// the columns' places: the fastest that it has.
+/// GRDB's pool on a file with the same tables, followed by a `ValueObservation` with a constant region, with records decoded by column position:
+/// GRDB's
+/// fastest way.
 final class GRDBLiveSide: LiveSide {
     static let sideName = "GRDB"
 

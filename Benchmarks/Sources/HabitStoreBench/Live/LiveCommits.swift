@@ -3,12 +3,12 @@ import HabitStore
 import HabitStoreTesting
 import HabitTracker
 
-/// What commits cost under one live query, each of which changes a record of its answer.
+/// The cost of commits under one live query, each of which changes a record of its answer.
 struct LiveCommits {
     private static let goal = 1.1
     private static let commits = 10_000
     private static let commitsOfGRDB = 2_000
-    /// How many commits of the side that is followed, or of the one that is not, are timed together.
+    /// How many commits are timed together, with or without the live query.
     private static let commitsInTurn = 100
 
     private let directory: URL
@@ -34,7 +34,7 @@ struct LiveCommits {
         try show(GRDBLiveSide(path("grdb"), data), Self.commitsOfGRDB)
     }
 
-    /// One file, followed in every second turn: where a file lies on the disk decides over its syncs.
+    /// One file, followed in every second turn: a file's place on the disk affects the time of its syncs.
     private func show(_ side: any LiveSide, _ commits: Int) throws {
         var random = SeededGenerator(seed: 9)
         var times = (alone: [Double](), followed: [Double]())
@@ -43,7 +43,7 @@ struct LiveCommits {
                 data.entries[Int(random.next() % UInt64(data.entries.count - 1))]
             }
             if turn % 2 == 0 { times.alone.append(try time(side, entries, 2 * turn, nil)) }
-            // The last entry's value tells how far an answer has come.
+            // The last entry's value shows which commit an answer includes.
             let consumer = side.follow { _, last in Int(last ?? 0) }
             try consumer.wait(for: 0)
             times.followed.append(try time(side, entries, 2 * turn + 1, consumer))
@@ -61,7 +61,7 @@ struct LiveCommits {
         try side.close()
     }
 
-    /// Milliseconds for a commit.
+    /// Milliseconds per commit.
     private func time(_ side: any LiveSide, _ entries: [Entry], _ turn: Int, _ consumer: LiveConsumer?) throws -> Double
     {
         guard var last = data.entries.last else { return 0 }

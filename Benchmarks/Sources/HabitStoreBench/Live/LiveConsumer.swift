@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// Follows answers in a task of its own, as a list on the screen does, and notes when each of them came.
+/// Follows answers in a separate task, like a list on the screen, and records when each of them arrived.
 final class LiveConsumer: Sendable {
     private struct News {
-        /// What the latest answer says of how far it has come, and when it came.
+        /// The progress of the latest answer, and when it arrived.
         var latest: (progress: Int, instant: ContinuousClock.Instant)?
         var failure: (any Error)?
     }
 
-    /// How long an answer may take before the measurement is given up.
+    /// How long an answer may take before the measurement fails.
     private static let patienceSeconds = 60.0
 
-    /// What the task tells whoever waits.
+    /// The messages from the task to the waiting thread.
     private final class Mailbox: Sendable {
         private let news = Mutex(News())
         private let isFilled = DispatchSemaphore(value: 0)
@@ -44,7 +44,7 @@ final class LiveConsumer: Sendable {
         }
     }
 
-    /// Has let go of the answers when it returns.
+    /// The answers are released when it returns.
     private static func follow<Answers: AsyncSequence & Sendable>(
         _ answers: Answers,
         _ mailbox: Mailbox,
@@ -61,7 +61,7 @@ final class LiveConsumer: Sendable {
         }
     }
 
-    /// Stops following, and waits until that is done.
+    /// Stops following, and waits for the end.
     func stop() throws {
         task.cancel()
         guard isOver.wait(timeout: .now() + Self.patienceSeconds) == .success else {
@@ -71,9 +71,9 @@ final class LiveConsumer: Sendable {
 
     deinit { task.cancel() }
 
-    /// Waits for an answer that has come so far.
+    /// Waits for an answer with this progress.
     ///
-    /// - Returns: when the consumer had it.
+    /// - Returns: when the consumer received it.
     @discardableResult
     func wait(for progress: Int) throws -> ContinuousClock.Instant {
         while true {

@@ -2,21 +2,21 @@ import CYardstick
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What a commit costs while a thousand live queries wait that it does not concern: half of them of another entity, half of the
-/// same one by attributes that are not changed. One of them alone tells what of it comes of their number.
+/// The cost of a commit while a thousand live queries wait that it does not concern: half of them on another entity, half on the same entity by
+/// unchanged attributes. The row with a single one shows how much of the cost grows with their number.
 struct LiveIdleQueries {
     private static let numbers = [0, 1, 1_000]
     private static let goal = 1.03
-    /// How many commits are timed, each by itself, before as many live queries as in the next row wait.
+    /// How many commits are timed, each separately, before the next row's number of live queries wait.
     private static let commits = 50
-    /// So often in each round.
+    /// The turns in each round.
     private static let turns = 10
 
     private let directory: URL
     private let data: BenchData
     private let rounds: Int
 
-    /// What commits cost with so many live queries, in each turn.
+    /// The costs of commits with a number of live queries, one for each turn.
     private final class Row {
         let number: Int
         var milliseconds: [Double] = []
@@ -43,7 +43,7 @@ struct LiveIdleQueries {
         for engine in [TableEngine.sqlite, .lmdb] { try measure(engine) }
     }
 
-    /// One file, with other live queries in each turn: where a file lies on the disk decides over its syncs.
+    /// One file, with other live queries in each turn: a file's place on the disk affects the time of its syncs.
     private func measure(_ engine: TableEngine) throws {
         let side = try StoreLiveSide(engine, directory.appendingPathComponent(engine.rawValue).path, data)
         defer { side.close() }
@@ -83,7 +83,7 @@ struct LiveIdleQueries {
         return "| \(cells.joined(separator: " | ")) |"
     }
 
-    /// What a commit costs in one turn: the median time, and the mean of the allocations.
+    /// The cost of a commit in one turn: the median time and the mean allocations.
     private func time(_ side: StoreLiveSide, _ row: Row, _ turn: Int) throws {
         var times: [Double] = []
         times.reserveCapacity(Self.commits)

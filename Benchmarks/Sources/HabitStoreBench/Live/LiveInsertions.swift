@@ -3,12 +3,12 @@ import HabitStore
 import HabitStoreTesting
 import HabitTracker
 
-/// How long after its commit has returned an entry that was put somewhere among 100,000 is in the consumer's hands.
+/// The time from a commit's return until the consumer has an entry that was inserted somewhere among 100,000.
 struct LiveInsertions {
     private static let goalMilliseconds = 0.2
-    /// In a round, one after the other.
+    /// Per round, one after another.
     private static let insertions = 100
-    /// Reading everything anew takes long.
+    /// Fetching everything again takes long.
     private static let insertionsOfGRDB = 5
 
     private let directory: URL

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// What a live query of 10,000 entries keeps in memory, beside an array of them; in a process of its own for each.
+/// The memory of a live query of 10,000 entries, compared with an array of them; each in a separate process.
 struct LiveMemory {
     static let childArgument = "live-memory"
     private static let queries = 20
@@ -38,12 +38,12 @@ struct LiveMemory {
         }
     }
 
-    /// What a process keeps.
+    /// What a process keeps in memory.
     private enum Kept: String, CaseIterable {
         case arrays, results, identifiers
     }
 
-    /// `live-memory ENGINE PATH WHAT`: prints how many bytes each of as many takes.
+    /// `live-memory ENGINE PATH WHAT`: prints the bytes per live query or array.
     static func runChild(_ arguments: [String]) {
         do {
             guard arguments.count == 5, let engine = TableEngine(rawValue: arguments[2]),
@@ -61,7 +61,7 @@ struct LiveMemory {
                 for consumer in consumers { try consumer.wait(for: 1) }
                 return consumers
             }
-            // The first one takes what all of them share.
+            // The first one allocates what all of them share.
             let first = try keep(1)
             let before = ProcessFigures().ownBytes
             let others = try keep(queries)

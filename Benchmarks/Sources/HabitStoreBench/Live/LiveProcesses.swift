@@ -5,12 +5,12 @@ import HabitStoreTesting
 import HabitTracker
 import StandardEngines
 
-/// How long after a commit of this process has returned another one has it in its consumer's hands, through users' stores.
+/// The time from the return of this process's commit until another process's consumer has it, through users' stores.
 struct LiveProcesses {
     static let childArgument = "live-child"
     private static let goalMilliseconds = 5.0
     private static let records = 1_000
-    /// In a round.
+    /// Per round.
     private static let commits = 100
 
     private let directory: URL
@@ -36,7 +36,7 @@ struct LiveProcesses {
         }
     }
 
-    /// The engine that answers, and milliseconds of each commit.
+    /// The serving engine, and the milliseconds of each commit.
     private func times(_ stage: Stage) throws -> (engine: String, times: [Double]) {
         let users = try RolloutUsers(directory)
         let stores = try users.stores()
@@ -68,7 +68,7 @@ struct LiveProcesses {
         Draft(content: "draft \(number)", creationDate: Date(timeIntervalSinceReferenceDate: Double(number)))
     }
 
-    /// Follows a user's drafts, and tells of each answer how many they are and when it came, until the input ends.
+    /// Follows a user's drafts, and reports the count and arrival time of each answer, until the input ends.
     static func runChild(_ arguments: [String]) {
         do {
             guard arguments.count == 4 else { throw BenchError("\(childArgument) wants a folder and a user") }

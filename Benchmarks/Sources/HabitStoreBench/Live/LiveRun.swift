@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreTesting
 
-/// The suite `live`: what live queries cost, and how soon they tell, beside GRDB's `ValueObservation`.
+/// The suite `live`: the costs and latency of live queries, compared with GRDB's `ValueObservation`.
 struct LiveRun {
     private let directory: URL
     private let rounds: Int
@@ -30,6 +30,6 @@ struct LiveRun {
 
     static func text(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
 
-    /// The cells of a goal that is not to be exceeded, and of whether it is met.
+    /// The cells for a maximum, and for whether it is met.
     static func goal(_ value: Double, _ most: Double) -> [String] { ["≤ \(most)", value <= most ? "yes" : "no"] }
 }

@@ -2,19 +2,19 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// Somebody who keeps entries and can follow all of them, ordered by date.
+/// A store of entries that can be followed, ordered by date.
 protocol LiveSide: AnyObject {
     var name: String { get }
 
-    /// Durable, in a transaction of its own.
+    /// Inserts an entry durably, in a separate transaction.
     func insert(_ entry: Entry) throws
 
-    /// Changes the value of an entry, in a transaction of its own.
+    /// Changes the value of an entry, in a separate transaction.
     func update(_ entry: Entry) throws
 
     /// Follows all entries by date.
     ///
-    /// - Parameter progress: a number that rises with the answers, of the count and of the last entry's value.
+    /// - Parameter progress: computes a number that rises with the answers, from the count and the last entry's value.
     func follow(_ progress: @escaping @Sendable (Int, Double?) -> Int) -> LiveConsumer
 
     func close() throws

@@ -2,12 +2,12 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// One of our stores.
+/// One of this package's stores.
 final class StoreLiveSide: LiveSide {
     let name: String
     let store: any EngineBackedStore
 
-    /// A store with the data's habits and entries.
+    /// Creates a store with the data's habits and entries.
     init(_ engine: TableEngine, _ path: String, _ data: BenchData) throws {
         name = engine.rawValue
         store = try engine.open(path, schema: PlainEntry.schema)
@@ -27,7 +27,7 @@ final class StoreLiveSide: LiveSide {
         }
     }
 
-    /// Waits until the live queries have gone past so many changes since the store was opened.
+    /// Waits until the live queries have skipped or handled this many changes since the store was opened.
     func settle(changes: Int) throws {
         let end = ContinuousClock.now + .seconds(60)
         while store.liveQueries.statistics.changes < changes {

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// Eleven attributes and the identifier, written out: what ``MadeSession`` makes.
+/// Eleven attributes and the identifier, hand-written: what the macro generates for ``MadeSession``.
 struct WrittenSession: PersistentModel {
     var id: UUID
     var code: String
@@ -101,7 +101,7 @@ struct WrittenSession: PersistentModel {
     }
 }
 
-/// Whose sessions they are.
+/// The owner of sessions.
 struct WrittenOwner: PersistentModel {
     var id: UUID
     var name: String

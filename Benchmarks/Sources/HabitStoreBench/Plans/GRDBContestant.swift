@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// GRDB's request interface on a copy of the SQLite file, with one kind of entry records.
+/// GRDB's request interface on a copy of the SQLite file, with one kind of entry record.
 struct GRDBContestant<Record: GRDBEntry>: PlanContestant {
     private static var habit: BelongsToAssociation<Record, GRDBHabit> {
         Record.belongsTo(GRDBHabit.self, using: ForeignKey(["habitID"], to: ["id"]))
@@ -12,7 +12,7 @@ struct GRDBContestant<Record: GRDBEntry>: PlanContestant {
     init(_ path: String) throws {
         var configuration = Configuration()
         configuration.readonly = true
-        // As the other sides have it.
+        // The same as on the other sides.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -16384") }
         queue = try DatabaseQueue(path: path, configuration: configuration)
     }
@@ -104,7 +104,7 @@ struct GRDBContestant<Record: GRDBEntry>: PlanContestant {
         return checksum.sum
     }
 
-    /// SQL has no regular expressions: what has a note is looked through in Swift.
+    /// SQL has no regular expressions: notes are searched in Swift.
     private func matches() throws -> UInt64 {
         let regex = /rain [0-9]+$/
         let request = Record.filter(Column("note") != nil).order(Column("id"))

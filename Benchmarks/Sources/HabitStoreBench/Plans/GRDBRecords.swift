@@ -3,10 +3,10 @@ import GRDB
 import HabitStore
 import HabitTracker
 
-/// An entry as users of GRDB write it.
+/// An entry as GRDB's users declare it.
 protocol GRDBEntry: FetchableRecord, TableRecord, EntryFields {}
 
-/// Decoded by hand, by the columns' places: GRDB's fastest way.
+/// Decoded by hand, by column position: GRDB's fastest way.
 struct GRDBPlainEntry: GRDBEntry {
     static let databaseTableName = "Entry"
     static var databaseSelection: [any SQLSelectable] { ["id", "date", "note", "value", "habitID"].map { Column($0) } }
@@ -48,7 +48,7 @@ struct GRDBCodableEntry: GRDBEntry, PersistableRecord, Codable {
     }
 }
 
-/// A habit with its tags' identifiers, which GRDB prefetches by a second request.
+/// A habit with its tags' identifiers, which GRDB prefetches with a second request.
 struct GRDBHabit: FetchableRecord, TableRecord {
     static let databaseTableName = "Habit"
     static let links = hasMany(GRDBLink.self, key: "links", using: ForeignKey(["owner"], to: ["id"]))
@@ -86,7 +86,7 @@ struct GRDBHabit: FetchableRecord, TableRecord {
         tagIDs = Set((row.prefetchedRows["links"] ?? []).map { $0["target"] as UUID })
     }
 
-    /// The same sum over all fields as the yardstick's.
+    /// The same checksum over all fields as in the yardstick.
     var checksum: UInt64 {
         func length(_ text: String?) -> UInt64 { UInt64(bitPattern: Int64(text.map { $0.utf8.count } ?? -1)) }
         func bits(_ number: Int) -> UInt64 { UInt64(bitPattern: Int64(number)) }
@@ -100,13 +100,12 @@ struct GRDBHabit: FetchableRecord, TableRecord {
     }
 }
 
-/// One link from a habit to a tag.
+/// A link from a habit to a tag.
 struct GRDBLink: TableRecord {
     static let databaseTableName = "Habit_tagIDs"
     static let tag = belongsTo(GRDBTag.self, using: ForeignKey(["target"], to: ["id"]))
 }
 
-/// A tag.
 struct GRDBTag: TableRecord {
     static let databaseTableName = "Tag"
 }

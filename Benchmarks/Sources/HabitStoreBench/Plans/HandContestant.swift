@@ -1,6 +1,6 @@
 import CYardstick
 
-/// The yardstick: the same by hand in C, on the same files.
+/// The yardstick: the same queries hand-written in C, on the same files.
 final class HandContestant: PlanContestant {
     private let close: () -> Void
     private let ask: (PlanQuestion, inout cy_answer) -> Int32

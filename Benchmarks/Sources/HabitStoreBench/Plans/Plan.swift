@@ -1,4 +1,4 @@
-/// The kinds of queries, each of which should be answered in a way of its own; in the order of `cy_plan`.
+/// The kinds of queries, each with a different expected plan; in the order of `cy_plan`.
 enum Plan: UInt32, CaseIterable, Sendable {
     case equality
     case range
@@ -44,7 +44,7 @@ enum Plan: UInt32, CaseIterable, Sendable {
         }
     }
 
-    /// How often it is asked in one round, each time with other values, so that a round takes long enough to be timed.
+    /// How often one round asks it, each time with other values, so that a round takes long enough to be timed.
     var repetitions: Int {
         switch self {
         case .equality, .joinName, .range: 50
@@ -55,7 +55,7 @@ enum Plan: UInt32, CaseIterable, Sendable {
         }
     }
 
-    /// Whether whole entries are handed out, which GRDB can decode in two ways.
+    /// Whether it returns whole entries, which GRDB can decode in two ways.
     var decodesEntries: Bool {
         switch self {
         case .prefix, .anyEntry, .anyTag, .count, .countResidual, .values, .dates, .identifiers: false
@@ -63,6 +63,6 @@ enum Plan: UInt32, CaseIterable, Sendable {
         }
     }
 
-    /// Slow ones are asked in fewer rounds.
+    /// Slow queries get fewer rounds.
     func rounds(of wanted: Int) -> Int { self == .regex ? min(wanted, 3) : wanted }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Somebody who can answer the questions, and says by a checksum over everything found, in its order, what the answer is.
+/// A side that answers queries with an order-dependent checksum over everything found.
 protocol PlanContestant {
     func answer(_ question: PlanQuestion) throws -> UInt64
 }
 
-/// The checksum of a result: as the yardstick's, it depends on the order.
+/// The checksum of a result; like the yardstick's, it depends on the order.
 struct PlanChecksum {
     private(set) var sum: UInt64
 

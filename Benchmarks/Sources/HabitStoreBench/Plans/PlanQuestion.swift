@@ -1,9 +1,9 @@
 import CYardstick
 import Foundation
 
-/// One query: its kind, and the values that it is asked with. A kind reads only those that it needs.
+/// A query: its kind and its values. A kind reads only the values that it needs.
 struct PlanQuestion {
-    /// What notes are searched for by a regular expression, in a form that Swift's and POSIX's both read.
+    /// The regular expression for notes, valid in Swift and POSIX.
     static let regex = "rain [0-9]+$"
 
     let plan: Plan
@@ -15,22 +15,22 @@ struct PlanQuestion {
     let number: Double
     let limit: Int
 
-    /// The same for the yardstick.
+    /// The same query for the yardstick.
     private(set) var byHand = cy_question()
 
-    /// The questions of one round.
+    /// The queries of one round.
     static func all(_ plan: Plan, _ data: BenchData) -> [PlanQuestion] {
         (0..<plan.repetitions).map { PlanQuestion(plan, data, number: $0) }
     }
 
     private init(_ plan: Plan, _ data: BenchData, number place: Int) {
         self.plan = plan
-        // Some way apart, so that neighbours do not share pages.
+        // Some distance apart, so that neighbours do not share pages.
         let range = data.ranges[place * 37 % data.ranges.count]
         habit = range.habit
         switch plan {
         case .rangeLimit:
-            // Long enough that the limit is what ends it.
+            // Long enough that the limit ends it.
             from = data.firstDate.addingTimeInterval(Double(place) * 86_400)
             to = from.addingTimeInterval(4 * 365 * 86_400)
         default: (from, to) = (range.from, range.to)

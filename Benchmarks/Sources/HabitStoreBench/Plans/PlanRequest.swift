@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// A question as an app would put it to a store.
+/// A query as an app would send it to a store.
 enum PlanRequest {
     case entries(FetchDescriptor<Entry>)
     case habits(FetchDescriptor<Habit>)

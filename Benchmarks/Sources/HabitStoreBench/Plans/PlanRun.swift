@@ -4,8 +4,8 @@ import HabitStoreLMDB
 import HabitStoreSQLite
 import HabitTracker
 
-/// The second suite: every kind of plan, on files that our stores have written, through the public API, by hand in C, and
-/// through GRDB's requests.
+/// The suite `plans`: every kind of plan, on files written by this package's stores, through the public API, hand-written in C, and through GRDB's
+/// requests.
 struct PlanRun {
     private let data: BenchData
     private let rounds: Int
@@ -22,7 +22,7 @@ struct PlanRun {
             let store = try engine.open(path(engine.rawValue))
             try store.load(data)
             store.close()
-            // Copies of the bytes, made while nobody has the file open: nobody shares a lock or a cache.
+            // Copies made while no process has the file open, so that the sides share no lock or cache.
             for other in ["hand", "plain", "codable"] {
                 try FileManager.default.copyItem(
                     atPath: path(engine.rawValue),
@@ -77,7 +77,7 @@ struct PlanRun {
         print(row("LMDB", plan, ours: medians[2], others: [medians[3]] + medians[4...]))
     }
 
-    /// Each question is asked of everybody first, which also fills the caches; times of different answers mean nothing.
+    /// Asks all sides each query first, which also fills the caches; times of different answers would mean nothing.
     private func check(_ plan: Plan, _ questions: [PlanQuestion], _ contestants: [any PlanContestant]) throws {
         let names = ["ours on SQLite", "C on SQLite", "ours on LMDB", "C on LMDB", "GRDB", "GRDB with Codable"]
         var found: Set<UInt64> = []
@@ -99,11 +99,11 @@ struct PlanRun {
 
     private func explain(_ plan: Plan) throws {
         let questions = PlanQuestion.all(plan, data)
-        // The first that finds something, so that the work can be told from none.
+        // The first query with a result, to show how much work it takes.
         let place = try questions.firstIndex { try sqlite.ours.analyze($0).statistics.returned > 0 }
         for engine in [sqlite, lmdb] {
             let analysis = try engine.ours.analyze(questions[place ?? 0])
-            // A bar would end the cell.
+            // A bar would end the table cell.
             let text = "\(analysis.explanation)".replacingOccurrences(of: "|", with: "\\|")
             let work = analysis.statistics
             print("| \(plan.title) | \(engine.name) | \(text) | \(work.examined) | \(work.returned) |")
@@ -111,7 +111,7 @@ struct PlanRun {
     }
 }
 
-/// Both who work on one engine's file.
+/// The two sides that use one engine's file.
 private struct EngineContestants {
     let name: String
     let ours: StoreContestant

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// A store through its public API, one transaction for each question, as an app asks.
+/// A store through its public API, with one transaction per query, as in an app.
 struct StoreContestant: PlanContestant {
     let store: any EngineBackedStore
 
@@ -28,7 +28,7 @@ struct StoreContestant: PlanContestant {
         return checksum.sum
     }
 
-    /// How the store goes about a question, and what it looks at.
+    /// The store's plan for a query, and the records that it examines.
     func analyze(_ question: PlanQuestion) throws -> QueryAnalysis {
         try store.read { transaction in
             switch PlanRequest(question) {
@@ -42,7 +42,7 @@ struct StoreContestant: PlanContestant {
 }
 
 extension Habit {
-    /// The same sum over all fields as the yardstick's.
+    /// The same checksum over all fields as in the yardstick.
     fileprivate var checksum: UInt64 {
         func length(_ text: String?) -> UInt64 { UInt64(bitPattern: Int64(text.map { $0.utf8.count } ?? -1)) }
         func bits(_ number: Int) -> UInt64 { UInt64(bitPattern: Int64(number)) }

@@ -5,8 +5,9 @@ import HabitTracker
 import StandardEngines
 import Synchronization
 
-/// How long after the sentinel file was made an operation is still served by the killed engine, over many users in several
-/// processes. Each process has as many users' stores open as it may have files.
+/// The time after the creation of the sentinel file during which the killed engine still serves operations, over many users in several processes.
+/// Each
+/// process has as many users' stores open as its file limit allows.
 struct KillUsers {
     static let childArgument = "kill-child"
 
@@ -48,7 +49,7 @@ struct KillUsers {
         print("| \(cells.joined(separator: " | ")) | ≤ 10 | \(late <= Self.goalMilliseconds ? "yes" : "no") |")
     }
 
-    /// One user is brought to `live`, and the others are copies of that one.
+    /// Moves one user to `live`, and makes the others by copying it.
     private func prepare(_ users: RolloutUsers) throws {
         let store = try users.store(try users.stores(), Self.user(0, 0), at: .live)
         try store.save(Habit(name: "Run"))
@@ -69,7 +70,7 @@ struct KillUsers {
 
     // MARK: A process
 
-    /// Reads its users in turn until some time after the sentinel file was made.
+    /// Reads its users in turn until some time after the sentinel file was created.
     static func runChild(_ arguments: [String]) {
         do {
             let users = try RolloutUsers(URL(fileURLWithPath: arguments[2]))
@@ -78,7 +79,7 @@ struct KillUsers {
             let open = try (0..<usersPerProcess).map { try stores.store(for: user(number, $0)) }
             var last = [UInt64](repeating: 0, count: open.count)
             FileHandle.standardOutput.write(Data("ready\n".utf8))
-            // The move to the old store begins another epoch.
+            // The move to the old store begins a new epoch.
             let epochs = try open.map { try $0.read { try $0.information().epoch } }
             let killed = Mutex<UInt64>(0)
             Thread.detachNewThread { killed.withLock { $0 = readLine().flatMap(UInt64.init) ?? 1 } }

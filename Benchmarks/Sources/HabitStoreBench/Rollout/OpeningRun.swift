@@ -3,13 +3,13 @@ import Foundation
 import HabitStoreRollout
 import HabitTracker
 
-/// The suite `openings`: what it costs to open a user's store, over opening the stores below it.
+/// The suite `openings`: the cost of opening a user's store, compared with opening the stores below it.
 ///
-/// At each stage a user is opened and a record is read, and so is each store that the stage uses, by itself; in turn, and what
-/// comes next to each other is compared. Closing is counted apart.
+/// At each stage it opens a user and reads a record, then does the same with each store that the stage uses; in turn, and compares measurements that
+/// follow each other. Closing is measured separately.
 struct OpeningRun {
     private static let repetitions = 200
-    /// What a user's store may take over the sum of its engines.
+    /// The allowed time of a user's store in excess of the sum of its engines.
     private static let goalMicroseconds = 50.0
 
     private let users: RolloutUsers
@@ -69,7 +69,7 @@ struct OpeningRun {
     private static func text(_ value: Double) -> String { String(format: "%.1f", value) }
 }
 
-/// What one side's openings and closings took, in microseconds.
+/// The opening and closing times of one side, in microseconds.
 private final class Times {
     private(set) var opening: [Double] = []
     private(set) var closing: [Double] = []

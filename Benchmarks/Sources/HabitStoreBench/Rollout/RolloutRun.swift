@@ -6,12 +6,12 @@ import HabitStoreSQLite
 import HabitTracker
 import StandardEngines
 
-/// The suite `rollout`: what a user's store costs over the engines below it, and how soon the kill switch takes hold.
+/// The suite `rollout`: the cost of a user's store compared with the engines below it, and the time until the kill switch takes effect.
 struct RolloutRun {
     private let directory: URL
     private let rounds: Int
 
-    /// In a round, one after the other.
+    /// Per round, one after another.
     private static let writes = 200
     private static let reads = 20_000
     private static let records = 1_000
@@ -32,7 +32,7 @@ struct RolloutRun {
 
     // MARK: Writes
 
-    /// Durable writes of one record, each in a transaction of its own.
+    /// Durable writes of one record, each in a separate transaction.
     private func measureWrites() throws {
         let users = try RolloutUsers(directory.appendingPathComponent("writes"))
         let stores = try users.stores()
@@ -66,8 +66,7 @@ struct RolloutRun {
 
     // MARK: Reads
 
-    /// Reads of one record by its identifier, each in a transaction of its own, through the user's store and of the same file
-    /// without it.
+    /// Reads of one record by its identifier, each in a separate transaction, through the user's store and from the same file without it.
     private func measureReads() throws {
         let users = try RolloutUsers(directory.appendingPathComponent("reads"))
         let stores = try users.stores()
@@ -89,7 +88,7 @@ struct RolloutRun {
             }
             close([bare], [store])
             let (own, ours) = (times["bare"] ?? [], times["user"] ?? [])
-            // Neighbours in time are compared: machines change their speed.
+            // Compares measurements that follow each other, since machines change their speed.
             let ratio = zip(ours, own).map { $0 / $1 }.sorted()[rounds * 3 / 2]
             let cells = [
                 stage.rawValue, address.engine == .sqlite ? "SQLite" : "LMDB", perRead(ours), perRead(own),
@@ -109,7 +108,7 @@ struct RolloutRun {
         }
     }
 
-    // MARK: Both
+    // MARK: Shared helpers
 
     private func bareStores(_ name: String) throws -> [(String, any MaintainableStore)] {
         let folder = directory.appendingPathComponent(name).path

@@ -5,7 +5,7 @@ import HabitTracker
 import Logging
 import StandardEngines
 
-/// Users at a stage, on the regular way there but for the number of shadow reads.
+/// Users at a stage, which they reach in the regular way except for the number of shadow reads.
 struct RolloutUsers {
     let root: String
     let flags: String

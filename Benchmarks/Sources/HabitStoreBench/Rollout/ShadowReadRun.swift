@@ -3,18 +3,17 @@ import HabitStore
 import HabitStoreRollout
 import HabitTracker
 
-/// What shadow reads cost whoever reads: the same reads of three users, of whom nothing, one read in a hundred, and every
-/// read is compared.
+/// The cost of shadow reads for the reader: the same reads by three users, of which none, one in a hundred, or all are compared.
 struct ShadowReadRun {
     private static let samples = [0, 100, 1]
     private static let habits = 50
     private static let entries = 5_000
-    /// Reads in a block; the users take turns block by block.
+    /// The number of reads in a block; the users take turns block by block.
     private static let block = 100
     private static let blocks = 30
-    /// How long whoever reads waits between two reads, in microseconds: as an app does, and not at all.
+    /// The reader's pauses between two reads, in microseconds: as in an app, and none.
     private static let pauses: [UInt32] = [300, 0]
-    /// By how much the 99th percentile may be higher.
+    /// The allowed ratio of the 99th percentile.
     private static let goals = [100: 1.02, 1: 1.10]
 
     private let directory: URL
@@ -25,7 +24,7 @@ struct ShadowReadRun {
         self.rounds = rounds
     }
 
-    /// A user of whom one in so many reads is compared, and how long each read took, in microseconds.
+    /// A user with one in `oneIn` reads compared, and the duration of each read in microseconds.
     private final class Reader {
         let oneIn: Int
         let store: UserStore
@@ -75,7 +74,7 @@ struct ShadowReadRun {
         for _ in 0..<rounds {
             for reader in readers { reader.times = [] }
             for block in 0..<Self.blocks {
-                // Whoever comes first in a turn finds the caches as the last one left them.
+                // The first user of a turn finds the caches as the last one left them.
                 for place in readers.indices { try read(readers[(place + block) % readers.count], block, pause) }
             }
             figures.append(readers.map { ($0.percentile(0.5), $0.percentile(0.99)) })
@@ -121,7 +120,7 @@ struct ShadowReadRun {
             reader.times.append((clock.now - start) / .microseconds(1))
             if pause > 0 { usleep(pause) }
         }
-        // Nothing that is compared late falls into another user's turn.
+        // Waits for late comparisons, so that none falls into another user's turn.
         var before = -1
         var total = reader.store.shadowReads.values.reduce(0, +)
         while reader.oneIn > 0, total != before {

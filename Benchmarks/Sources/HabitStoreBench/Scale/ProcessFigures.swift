@@ -1,10 +1,10 @@
 import Foundation
 
-/// What this process takes of the machine, as the system says; zeros where it cannot be asked.
+/// The resources of this process, as reported by the system; zeros if it does not report them.
 struct ProcessFigures {
-    /// Memory that is the process's own.
+    /// The process's private memory.
     let ownBytes: Double
-    /// Pages of files that are mapped and present, which the system takes back when it needs them.
+    /// Mapped file pages in memory, which the system reclaims when it needs memory.
     let mappedBytes: Double
     let addressBytes: Double
     let files: Int
@@ -24,7 +24,7 @@ struct ProcessFigures {
         return line.count > 1 ? (Double(line[1]) ?? 0) * 1_024 : 0
     }
 
-    /// These files tell no size, and are read until their end.
+    /// These files report no size, and are read to their end.
     private static func lines(_ path: String) -> [Substring] {
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() else { return [] }
         return String(decoding: data, as: UTF8.self).split(separator: "\n")

@@ -5,10 +5,10 @@ import HabitStoreSQLite
 import HabitTracker
 import StandardEngines
 
-/// The process that has so many users, and measures itself.
+/// The process that opens a number of users and measures itself.
 struct ScaleChild {
     static let argument = "scale-child"
-    /// How many reads of users who are open, and of random ones.
+    /// The number of reads of open users, and of random ones.
     private static let reads = 2_000
 
     static func run(_ arguments: [String]) {
@@ -74,7 +74,7 @@ struct ScaleChild {
         }
     }
 
-    /// In milliseconds.
+    /// The duration in milliseconds.
     private func time(_ body: () throws -> Void) rethrows -> Double {
         let start = ContinuousClock.now
         try body()

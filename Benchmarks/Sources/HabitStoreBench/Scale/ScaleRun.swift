@@ -5,14 +5,15 @@ import HabitStoreSQLite
 import HabitTracker
 import StandardEngines
 
-/// The suite `scale`: what users cost in one process, from one to as many as are asked for, each count in a process of its
-/// own. All handles are kept, and the default number of users is open at once.
+/// The suite `scale`: the costs of users in one process, from one to the requested number, each number in a separate process. All handles are kept,
+/// and
+/// the default number of users is open at the same time.
 struct ScaleRun {
     /// A small user: a few habits and a month of entries.
     static let habits = 3
     static let entriesEach = 30
 
-    /// How many users at `live` there are at most: each has two stores, and together they take 25 GB for 100,000.
+    /// The maximum number of users at `live`: each has two stores, and 100,000 of them would take 25 GB.
     private static let mostLiveUsers = 10_000
 
     private let directory: URL
@@ -51,7 +52,7 @@ struct ScaleRun {
         return counts
     }
 
-    /// One user is brought to the stage, and the others are copies of that one.
+    /// Moves one user to the stage, and makes the others by copying it.
     private func prepare(_ folder: URL, _ stage: Stage) throws -> String {
         let users = try RolloutUsers(folder)
         let store = try users.stores().store(for: Self.user(0))

@@ -2,13 +2,13 @@ import Foundation
 import HabitStorePostgres
 import PostgresTesting
 
-/// The server that the suite `server` measures: the first one of `HABITSTORE_POSTGRES`.
+/// The server of the suite `server`: the first one in `HABITSTORE_POSTGRES`.
 struct BenchServer {
     let uri: String
-    /// What the names of all stores of this run begin with.
+    /// The prefix of the names of this run's stores.
     let prefix = "habitstore-bench-\(UUID().uuidString)"
 
-    /// - Returns: nil where there is none.
+    /// - Returns: nil without a server.
     init?() throws {
         let uris = ProcessInfo.processInfo.environment["HABITSTORE_POSTGRES"]?.split(separator: " ") ?? []
         guard let first = uris.first else { return nil }
@@ -18,7 +18,7 @@ struct BenchServer {
 
     func place(_ name: String) -> PostgresPlace { PostgresPlace(server: uri, name: "\(prefix)-\(name)") }
 
-    /// Stores with the same contents under other names.
+    /// Copies of a store under other names.
     func copies(of store: PostgresHabitStore, _ names: [String]) throws -> [PostgresPlace] {
         try names.map { name in
             let place = place(name)
@@ -27,7 +27,7 @@ struct BenchServer {
         }
     }
 
-    /// Removes all stores of this run whose names go on like this.
+    /// Removes all stores of this run whose names continue with `name`.
     func remove(_ name: String = "") throws {
         let connection = try YardstickConnection(uri)
         let stores = "SELECT store FROM hs_store WHERE name LIKE '\(prefix)\(name.isEmpty ? "" : "-" + name)%'"
@@ -36,16 +36,16 @@ struct BenchServer {
         }
     }
 
-    /// The port, where the server is on the loopback address.
+    /// The server's port, if it is on the loopback address.
     private var port: Int? { uri.firstMatch(of: /@(?:127\.0\.0\.1|localhost):(\d+)/).flatMap { Int($0.output.1) } }
 
-    /// A proxy before the server; nil where it is on another machine.
+    /// A proxy for the server; nil if the server is on another machine.
     func proxy() throws -> PostgresProxy? { try port.map { try PostgresProxy(to: $0) } }
 
-    /// The same server through a proxy.
+    /// The server's URI through a proxy.
     func uri(through proxy: PostgresProxy) -> String { uri.replacing(/@[^\/]*/, with: "@127.0.0.1:\(proxy.port)") }
 
-    /// A program of PostgreSQL's: that of `POSTGRES_BIN`, or one that is installed.
+    /// The path of a PostgreSQL program: from `POSTGRES_BIN`, or an installed one.
     static func program(_ name: String) -> String? {
         let environment = ProcessInfo.processInfo.environment
         var folders = environment["POSTGRES_BIN"].map { [$0] } ?? []

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The suite `server`: stores on a server of PostgreSQL beside the same statements in C and by pgbench, and many users on one server.
+/// The suite `server`: stores on a PostgreSQL server compared with the same statements in C and with pgbench, and many users on one server.
 struct ServerRun {
     private let directory: URL
     private let rounds: Int

@@ -6,13 +6,13 @@ import HabitStoreSQLite
 import Logging
 import Synchronization
 
-/// The process that has so many users on a server, and measures itself.
+/// The process that opens a number of users on a server and measures itself.
 struct ServerUsersChild {
     static let argument = "server-users-child"
-    /// How many threads open users and write.
+    /// The number of threads that open users and write.
     static let threads = 8
 
-    /// How users' stores are opened.
+    /// How users' stores are opened: directly, or through a rollout.
     enum Way: String, CaseIterable {
         case stores, users
     }
@@ -44,7 +44,7 @@ struct ServerUsersChild {
         { try PostgresHabitStore(PostgresPlace(server: server, name: $0), schema: PlainEntry.schema) }
     }
 
-    /// Users at `off`, whose old engine is the server.
+    /// Users at `off`, with the server as their old engine.
     private static func users(
         _ server: String,
         folder: String

@@ -1,10 +1,10 @@
 import Foundation
 import HabitStorePostgres
 
-/// Users who each have a store on one server, in one process that keeps all handles: connections, open files, memory.
+/// Users with a store each on one server, in one process that keeps all handles: connections, open files and memory.
 struct ServerUsersRun {
     private static let mostConnections = 16
-    /// By which the server tells the connections of the process that has the users.
+    /// Identifies the connections of the process with the users.
     private static let application = "habitstore-users"
 
     private let server: BenchServer

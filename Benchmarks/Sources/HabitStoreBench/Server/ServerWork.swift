@@ -6,7 +6,7 @@ enum ServerWork: String, CaseIterable {
     case insert = "one record inserted"
     case batch = "1,000 records inserted"
 
-    /// How often it is done in a round.
+    /// The number of operations in a round.
     func count(delayed: Bool) -> Int {
         switch self {
         case .read: delayed ? 40 : 400
@@ -16,7 +16,7 @@ enum ServerWork: String, CaseIterable {
         }
     }
 
-    /// How many records one of it writes.
+    /// The number of records that one operation writes.
     var records: Int {
         switch self {
         case .read, .range: 0

@@ -3,10 +3,10 @@ import HabitStore
 import HabitStorePostgres
 import PostgresTesting
 
-/// Reads and writes of a store on a server, beside the same statements in the same round trips by hand in C.
+/// Reads and writes of a store on a server, compared with the same statements in the same round trips, hand-written in C.
 ///
-/// Of the values that C writes nothing is made up: the store does all writes once more beforehand, on a copy, and what that has left on the server is
-/// what C writes into a copy of its own. In the end both have the same rows.
+/// The values that C writes are real: beforehand the store does all writes on a copy, and C writes the rows that they left on the server into its own
+/// copy. At the end both copies have the same rows.
 struct ServerWorkRun {
     private static let goal = 1.5
     private static let rangeDays = 30
@@ -15,18 +15,18 @@ struct ServerWorkRun {
     private let rounds: Int
     private let data: BenchData
 
-    /// What was measured of one kind of work.
+    /// The measurements of one kind of work.
     private struct Row {
         /// The medians of each round.
         var ours: [Double] = []
         var yardstick: [Double] = []
-        /// How many round trips one of it takes; nil where they were not counted.
+        /// The round trips of one operation; nil if they were not counted.
         var trips: Int?
 
         var ratios: [Double] { zip(ours, yardstick).map { $0 / $1 } }
     }
 
-    /// What both sides are asked in a round.
+    /// The operations of both sides in a round.
     private struct Round {
         let entity: Int16
         let ids: [UUID]
@@ -63,7 +63,7 @@ struct ServerWorkRun {
         if let proxy { try requireOneText(proxy) }
     }
 
-    /// Both sides have prepared the same statements.
+    /// Checks that both sides have prepared the same statements.
     private func requireOneText(_ proxy: PostgresProxy) throws {
         let texts = proxy.preparedStatements
         for (name, texts) in texts where texts.count > 1 {
@@ -94,9 +94,9 @@ struct ServerWorkRun {
         for work in ServerWork.allCases { show(work, delay, rows[work] ?? Row()) }
     }
 
-    // MARK: What is done
+    // MARK: Preparing
 
-    /// Does all writes of a round on a copy, and looks up what they leave.
+    /// Does all writes of a round on a copy, and reads the rows that they left.
     private func prepare(_ place: PostgresPlace, delayed: Bool) throws -> Round {
         let store = try PostgresHabitStore(place, schema: PlainEntry.schema)
         defer { store.close() }
@@ -121,7 +121,7 @@ struct ServerWorkRun {
         return round
     }
 
-    /// The entries of one habit from one day on, of which there is one each day.
+    /// A range of one habit's entries, of which there is one a day.
     private func range(_ number: Int) throws -> (descriptor: FetchDescriptor<PlainEntry>, first: UUID, last: UUID) {
         let habit = data.habits[number % data.habits.count].id
         let entries = data.entries.filter { $0.habitID == habit }
@@ -201,7 +201,7 @@ struct ServerWorkRun {
         row.yardstick.append(LiveRun.median(yardstick))
     }
 
-    /// What C has written the store takes for its own, and finds nothing wrong with it; all have the same digests.
+    /// Checks that the store accepts what C has written and finds nothing wrong with it, and that all stores have the same digests.
     private func requireSame(_ places: [PostgresPlace]) throws {
         let connection = try YardstickConnection(server.uri)
         let stores = places.map { "'\($0.store)'" }.joined(separator: ", ")

@@ -3,8 +3,9 @@ import HabitStore
 import HabitStorePostgres
 import Synchronization
 
-/// Eight writers, each of whom changes a record of a store of its own again and again, beside `pgbench` with eight clients that send
-/// the same statements in the same round trips.
+/// Eight writers that each change a record of their own store repeatedly, compared with `pgbench` with eight clients that send the same statements in
+/// the
+/// same round trips.
 struct ServerWritersRun {
     private static let writers = 8
     private static let seconds = 4
@@ -58,7 +59,7 @@ struct ServerWritersRun {
         fflush(nil)
     }
 
-    /// Transactions a second.
+    /// The stores' transactions per second.
     private func rate(_ stores: [PostgresHabitStore], _ round: Int) throws -> Double {
         let result = Mutex<Result<Int, any Error>>(.success(0))
         let done = DispatchGroup()
@@ -87,7 +88,7 @@ struct ServerWritersRun {
         return Double(try result.withLock { try $0.get() }) / time
     }
 
-    /// Transactions a second of pgbench.
+    /// The transactions per second of pgbench.
     private func rate(_ places: [PostgresPlace], _ pgbench: String) throws -> Double {
         let script = directory.appendingPathComponent("update.sql")
         try Data(try text(places).utf8).write(to: script)
@@ -105,15 +106,16 @@ struct ServerWritersRun {
         return rate
     }
 
-    /// The script: each client changes the record of a store of its own. Values are written out, but for the token and the version, which
-    /// pgbench counts.
+    /// The script, in which each client changes the record of its own store. Values are written out, except for the token and the version, which
+    /// pgbench
+    /// counts.
     private func text(_ places: [PostgresPlace]) throws -> String {
         let connection = try YardstickConnection(server.uri)
         let id = data.entries[0].id
         var text = "\\set count :count + 1\n"
         for (client, place) in places.enumerated() {
             let entity = try connection.entity(of: id, in: place.store)
-            // What such a write leaves: one of the store's own is looked at.
+            // The rows of such a write are read after one by the store itself.
             let store = try PostgresHabitStore(place, schema: PlainEntry.schema)
             var entry = PlainEntry(data.entries[0])
             entry.value = Double.random(in: 0..<1_000)

@@ -2,7 +2,7 @@ import CYardstick
 import Foundation
 import HabitStorePostgres
 
-/// A connection of the C program to a server.
+/// The C program's connection to a server.
 final class YardstickConnection {
     private let connection: OpaquePointer
 
@@ -22,9 +22,9 @@ final class YardstickConnection {
         }
     }
 
-    /// Runs a statement of the benchmark's own.
+    /// Runs one of the benchmark's own statements.
     ///
-    /// - Returns: the number that it answers; 0 where it answers nothing.
+    /// - Returns: its number; 0 without one.
     @discardableResult
     func number(_ statement: String) throws -> Int {
         var number: Int64 = 0
@@ -32,9 +32,9 @@ final class YardstickConnection {
         return Int(number)
     }
 
-    // MARK: What is there
+    // MARK: Looking up
 
-    /// The number of the entity of a record.
+    /// The number of a record's entity.
     func entity(of record: UUID, in store: UUID) throws -> Int16 {
         var entity: Int16 = 0
         try require(cy_postgres_entity(connection, store.byteList, record.byteList, &entity))
@@ -51,7 +51,7 @@ final class YardstickConnection {
         return made
     }
 
-    /// What the last write of a store has left of the records that it has written.
+    /// The rows that a store's last write left for the records that it wrote.
     func rows(_ entity: Int16, _ ids: [UUID], in store: UUID) throws -> YardstickRows {
         var rows: OpaquePointer?
         let bytes = ids.flatMap(\.byteList)
@@ -62,7 +62,7 @@ final class YardstickConnection {
         return made
     }
 
-    // MARK: What is measured
+    // MARK: Measured operations
 
     func read(_ id: UUID, _ entity: Int16, in store: UUID) throws -> UInt64 {
         var sum: UInt64 = 0
@@ -84,7 +84,7 @@ final class YardstickConnection {
         try require(cy_postgres_update(connection, store.byteList, rows.pointer))
     }
 
-    /// The part of a script for pgbench in which one of its clients updates a record.
+    /// The part of a pgbench script in which one of its clients updates a record.
     func script(_ rows: YardstickRows, in store: UUID, client: Int) throws -> String {
         var text: UnsafeMutablePointer<CChar>?
         defer { free(text) }

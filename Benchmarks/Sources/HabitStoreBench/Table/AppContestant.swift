@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// One of our stores through its public API, as an app calls it.
+/// One of this package's stores through its public API, as an app calls it.
 final class AppContestant<Record: TableEntry>: Contestant {
     let name = "ours"
     private let engine: TableEngine
@@ -17,7 +17,7 @@ final class AppContestant<Record: TableEntry>: Contestant {
         (entries, spare) = (data.entries.map(Record.init), data.spare.map(Record.init))
     }
 
-    /// The store in memory has no file, and looks at every record for each query: it is there to be right.
+    /// The store in memory has no file and scans every record for each query: it takes part only to check answers.
     func takesPart(in work: Work) -> Bool {
         engine != .memory || ![.openReadClose, .ranges, .bulkLoadSorted].contains(work)
     }
@@ -86,7 +86,7 @@ final class AppContestant<Record: TableEntry>: Contestant {
 }
 
 extension EngineBackedStore {
-    /// Everything in one transaction.
+    /// Writes everything in one transaction.
     func load(_ data: BenchData) throws {
         try write(author: "bench") { transaction in
             for tag in data.tags { try transaction.insert(tag) }

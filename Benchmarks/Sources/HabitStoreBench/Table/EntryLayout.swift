@@ -1,15 +1,15 @@
 import CYardstick
 
-/// How entries lie in a file.
+/// The layout of entries in a file.
 enum EntryLayout: String, Codable, CaseIterable {
     /// By identifier, with an index on habit and date.
     case byIdentifier = "by id"
-    /// In the order of habit and date as well.
+    /// Also in the order of habit and date.
     case clustered
 
     var byHand: cy_layout { self == .byIdentifier ? cy_by_identifier : cy_clustered }
 
-    /// What is worth a row of its own.
+    /// The works that get their own row.
     var works: [Work] {
         switch self {
         case .byIdentifier: Work.allCases

@@ -3,8 +3,9 @@ import GRDB
 import HabitStore
 import HabitTracker
 
-/// GRDB on a file of its own in the shape that its users give it, with Codable records or by hand: cached statements,
-/// and records decoded by the columns' places.
+/// GRDB on its own file with the tables that its users would declare, with Codable records or by hand: cached statements, and records decoded by
+/// column
+/// position.
 final class GRDBTableContestant: Contestant {
     enum Style: String {
         case codable = "GRDB, Codable records"
@@ -28,13 +29,13 @@ final class GRDBTableContestant: Contestant {
         (entries, spare) = (data.entries.map(GRDBCodableEntry.init), data.spare.map(GRDBCodableEntry.init))
     }
 
-    /// A commit with history is the same as one without: GRDB keeps none. It sorts nothing.
+    /// GRDB keeps no history and does not sort, so those works would be no different.
     func takesPart(in work: Work) -> Bool { work != .commitsWithHistory && work != .bulkLoadSorted }
 
     private func opened(_ path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.journalMode = .wal
-        // As the other sides have it.
+        // The same as on the other sides.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -16384") }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }

@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// The same entry without a clustering index, declared as an app declares its own models: outside of the library.
+/// The same entry without a clustering index, declared outside the library as an app declares its models.
 struct PlainEntry: PersistentModel {
     var id: UUID
     var date: Date

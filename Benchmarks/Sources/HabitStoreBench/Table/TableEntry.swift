@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// An entry as one layout declares it, with the table's questions as an app would write them.
+/// An entry in the declaration of one layout, with the table's queries as an app would write them.
 protocol TableEntry: PersistentModel, EntryFields {
     /// The schema with this entry and its habit.
     static var schema: Schema { get }

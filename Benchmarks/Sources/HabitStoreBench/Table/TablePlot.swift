@@ -1,12 +1,11 @@
 import Foundation
 
-/// The table as a picture in SVG: a line for each row, where the C program stands at 1, and everybody else at their time
-/// as a multiple of its time.
+/// The table as an SVG plot: a line for each row, with each side at its time as a multiple of the C program's.
 struct TablePlot {
     private let rows: [TableRow]
 
     private static let (labelWidth, plotWidth, lineHeight, top) = (420.0, 520.0, 22.0, 64.0)
-    /// The scale, which is logarithmic.
+    /// The ends of the logarithmic scale.
     private static let (least, most) = (0.25, 32.0)
 
     private struct Mark {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the suite `table` found, for people and programs.
+/// The results of the suite `table`, for people and programs.
 struct TableReport: Codable {
     let habits: Int
     let entries: Int
@@ -35,7 +35,7 @@ struct TableReport: Codable {
         }
     }
 
-    /// Three digits that count, since the times lie between a microsecond and seconds.
+    /// Three significant digits, since the times range from a microsecond to seconds.
     private static func time(_ milliseconds: Double?) -> String {
         guard let milliseconds else { return "–" }
         let digits = max(0, 2 - Int(log10(max(milliseconds, 0.0001)).rounded(.down)))

@@ -1,10 +1,10 @@
-/// One row of the table: what a kind of work took everybody who did it.
+/// A row of the table: the times of a kind of work on all sides that did it.
 struct TableRow: Codable {
     let engine: TableEngine
     let layout: EntryLayout
     let work: Work
     let title: String
-    /// Medians of one time each, by the contestants' names.
+    /// The median time of one operation, by the contestants' names.
     let milliseconds: [String: Double]
     let goal: Double?
     let lead: Double?
@@ -13,7 +13,7 @@ struct TableRow: Codable {
 
     var ours: Double { milliseconds["ours"] ?? .nan }
 
-    /// Our time to that of the C program.
+    /// Our time divided by the C program's.
     var ratio: Double? { milliseconds["C"].map { ours / $0 } }
 
     var isGoalMet: Bool? {
@@ -21,7 +21,7 @@ struct TableRow: Codable {
         return ratio <= goal
     }
 
-    /// How many times faster than GRDB in that style we are.
+    /// How many times faster than GRDB in that style our store is.
     func ahead(of style: GRDBTableContestant.Style) -> Double? { milliseconds[style.rawValue].map { $0 / ours } }
 
     var isLeadMet: Bool? {

@@ -3,14 +3,14 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// The suite `table`: each kind of work on one data set, through our stores, by hand in C, and through GRDB, in turn.
+/// The suite `table`: each kind of work on one data set, through this package's stores, hand-written in C, and through GRDB, in turn.
 final class TableRun {
     private let data: BenchData
     private let directory: URL
     private let rounds: Int
     private let sides: [Side]
 
-    /// A contestant with the rows to which its times belong; those of GRDB belong to all.
+    /// A contestant with the rows to which its times belong; those of GRDB belong to all rows.
     private struct Side {
         let contestant: any Contestant
         let subject: Subject?
@@ -72,7 +72,7 @@ final class TableRun {
         }
         for side in sides { try side.contestant.open(path(side, rounds - 1)) }
         for work in Work.allCases where work != .bulkLoad && work != .bulkLoadSorted {
-            // Nobody shares what a process keeps of a file that it has open.
+            // So that no side shares what a process keeps of an open file.
             if work == .openReadClose { for side in sides { try side.contestant.close() } }
             try measure(work, &samples)
             if work == .commitsWithHistory { try requireAllCommits() }
@@ -85,7 +85,7 @@ final class TableRun {
         )
     }
 
-    /// What a load takes the C program that sorts; nil for a side that has only one way.
+    /// The time of a load by the C program that sorts; nil for a side with only one way to load.
     private func sortedLoad(_ side: Side, _ round: Int) throws -> Double? {
         guard let yardstick = side.contestant as? YardstickContestant else { return nil }
         let path = path(side, round) + "-sorted"
@@ -101,7 +101,7 @@ final class TableRun {
     }
 
     private func measure(_ work: Work, _ samples: inout [[Work: [Double]]]) throws {
-        // Before anything is timed everybody does it once, which also fills the caches.
+        // Before anything is timed, all sides do it once, which also fills the caches.
         for round in -1..<rounds {
             var answers: [UInt64] = []
             for (place, side) in sides.enumerated() where side.does(work) {
@@ -124,7 +124,7 @@ final class TableRun {
         }
     }
 
-    /// Each commit has an entry of its own.
+    /// Each commit has its own entry.
     private func spareNumber(_ work: Work, _ round: Int) -> Int {
         let base = work == .commitsWithHistory ? (rounds + 1) * work.repetitions : 0
         return work == .openReadClose ? 0 : base + (round + 1) * work.repetitions

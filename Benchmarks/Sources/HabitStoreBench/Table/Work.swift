@@ -3,12 +3,12 @@ import HabitStoreLMDB
 import HabitStoreSQLite
 import HabitTracker
 
-/// One kind of work, which every side does with the same data and to the same answer.
+/// A kind of work, which every side does with the same data and the same answer.
 enum Work: String, CaseIterable, Codable {
     case bulkLoad, bulkLoadSorted
     case readsByIdentifier, ranges, scan, filter, count, commits, commitsWithHistory, openReadClose
 
-    /// How often it is done in a round and timed on its own.
+    /// How often one round does it, with separate timing.
     var repetitions: Int {
         switch self {
         case .commits, .commitsWithHistory, .openReadClose: 200
@@ -16,7 +16,7 @@ enum Work: String, CaseIterable, Codable {
         }
     }
 
-    /// Whether it leaves the store as it was.
+    /// Whether it leaves the store unchanged.
     var isReading: Bool {
         switch self {
         case .bulkLoad, .bulkLoadSorted, .commits, .commitsWithHistory: false
@@ -39,7 +39,7 @@ enum Work: String, CaseIterable, Codable {
         }
     }
 
-    /// At most how many times the C program's time it may take.
+    /// The allowed multiple of the C program's time.
     func goal(_ engine: TableEngine) -> Double? {
         guard engine != .memory else { return nil }
         switch self {
@@ -51,7 +51,7 @@ enum Work: String, CaseIterable, Codable {
         }
     }
 
-    /// At least how many times faster than GRDB's Codable records it has to be.
+    /// How many times faster than GRDB's Codable records it must be.
     var lead: Double? {
         switch self {
         case .bulkLoad: 2
@@ -61,13 +61,13 @@ enum Work: String, CaseIterable, Codable {
     }
 }
 
-/// What a row of the table is about.
+/// The engine of a row of the table.
 enum TableEngine: String, Codable {
     case sqlite = "SQLite"
     case lmdb = "LMDB"
     case memory = "memory"
 
-    /// One of our stores on this engine; those in memory have no use for the path.
+    /// Opens one of this package's stores on this engine; stores in memory ignore the path.
     func open(_ path: String, schema: Schema = HabitSchema.current) throws -> any EngineBackedStore {
         switch self {
         case .sqlite: try SQLiteHabitStore(path: path, schema: schema)
@@ -78,7 +78,7 @@ enum TableEngine: String, Codable {
 }
 
 extension Int {
-    /// With a comma before each three digits.
+    /// The number with a comma before each group of three digits.
     var grouped: String {
         var digits = String(self)
         var place = digits.count - 3

@@ -1,6 +1,6 @@
 import CYardstick
 
-/// The same work by hand in C.
+/// The same work hand-written in C.
 final class YardstickContestant: Contestant {
     let name = "C"
     private let functions: YardstickFunctions
@@ -23,7 +23,7 @@ final class YardstickContestant: Contestant {
 
     func load(_ path: String) throws { try load(path, cy_given) }
 
-    /// Each table and index in its own order, as our stores write many entries.
+    /// Loads each table and index in its own order, as this package's stores write many entries.
     func loadSorted(_ path: String) throws { try load(path, cy_sorted) }
 
     private func load(_ path: String, _ order: cy_load_order) throws {

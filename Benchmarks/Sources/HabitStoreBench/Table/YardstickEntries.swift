@@ -3,7 +3,7 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// Entries as C structs, with their notes in memory that lives as long as this.
+/// Entries as C structs; their notes live as long as this object.
 final class YardstickEntries {
     let buffer: UnsafeBufferPointer<cy_entry>
     private let entries: UnsafeMutableBufferPointer<cy_entry>

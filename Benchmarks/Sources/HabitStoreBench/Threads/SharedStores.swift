@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// Stores behind our API, each one shared by all threads, as an app shares it.
+/// This package's stores, each shared by all threads, as in an app.
 final class SharedStores: ThreadSide {
     private let stores: [any HabitStore]
     private let closing: @Sendable () -> Void

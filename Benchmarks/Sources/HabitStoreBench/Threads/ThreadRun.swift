@@ -4,21 +4,21 @@ import HabitStoreRollout
 import StandardEngines
 import Synchronization
 
-/// The suite `threads`: short reads and durable commits by 1, 2, 4 and 8 threads, on one user's store and on a store for
-/// each, beside the same by hand in C.
+/// The suite `threads`: short reads and durable commits by 1, 2, 4 and 8 threads, on one user's store and on one store per thread, compared with
+/// hand-written C.
 struct ThreadRun {
     private static let threads = [1, 2, 4, 8]
     private static let mostThreads = 8
     private static let reads = 80_000
     private static let mixed = 4_000
-    /// Of so many operations of the mixed work, one is a commit.
+    /// One operation in this many of the mixed work is a commit.
     private static let commitEvery = 20
 
     private let directory: URL
     private let rounds: Int
     private let data: BenchData
 
-    /// What all threads together do.
+    /// The work of all threads together.
     private enum Mix: String, CaseIterable {
         case reads = "reads by id, a transaction each"
         case mixed = "95 reads, 5 durable commits"
@@ -26,13 +26,13 @@ struct ThreadRun {
         var operations: Int { self == .reads ? ThreadRun.reads : ThreadRun.mixed }
     }
 
-    /// One row of the table.
+    /// A row of the table.
     private struct Row {
         let side: String
         let mix: Mix
         let isOneUser: Bool
         let threads: Int
-        /// Milliseconds of each round.
+        /// The milliseconds of each round.
         var times: [String: [Double]] = [:]
 
         func median(_ name: String) -> Double { times[name].map { $0.sorted()[$0.count / 2] } ?? .nan }
@@ -58,7 +58,7 @@ struct ThreadRun {
         try measureRouted()
     }
 
-    /// The same through the routing of a user's store, on SQLite.
+    /// The same through a user's store on SQLite.
     private func measureRouted() throws {
         let users = try RolloutUsers(directory.appendingPathComponent("routed"))
         let stores = try users.stores(schema: PlainEntry.schema)
@@ -117,7 +117,7 @@ struct ThreadRun {
         for row in rows { show(row, rows[0]) }
     }
 
-    /// - Parameter number: of the run, by which each takes spare entries of its own.
+    /// - Parameter number: the run's number, which determines its spare entries.
     /// - Returns: milliseconds from the start of all threads until the last one's end, and the sum of what they read.
     private func run(_ row: Row, _ number: Int, _ side: any ThreadSide) throws -> (Double, UInt64) {
         let (mix, isOneUser, threads) = (row.mix, row.isOneUser, row.threads)
@@ -141,7 +141,7 @@ struct ThreadRun {
         return (time, try outcome.sum())
     }
 
-    /// What the threads of a run came to.
+    /// The result of a run's threads.
     private final class Outcome: Sendable {
         private let result = Mutex<Result<UInt64, any Error>>(.success(0))
 
@@ -159,7 +159,7 @@ struct ThreadRun {
         func sum() throws -> UInt64 { try result.withLock { try $0.get() } }
     }
 
-    /// - Returns: milliseconds from the moment at which all begin until the last one's end.
+    /// - Returns: milliseconds from the common start until the last thread's end.
     private static func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Double {
         let (ready, done) = (DispatchGroup(), DispatchGroup())
         let start = DispatchSemaphore(value: 0)

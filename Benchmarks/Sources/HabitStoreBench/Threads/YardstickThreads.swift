@@ -1,20 +1,20 @@
 import CYardstick
 import Foundation
 
-/// The C program: a connection of SQLite for each thread, one environment of LMDB for all, a reader for each.
+/// The C program: an SQLite connection for each thread; one LMDB environment for all threads, with a reader each.
 final class YardstickThreads: ThreadSide {
-    /// Used by its own thread only.
+    /// Used only by its own thread.
     private struct Handle: @unchecked Sendable {
         let pointer: OpaquePointer
     }
 
     private let engine: TableEngine
-    /// By user and thread; the first of each user is that of thread 0.
+    /// By user and thread; the first handle of each user is that of thread 0.
     private let handles: [[Handle]]
     private let identifiers: [UInt8]
     private let spare: Spare
 
-    /// Read only.
+    /// Only read.
     private struct Spare: @unchecked Sendable {
         let entries: YardstickEntries
     }

@@ -7,9 +7,10 @@ import HabitTracker
 import ShadowVerifier
 import Synchronization
 
-/// Two stores of 200 habits and 200,000 entries, on SQLite and on LMDB: what it takes to compare their contents in full,
-/// beside what SQLite's dbhash takes for two SQLite files of the same habits and entries; to tell them equal by their kept
-/// digests; to find one difference; and how much memory a whole verification needs.
+/// Two stores of 200 habits and 200,000 entries, on SQLite and on LMDB: the cost of comparing their contents in full (next to the time that SQLite's
+/// dbhash takes for two SQLite files of the same habits and entries), of comparing their kept digests, and of finding one difference; and the memory
+/// of a
+/// whole verification.
 struct VerifierRun {
     static let childArgument = "verify-child"
 
@@ -86,7 +87,7 @@ struct VerifierRun {
         )
     }
 
-    /// Changes one entry in one store, past the history.
+    /// Changes one entry in one store without a history entry.
     private func change(_ store: LMDBHabitStore) throws {
         let entry = try store.fetch(FetchDescriptor<Entry>(fetchLimit: 1)).first
         guard let entry else { throw BenchError("there are no entries") }
@@ -152,14 +153,13 @@ struct VerifierRun {
 
     // MARK: Memory
 
-    /// A process of its own verifies and tells its own peak.
+    /// Verifies in a separate process, which reports its own peak.
     private func showMemory() throws {
         let output = try ChildProcess.output([Self.childArgument, path("verified.sqlite"), path("verified.lmdb")])
         print("\nMemory of a process that verifies them in full: \(output)")
     }
 
-    /// The other process: tells how much memory of its own it has had at most, beside what it maps from files and the
-    /// kernel can take back.
+    /// The other process: reports its peak of private memory, without the pages mapped from files, which the kernel can reclaim.
     static func runChild(_ arguments: [String]) {
         do {
             let (sqlite, lmdb) = try open(arguments[2], arguments[3])
@@ -187,7 +187,7 @@ struct VerifierRun {
         }
     }
 
-    /// A line of the kernel's account of the process, in megabytes.
+    /// A line of the process's status in the kernel, in megabytes.
     private static func status(_ name: String) throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }

@@ -16,7 +16,7 @@ extension [UInt8] {
     mutating func append(text: String) { append(counted: Array(text.utf8)) }
 }
 
-/// Reads what was appended, and never behind the end.
+/// Reads appended values, and never past the end.
 struct ByteReader {
     private var rest: ArraySlice<UInt8>
 
@@ -51,7 +51,7 @@ struct ByteReader {
     }
 }
 
-/// CRC-32C (Castagnoli), as iSCSI and many files have it.
+/// CRC-32C (Castagnoli), as in iSCSI and many file formats.
 enum Checksum {
     private static let table: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 0 ? value >> 1 : (value >> 1) ^ 0x82F6_3B78 }

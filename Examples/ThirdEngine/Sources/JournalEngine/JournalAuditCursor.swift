@@ -1,8 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Goes through records for the verifier. It takes their bytes apart by the format's description (`RecordLayout`), with nothing of
-/// what transactions read with: a mistake there is found by the comparison, and not made twice.
+/// Reads records for the verifier. It decodes their bytes from the format's description (`RecordLayout`) and shares no code with the transactions'
+/// reader:
+/// a bug in either one is found by the comparison instead of being made twice.
 final class JournalAuditCursor: AuditCursor {
     private let layout: RecordLayout
     private let form = CanonicalForm()
@@ -34,7 +35,7 @@ final class JournalAuditCursor: AuditCursor {
 
     private func write(_ kind: AttributeKind, _ position: Int, _ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= layout.fixedSize else { return form.append(bytes: bytes, tag: .invalid) }
-        // One bit for each attribute lies behind the eight bytes of the header.
+        // After the eight bytes of the header there is one bit for each attribute.
         guard bytes[8 + position / 8] & (1 << (position % 8)) == 0 else { return form.appendNull() }
         let slot = layout.offsets[position]
         switch kind {
@@ -50,7 +51,7 @@ final class JournalAuditCursor: AuditCursor {
         }
     }
 
-    /// Writes what has a length of its own; false, and nothing is written, for what is no value.
+    /// Writes a value of variable length; returns false, and writes nothing, for a malformed value.
     private func write(_ kind: AttributeKind, _ part: UnsafeRawBufferPointer) -> Bool {
         switch kind {
         case .string: form.append(bytes: part, tag: .text)

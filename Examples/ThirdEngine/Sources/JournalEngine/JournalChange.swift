@@ -1,24 +1,25 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// One change of a commit, as a frame has it: a byte that names it, and what belongs to it. Numbers are little-endian, texts and
-/// bytes have their length (`u32`) before them.
+/// A change of a commit, as stored in a frame: a byte that identifies it, and its contents. Numbers are little-endian; texts and bytes are preceded
+/// by
+/// their length (`u32`).
 enum JournalChange: Sendable {
-    /// A record under an identifier, new or instead of the one that was there.
+    /// Stores a record under an identifier, and replaces any record there.
     case put(entity: String, id: UUID, EncodedRecord)
-    /// No record any more.
+    /// Removes a record.
     case remove(entity: String, id: UUID)
-    /// A value of the store's own bookkeeping, or none any more.
+    /// Sets a value of the store's bookkeeping, or removes it.
     case setMetadata(key: String, value: String?)
-    /// The next transaction of the history, as JSON.
+    /// Appends the next transaction of the history, as JSON.
     case append(HistoryTransaction)
-    /// No history up to and including a number.
+    /// Removes the history up to and including a number.
     case prune(through: Int64)
-    /// A digest, new or instead of the one of the same first identifier.
+    /// Stores a digest, and replaces one with the same first identifier.
     case setDigest(entity: String, DigestLeaf)
-    /// No digests of an entity.
+    /// Removes an entity's digests.
     case removeDigests(entity: String)
-    /// No records and no digests of an entity: a migration begins them anew.
+    /// Removes an entity's records and digests, before a migration rewrites them.
     case empty(entity: String)
 
     private var tag: UInt8 {
@@ -34,7 +35,7 @@ enum JournalChange: Sendable {
         }
     }
 
-    /// Writes the change behind others.
+    /// Appends the encoded change.
     func encode(into bytes: inout [UInt8]) throws {
         bytes.append(tag)
         switch self {
@@ -62,7 +63,7 @@ enum JournalChange: Sendable {
 
     /// Reads the next change of a frame.
     ///
-    /// - Throws: `corrupt` for what no commit has written.
+    /// - Throws: `corrupt` for bytes that no commit has written.
     init(_ reader: inout ByteReader) throws {
         let tag: UInt8 = try reader.number()
         switch tag {

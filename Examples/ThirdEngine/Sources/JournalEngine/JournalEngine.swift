@@ -2,31 +2,31 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Synchronization
 
-/// The engine: what the file's commits come to is kept in memory, and each write appends one.
+/// The engine: it keeps the result of the file's commits in memory, and each write appends a commit.
 @_spi(Engines) public final class JournalEngine: StorageEngine {
-    /// What this handle knows of the file.
+    /// What this handle knows about the file.
     private struct Known {
         var state = JournalState()
         /// The number of the last commit.
         var number: UInt64 = 0
         /// Where the last commit ends.
         var end = JournalHeader.size
-        /// Whether this handle is bringing a commit to the disk: it holds the lock of writers, and nobody else can.
+        /// Whether this handle is writing a commit to the disk: it holds the writer lock, so no other handle commits.
         var isCommitting = false
-        /// Whether nobody knows if the last commit of this handle is on the disk.
+        /// Whether it is unknown if this handle's last commit is on the disk.
         var isDoubtful = false
     }
 
-    /// The file, as it was named when the store was opened.
+    /// The file's path, as given when the store was opened.
     public let path: String?
     private let schema: Schema
     private let salt: ArraySlice<UInt8>
     private let isReadOnly: Bool
-    /// Taken away when the store is closed; who is at work keeps it open until the end.
+    /// Set to nil when the store is closed; operations in progress keep the file open until they end.
     private let file: Mutex<JournalFile?>
     private let known = Mutex(Known())
     private let writing = WriterLock()
-    /// Guards the commit lock, which belongs to the open file and not to a thread.
+    /// Guards the commit lock, which belongs to the open file, not to a thread.
     private let turn = NSLock()
 
     /// Opens a file and replays its commits.
@@ -49,16 +49,15 @@ import Synchronization
 
     // MARK: Reading
 
-    /// Runs `body` over everything that was committed before it began, by whatever process.
+    /// Runs `body` on everything that any process had committed before it began.
     public func read<R>(_ body: (JournalTransaction) throws -> R) throws -> R {
         try body(JournalTransaction(try current(try opened()), schema))
     }
 
-    /// Makes sure that the path still leads to the file.
+    /// Checks that the path still leads to the file.
     public func requireInPlace() throws { try opened().requireInPlace() }
 
-    /// Everything that is committed. Looking whether there is more takes one call of the system; a torn end is looked at each
-    /// time, until a writer cuts it off.
+    /// Everything committed so far. The check for new commits takes one system call; a torn end is examined each time, until a writer cuts it off.
     private func current(_ file: JournalFile) throws -> JournalState {
         let size = try file.size
         let (state, isCurrent) = known.withLock { ($0.state, $0.end == size || $0.isCommitting) }
@@ -66,7 +65,7 @@ import Synchronization
         return try turn.withLock { try file.withCommitLock(isExclusive: false) { try catchUp(file).state } }
     }
 
-    /// Reads the commits that are new. Nobody commits meanwhile.
+    /// Reads the new commits. No process may commit meanwhile.
     private func catchUp(_ file: JournalFile) throws -> Known {
         var known = known.withLock { $0 }
         let size = try file.size
@@ -97,7 +96,7 @@ import Synchronization
 
     // MARK: Writing
 
-    /// Runs `body` as the only writer of all processes, and brings what it changed to the disk.
+    /// Runs `body` as the only writer of all processes, and writes its changes to the disk.
     public func write<R>(_ body: (JournalTransaction) throws -> R) throws -> R {
         let file = try opened()
         guard !isReadOnly else {
@@ -114,7 +113,7 @@ import Synchronization
         }
     }
 
-    /// What a write begins from: everything that is committed, with nothing behind it.
+    /// The state from which a write begins: everything committed, with nothing after it in the file.
     private func settled(_ file: JournalFile) throws -> JournalState {
         try turn.withLock {
             try file.withCommitLock(isExclusive: true) {
@@ -126,7 +125,7 @@ import Synchronization
         }
     }
 
-    /// Brings a commit of unknown outcome to the disk once more, or takes it back: from here on it is the one or the other.
+    /// Writes a commit of unknown outcome to the disk again, or undoes it: after that its outcome is certain.
     private func settleDoubt(_ file: JournalFile) throws {
         let (isDoubtful, end) = known.withLock { ($0.isDoubtful, $0.end) }
         guard isDoubtful else { return }
@@ -156,7 +155,7 @@ import Synchronization
         }
     }
 
-    /// Empties entities and gives them another version's shape, in one write; see `StorageEngine`.
+    /// Empties entities and changes them to another schema version, in one write; see `StorageEngine`.
     public func reshape<R>(
         to schema: Schema,
         _ body: (JournalTransaction, (Set<String>) throws -> JournalTransaction) throws -> R
@@ -175,7 +174,7 @@ import Synchronization
 
     // MARK: Maintenance
 
-    /// Reads the file anew: every frame has its checksum, and every record has its own.
+    /// Reads the whole file again: every frame and every record has a checksum.
     public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
         let file = try opened()
         _ = try current(file)
@@ -210,11 +209,11 @@ import Synchronization
         return findings
     }
 
-    /// Writes a copy of all commits to a path at which there is nothing yet.
+    /// Writes a copy of all commits to a path where nothing exists yet.
     public func backup(to path: String) throws {
         let file = try opened()
         _ = try current(file)
-        // What was committed does not change any more.
+        // Committed bytes do not change any more.
         try JournalFile.make(path, try file.read(0..<known.withLock { $0.end }), mayExist: false)
     }
 

@@ -9,24 +9,26 @@ import Musl
 import Darwin
 #endif
 
-/// The open file. It is closed when nobody uses it any more.
+/// The open file. It is closed when nothing uses it any more.
 ///
-/// Two locks of the system, which end with the process that holds them. That of writers, on a file beside this one, is held
-/// through a write transaction: there is one writer, in all processes. That of the commit, on the file itself, is held by a writer
-/// while a frame gets to the disk, and shared by readers while they read what is new: nobody sees a commit that is not durable.
+/// It uses two locks of the system, which end with the process that holds them. A write transaction holds the writer lock, on a separate file next to
+/// this
+/// one, so that there is one writer in all processes. The commit lock is on the file itself: a writer holds it while a frame is written to the disk,
+/// and
+/// readers share it while they read new commits, so that no reader sees a commit that is not durable.
 final class JournalFile: Sendable {
     static let lockSuffix = "-lock"
-    /// How long a lock is waited for, before whoever holds it is taken for frozen.
+    /// How long to wait for a lock before its holder is considered frozen.
     private static let waitSeconds = 5.0
 
     let path: String
     private let descriptor: Int32
     private let identity: (device: UInt64, inode: UInt64)
 
-    /// Opens a file, or makes it.
+    /// Opens or creates a file.
     init(path: String, access: StoreAccess) throws {
         self.path = path
-        // Nobody waits for the other end of a pipe.
+        // So that opening a pipe does not wait for its other end.
         let flags = (access == .readOnly ? O_RDONLY : O_RDWR) | O_NONBLOCK
         var descriptor = open(path, flags | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT, access == .create {
@@ -49,7 +51,7 @@ final class JournalFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Makes a file that is there as a whole or not at all, for its owner only.
+    /// Creates a file atomically, accessible only to its owner.
     static func make(_ path: String, _ bytes: [UInt8], mayExist: Bool) throws {
         let draft = "\(path)-new-\(UUID().uuidString)"
         let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -95,7 +97,7 @@ final class JournalFile: Sendable {
             }
             if part < 0, errno == EINTR { continue }
             guard part >= 0 else { throw Self.error("the journal cannot be read", path) }
-            // It ends earlier than it said: a torn commit was cut off meanwhile.
+            // The file ends earlier than before: a torn commit was cut off meanwhile.
             guard part > 0 else { return Array(bytes[..<done]) }
             done += part
         }
@@ -104,9 +106,9 @@ final class JournalFile: Sendable {
 
     // MARK: Writing
 
-    /// Makes sure that the path still leads to this file.
+    /// Checks that the path still leads to this file.
     ///
-    /// - Throws: `fileMoved`; what is written to a file without a name is lost.
+    /// - Throws: `fileMoved`; writes to a file without a name would be lost.
     func requireInPlace() throws {
         var status = stat()
         guard stat(path, &status) == 0, UInt64(truncatingIfNeeded: status.st_dev) == identity.device,
@@ -120,15 +122,15 @@ final class JournalFile: Sendable {
         }
     }
 
-    /// Writes behind `place`, and brings it to the disk.
+    /// Writes at `place`, and syncs the file to the disk.
     ///
-    /// - Throws: `outcomeUnknown` when it may or may not be there; anything else when it is not.
+    /// - Throws: `outcomeUnknown` if the bytes may or may not be there; any other error if they are not.
     func append(_ bytes: [UInt8], at place: Int) throws {
         do {
             try Self.write(bytes, to: descriptor, at: place, path)
             guard fsync(descriptor) == 0 else { throw Self.error("the commit could not be brought to the disk", path) }
         } catch {
-            // Where this fails as well, a whole frame may be left. A part of one counts as nothing.
+            // If this fails as well, a whole frame may remain. A part of one does not count.
             guard ftruncate(descriptor, off_t(place)) == 0, fsync(descriptor) == 0 else {
                 throw HabitStoreError(
                     .outcomeUnknown,
@@ -141,7 +143,7 @@ final class JournalFile: Sendable {
         }
     }
 
-    /// Cuts off what lies behind `place`: the torn end of a commit that nobody was told of.
+    /// Cuts the file at `place`: removes the torn end of a commit that was never acknowledged.
     func cut(at place: Int) throws {
         guard ftruncate(descriptor, off_t(place)) == 0, fsync(descriptor) == 0 else {
             throw Self.error("a torn commit cannot be cut off", path)
@@ -171,7 +173,7 @@ final class JournalFile: Sendable {
         return try body()
     }
 
-    /// Runs `body` while no commit gets to the disk; `isExclusive` for what makes one.
+    /// Runs `body` while no commit is written to the disk; a commit needs `isExclusive`.
     func withCommitLock<R>(isExclusive: Bool, _ body: () throws -> R) throws -> R {
         let kind = isExclusive ? LOCK_EX : LOCK_SH
         try Self.lock(
@@ -197,7 +199,7 @@ final class JournalFile: Sendable {
 
     // MARK: Errors
 
-    /// What the system's last error means.
+    /// The error for the system's last error number.
     private static func error(_ message: String, _ path: String) -> HabitStoreError {
         let number = errno
         let code: HabitStoreError.Code =

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// What a journal begins with:
+/// The header of a journal:
 ///
 /// ```
 /// bytes 0–7    "HSJOURNL"
@@ -14,7 +14,7 @@ struct JournalHeader {
     static let size = 32
     private static let version: UInt32 = 1
 
-    /// Goes into every checksum, so that no record can hold what would pass for a frame of this file.
+    /// Part of every checksum, so that no record can contain bytes that pass for a frame of this file.
     let salt: ArraySlice<UInt8>
 
     /// The bytes of a new journal.
@@ -28,7 +28,7 @@ struct JournalHeader {
 
     /// Reads the first bytes of a file.
     ///
-    /// - Throws: `notAStore` for another file, `newerVersion` for one of a later version.
+    /// - Throws: `notAStore` if it is not a journal, `newerVersion` if its version is later.
     init(_ bytes: [UInt8], path: String) throws {
         guard bytes.count >= Self.size, bytes.starts(with: Self.magic) else {
             throw HabitStoreError(.notAStore, "the file is not a journal", at: .init(path: path))
@@ -65,7 +65,7 @@ struct JournalFrame {
     /// The bytes of the whole frame.
     var size: Int { Self.headerSize + changes.count }
 
-    /// The bytes of a commit.
+    /// Encodes a commit.
     ///
     /// - Throws: `limitExceeded` for more than a gigabyte.
     static func encode(_ number: UInt64, _ changes: [UInt8], salt: ArraySlice<UInt8>) throws -> [UInt8] {
@@ -82,7 +82,7 @@ struct JournalFrame {
         return frame
     }
 
-    /// The frame at a place; nil where there is not a whole and sound one.
+    /// The frame at a place; nil if there is no complete, valid one.
     init?(_ bytes: [UInt8], at place: Int, salt: ArraySlice<UInt8>) {
         guard place + Self.headerSize <= bytes.count else { return nil }
         let header = bytes[place..<place + Self.headerSize].withUnsafeBytes { header in
@@ -99,8 +99,9 @@ struct JournalFrame {
         changes = bytes[start..<start + header.count]
     }
 
-    /// Whether a later commit than `number` begins somewhere behind a place: what lies before it was written whole once, and is
-    /// damaged, and not the torn end of a commit that nobody was told of.
+    /// Whether a commit later than `number` begins somewhere after a place: then the bytes before it were once written completely and are damaged,
+    /// and are
+    /// not the torn end of a commit that was never acknowledged.
     static func isFollowed(_ bytes: [UInt8], after place: Int, number: UInt64, salt: ArraySlice<UInt8>) -> Bool {
         guard place + 1 + headerSize <= bytes.count else { return false }
         return (place + 1...bytes.count - headerSize).contains { start in

@@ -2,14 +2,13 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension EngineName {
-    /// The journal.
+    /// The name of the journal engine.
     public static let journal: EngineName = "journal"
 }
 
-/// The journal, for whatever opens users' stores. Where files are, and copying and removing them, is
-/// `FileEngineProvider`'s.
+/// Provides the journal engine for users' stores. `FileEngineProvider` places, copies and removes the files.
 public struct JournalProvider: EngineProvider {
-    /// Offers the engine.
+    /// Makes a provider.
     public init() {}
 }
 
@@ -17,16 +16,16 @@ public struct JournalProvider: EngineProvider {
     /// `journal`.
     public var name: EngineName { .journal }
 
-    /// The file, and the lock of writers while one is at work.
+    /// The file, and the writer lock during a write.
     public var cost: EngineCost { EngineCost(fileDescriptors: 2) }
 
-    /// The lock of writers.
+    /// The file of the writer lock.
     public var sidecars: [String] { [JournalFile.lockSuffix] }
 
     /// None: everything is in the file.
     public var copiedSidecars: [String] { [] }
 
-    /// The file's first bytes say so.
+    /// Whether the first bytes of a file are a journal's.
     public func recognizes(_ head: Data) -> Bool { head.starts(with: JournalHeader.magic) }
 
     /// Opens a store.
@@ -34,6 +33,6 @@ public struct JournalProvider: EngineProvider {
         try JournalStore(path: place, schema: schema, access: access)
     }
 
-    /// What a store says of itself.
+    /// A store's outline.
     public func outline(at place: String) throws -> StoreOutline { try JournalStore.outline(ofStoreAt: place) }
 }

@@ -1,23 +1,23 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Everything that the commits of a journal come to. A value: who holds one sees one moment, whatever is committed after it.
+/// The result of all commits of a journal. It is a value: a copy shows one state, whatever is committed later.
 struct JournalState: Sendable {
-    /// The records of each entity, by its name: positions mean something else in another version of the schema.
+    /// The records of each entity, by its name: positions differ between versions of the schema.
     private(set) var records: [String: SortedRecords] = [:]
     /// The store's own bookkeeping.
     private(set) var metadata: [String: String] = [:]
     /// The kept digests of each entity, ascending.
     private(set) var digests: [String: [DigestLeaf]] = [:]
-    /// The history in order, in chunks: appending copies one of them.
+    /// The history in order, in chunks: appending copies only one of them.
     private(set) var history: [[HistoryTransaction]] = []
 
     private static let chunkLimit = 256
 
-    /// The number of the last history transaction; 0 when there has been none.
+    /// The number of the last history transaction; 0 if there was none.
     var lastToken: Int64 { history.last?.last?.token.rawValue ?? 0 }
 
-    /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
+    /// Calls `body` with the history transactions after a number, oldest first, until it returns false.
     func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) rethrows {
         let start = history.firstPlace { ($0.last?.token.rawValue ?? 0) > token }
         for chunk in history[start...] {
@@ -27,7 +27,7 @@ struct JournalState: Sendable {
         }
     }
 
-    /// Does what a commit did.
+    /// Applies a change of a commit.
     mutating func apply(_ change: JournalChange) {
         switch change {
         case .put(let entity, let id, let record): records[entity, default: SortedRecords()][id] = record

@@ -1,18 +1,19 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A store in one file that only grows: each commit is a frame at its end.
+/// A store in one append-only file: each commit is a frame at its end.
 public final class JournalStore: MaintainableStore, ReplicableStore {
-    /// The engine with the semantics over it.
+    /// The engine with the store's semantics.
     @_spi(Engines) public let core: EngineStore<JournalEngine>
 
-    /// Opens a store, or makes it.
+    /// Opens or creates a store.
     ///
     /// - Parameters:
-    ///   - identity: the identity of the store if it is new; nil for a random one.
+    ///   - identity: the identity of a new store; nil for a random one.
     ///   - now: the clock that stamps history transactions.
-    /// - Throws: `notFound`, `notAStore`, `newerVersion`, `corrupt`, `permissionDenied`, `full`, `inputOutput`, `busy`, and
-    ///   `schemaMismatch` when the store holds another schema.
+    /// - Throws: `notFound`, `notAStore`, `newerVersion`, `corrupt`, `permissionDenied`, `full`, `inputOutput`, `busy`, and `schemaMismatch` if the
+    ///   store has
+    ///   another schema.
     public init(
         path: String,
         schema: Schema,
@@ -41,7 +42,7 @@ public final class JournalStore: MaintainableStore, ReplicableStore {
         try self.init(path: path, schema: schema, access: access, identity: nil)
     }
 
-    /// What the store in a file says of itself, whatever its schema.
+    /// The outline of the store in a file, whatever its schema.
     @_spi(Engines) public static func outline(ofStoreAt path: String) throws -> StoreOutline {
         let engine = try JournalEngine(path: path, schema: Schema([]), access: .readOnly)
         defer { engine.close() }

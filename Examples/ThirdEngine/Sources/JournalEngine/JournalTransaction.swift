@@ -1,31 +1,31 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// How a query is gone about: all records of an entity by identifier, or those behind one.
+/// The plan of a query: all records of an entity in order of identifier, or those after one identifier.
 @_spi(Engines) public struct JournalPlan: EnginePlan {
     let entity: Int
     let after: UUID?
-    /// What is left of the filter; nil when every candidate fulfils it.
+    /// The rest of the filter; nil if every candidate fulfils it.
     public let residual: BoundExpression?
     /// Whether the order is that of the identifiers.
     public let orderIsExact: Bool
     /// `scan Habit`, `range Habit(id)`.
     public let accessPath: String
-    /// Nothing is cut here.
+    /// False: the engine does not apply the window.
     public var windowIsApplied: Bool { false }
 }
 
-/// A snapshot, and the write transaction: a copy of the state, and the changes to it that the commit will have.
+/// A snapshot, and the write transaction: a copy of the state, and the changes for the commit.
 @_spi(Engines) public final class JournalTransaction: EngineWriter {
     private(set) var state: JournalState
-    /// The changes, encoded.
+    /// The encoded changes.
     private(set) var changes: [UInt8] = []
-    /// The shape of the records; another one within a migration.
+    /// The schema of the records; another version during a migration.
     var schema: Schema
 
     init(_ state: JournalState, _ schema: Schema) { (self.state, self.schema) = (state, schema) }
 
-    /// Makes a change, and notes it for the commit.
+    /// Applies a change, and records it for the commit.
     func change(_ change: JournalChange) throws {
         try change.encode(into: &changes)
         state.apply(change)
@@ -40,7 +40,7 @@ import Foundation
     /// A value of the store's own bookkeeping.
     public func metadata(_ key: String) -> String? { state.metadata[key] }
 
-    /// Lends the record of an identifier.
+    /// Calls `body` with the record of an identifier.
     public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
         guard let record = records(entity)[id] else { return nil }
         return try record.withView(schema.entities[entity].layout) { view in
@@ -49,8 +49,9 @@ import Foundation
         }
     }
 
-    /// What begins behind an identifier, as copies page through an entity, is found by the order of the records. Everything else
-    /// is a scan, and the filter is evaluated above: an index would be planned here.
+    /// The records after an identifier, which copies use to page through an entity, are found by the records' order. Every other query is a scan, and
+    /// the
+    /// store evaluates the filter: this is where an engine would plan an index.
     public func plan(_ query: BoundQuery) -> JournalPlan {
         var (after, residual): (UUID?, BoundExpression?) = (nil, query.filter.isAlwaysTrue ? nil : query.filter)
         if case .compare(
@@ -71,7 +72,7 @@ import Foundation
         )
     }
 
-    /// Hands out the records of a plan, by identifier.
+    /// Calls `body` with the records of a plan, in order of identifier.
     @discardableResult
     public func walk(_ plan: JournalPlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         let layout = schema.entities[plan.entity].layout
@@ -85,7 +86,7 @@ import Foundation
         return 0
     }
 
-    /// All records of the entity, at most.
+    /// At most all records of the entity.
     public func estimatedRows(_ plan: JournalPlan) -> Int? { records(plan.entity).count }
 
     /// The number of records of a plan.
@@ -99,7 +100,7 @@ import Foundation
         return count
     }
 
-    /// Looks at every record.
+    /// Scans every record.
     public func identifiers(entity: Int, attribute: Int, equalTo value: Value, limit: Int?) throws -> [UUID] {
         var found: [UUID] = []
         let layout = schema.entities[entity].layout
@@ -129,7 +130,7 @@ import Foundation
         JournalAuditCursor(records(entity), schema.entities[entity].layout, range)
     }
 
-    /// The kept digest in whose range an identifier is.
+    /// The kept digest whose range includes an identifier.
     public func digestLeaf(entity: Int, covering id: UUID) -> DigestLeaf? {
         let leaves = state.digests[name(entity)] ?? []
         let next = leaves.firstPlace { id.isBefore($0.first) }
@@ -141,7 +142,7 @@ import Foundation
 
     // MARK: Writing
 
-    /// Stores a record under an identifier that has none yet.
+    /// Stores a record if its identifier has none yet.
     public func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
         guard records(entity)[id] == nil else { return false }
         try change(.put(entity: name(entity), id: id, record.encoded()))
@@ -164,14 +165,14 @@ import Foundation
     /// Appends to the history.
     public func append(_ transaction: HistoryTransaction) throws { try change(.append(transaction)) }
 
-    /// Forgets the history up to a number.
+    /// Removes the history up to a number.
     public func pruneHistory(through token: Int64) throws { try change(.prune(through: token)) }
 
-    /// Keeps a digest.
+    /// Stores a digest.
     public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
         try change(.setDigest(entity: name(entity), leaf))
     }
 
-    /// Forgets all kept digests of an entity.
+    /// Removes all kept digests of an entity.
     public func removeDigestLeaves(entity: Int) throws { try change(.removeDigests(entity: name(entity))) }
 }

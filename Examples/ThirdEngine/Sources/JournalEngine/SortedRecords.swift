@@ -1,20 +1,20 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// The records of an entity in the order of their identifiers, in chunks: a change copies one chunk, and not all records.
+/// The records of an entity in the order of their identifiers, in chunks: a change copies one chunk instead of all records.
 struct SortedRecords: Sendable {
     private struct Chunk: Sendable {
         var ids: [UUID]
         var records: [EncodedRecord]
     }
 
-    /// A chunk with more is divided.
+    /// A larger chunk is split.
     private static let chunkLimit = 256
 
     private var chunks: [Chunk] = []
     private(set) var count = 0
 
-    /// The record of an identifier; set to nil, it is removed.
+    /// The record of an identifier; nil removes it.
     subscript(id: UUID) -> EncodedRecord? {
         get {
             guard let place = place(of: id), place.isTaken else { return nil }
@@ -25,7 +25,7 @@ struct SortedRecords: Sendable {
         }
     }
 
-    /// Hands the records from an identifier on to `body`, ascending, until it returns false.
+    /// Calls `body` with the records from an identifier on, ascending, until it returns false.
     func forEach(from first: UUID, _ body: (UUID, EncodedRecord) throws -> Bool) rethrows {
         guard let start = place(of: first) else { return }
         var index = start.index
@@ -70,10 +70,10 @@ struct SortedRecords: Sendable {
         if chunks[place.chunk].ids.isEmpty { chunks.remove(at: place.chunk) }
     }
 
-    /// Where an identifier is, or would stand; nil when there are no records.
+    /// The place of an identifier, or where it would be inserted; nil if there are no records.
     private func place(of id: UUID) -> (chunk: Int, index: Int, isTaken: Bool)? {
         guard !chunks.isEmpty else { return nil }
-        // The last chunk that does not begin after it; there is no empty one.
+        // The last chunk that does not begin after it; no chunk is empty.
         let chunk = max(0, chunks.firstPlace { id.isBefore($0.ids[0]) } - 1)
         let ids = chunks[chunk].ids
         let index = ids.firstPlace { !$0.isBefore(id) }
@@ -82,7 +82,7 @@ struct SortedRecords: Sendable {
 }
 
 extension Array {
-    /// The first place at which something holds; it holds from there on.
+    /// The first index at which a condition is true; it must be true from there on.
     func firstPlace(where holds: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -3,19 +3,19 @@ import HabitStore
 import HabitTracker
 import JournalEngine
 
-/// A process for the tests, which they kill: it writes drafts to a journal until it is told to stop by a signal, or its disk is full.
+/// A process for the tests, which kill it: it writes drafts to a journal until a signal stops it or its disk is full.
 ///
-/// For each it prints what it was told: `done ID`, `gone ID CODE` for a write that is not there, `open ID` for one of unknown outcome.
+/// For each draft it prints the outcome: `done ID`, `gone ID CODE` for a failed write, `open ID` for one of unknown outcome.
 ///
 ///     JournalWriter PATH [BYTES]
 ///
-/// With a number of bytes the system gives no file more than that.
+/// With a number of bytes, the system lets no file grow larger than that.
 @main
 enum JournalWriter {
     static func main() throws {
         let arguments = CommandLine.arguments
         if arguments.count > 2, let bytes = rlim_t(arguments[2]) {
-            // The system says so by an error, and not by a signal.
+            // So that the system reports it as an error instead of a signal.
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit(rlim_cur: bytes, rlim_max: bytes)
             #if canImport(Glibc)
@@ -37,7 +37,7 @@ enum JournalWriter {
                 line = error.code == .outcomeUnknown ? "open \(draft.id)" : "gone \(draft.id) \(error.code)"
             }
             FileHandle.standardOutput.write(Data((line + "\n").utf8))
-            // Who waits for the lock looks for it now and then: the others get their turn.
+            // A process that waits for the lock polls it: give the others a chance.
             usleep(2_000)
         }
         store.close()

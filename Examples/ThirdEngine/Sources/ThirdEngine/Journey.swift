@@ -5,7 +5,7 @@ import HabitStoreSQLite
 import HabitTracker
 import JournalEngine
 
-/// Takes a user from SQLite to the journal and back, a stage at a time, as an operator does: by the flag file.
+/// Moves a user from SQLite to the journal and back, one stage at a time, like an operator: with the flag file.
 struct Journey {
     private let folder: URL
     private let engines: Engines
@@ -16,7 +16,7 @@ struct Journey {
         engines = try Engines([SQLiteProvider(), JournalProvider()])
     }
 
-    /// There and back.
+    /// Moves the user there and back.
     mutating func run() throws {
         try go(from: .sqlite, to: .journal)
         try go(from: .journal, to: .sqlite)
@@ -26,7 +26,7 @@ struct Journey {
     private mutating func go(from old: EngineName, to new: EngineName) throws {
         for stage in Stage.allCases {
             try want(stage, from: old, to: new)
-            // A process of the app, which knows nothing of engines and stages.
+            // A process of the app, which knows nothing about engines and stages.
             let store = try stores().store(for: "alice")
             defer { store.close() }
             try bring(store, to: stage)
@@ -41,7 +41,7 @@ struct Journey {
         }
     }
 
-    /// What an operator and the app's reads do until the gate opens; an app that lets users advance by themselves leaves it out.
+    /// Plays the operator and the app's reads until the gate opens; not needed in an app whose users advance by themselves.
     private func bring(_ store: UserStore, to stage: Stage) throws {
         while try store.stage() < stage {
             for _ in 0..<5 { _ = try store.all(Habit.self) }
@@ -55,7 +55,7 @@ struct Journey {
         var options = RolloutOptions()
         options.followsFlags = false
         options.advancesByItself = false
-        // A rollout of real users asks for more; see the article *Rollout*.
+        // A rollout of real users requires more; see the article *Rollout*.
         options.gate.cleanShadowReads = 3
         options.shadowReads.recordEvery = 1
         options.logger.logLevel = .error

@@ -8,7 +8,7 @@ import RolloutTesting
 import Testing
 
 extension StoreUnderTest {
-    /// The store of this package.
+    /// This package's store.
     static let journal = StoreUnderTest(name: "journal", isDurable: true) { directory, schema, identity, clock in
         try JournalStore(
             path: directory.appendingPathComponent("store.journal").path,
@@ -26,7 +26,7 @@ extension RolloutUnderTest {
     static let journalToLMDB = RolloutUnderTest(from: JournalProvider(), to: LMDBProvider())
 }
 
-/// All that an engine has to prove: a line for each kit.
+/// Everything that an engine has to prove: one line for each kit.
 struct ConformanceTests {
     @Test(arguments: StoreContract.clauses)
     func keepsTheContract(_ clause: StoreContract.Clause) async throws { try await clause.verify(.journal) }

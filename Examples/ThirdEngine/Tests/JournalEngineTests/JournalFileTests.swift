@@ -5,7 +5,7 @@ import HabitTracker
 @_spi(Engines) import JournalEngine
 import Testing
 
-/// What only this engine has: its file, and what may become of it.
+/// Tests of what is particular to this engine: its file, and what can happen to it.
 struct JournalFileTests {
     private let folder: TestFolder
     private var path: String { folder.path + "/user/store.journal" }
@@ -27,7 +27,7 @@ struct JournalFileTests {
         try bytes.write(to: URL(fileURLWithPath: path))
     }
 
-    /// The file with a commit for each name, and where the last one begins.
+    /// Fills the file with a commit for each name, and returns where the last one begins.
     private func fill(_ names: [String]) throws -> Int {
         let store = try open()
         defer { store.close() }

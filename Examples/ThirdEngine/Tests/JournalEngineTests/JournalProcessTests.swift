@@ -4,7 +4,7 @@ import HabitTracker
 import JournalEngine
 import Testing
 
-/// Several processes have the journal open, and end as processes do.
+/// Several processes have the journal open, and are killed.
 struct JournalProcessTests {
     private let folder: TestFolder
     private var path: String { folder.path + "/store.journal" }
@@ -15,7 +15,7 @@ struct JournalProcessTests {
         try JournalStore(path: path, schema: HabitSchema.current, access: .create)
     }
 
-    /// Tells where the tests are.
+    /// Locates the tests' bundle.
     private final class Place {}
 
     private func start(_ arguments: [String] = []) throws -> (Process, Pipe) {
@@ -35,7 +35,7 @@ struct JournalProcessTests {
         return (process, output)
     }
 
-    /// What processes were told of their writes, line by line; a line that a kill has cut off was told to nobody.
+    /// The outcomes that processes printed for their writes, line by line, without a line that a kill has cut off.
     private func told(_ output: Pipe) -> [[String]] {
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return text.components(separatedBy: "\n").dropLast().map { $0.components(separatedBy: " ") }
@@ -47,7 +47,7 @@ struct JournalProcessTests {
         var done: Set<String> = []
         for _ in 0..<4 {
             let processes = try [start(), start()]
-            // This process writes and reads beside them.
+            // This process writes and reads at the same time.
             for _ in 0..<20 {
                 let draft = Draft(content: "own")
                 try store.save(draft)
@@ -61,7 +61,7 @@ struct JournalProcessTests {
             }
             let found = Set(try store.all(Draft.self).map { "\($0.id)" })
             #expect(done.isSubset(of: found), "\(done.subtracting(found).count) of \(done.count) writes are lost")
-            // A kill may come between a commit and its word: one of each process.
+            // A kill may come between a commit and its output: at most once for each process.
             #expect(try store.currentToken().rawValue == Int64(found.count))
         }
         #expect(done.count > 80)
@@ -81,7 +81,7 @@ struct JournalProcessTests {
         let store = try open()
         defer { store.close() }
         #expect(Set(try store.all(Draft.self).map { "\($0.id)" }) == ids("done"))
-        // There is room again, and nothing of what failed is in the way.
+        // There is space again, and nothing is left of the failed writes.
         try store.save(Draft(content: "later"))
         #expect(try store.fetchCount(FetchDescriptor<Draft>()) == ids("done").count + 1)
         #expect(try store.check { _ in } == [])

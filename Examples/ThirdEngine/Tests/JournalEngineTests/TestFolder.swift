@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is gone when its test is.
+/// A folder that is removed with its test.
 final class TestFolder: Sendable {
     let path: String
 

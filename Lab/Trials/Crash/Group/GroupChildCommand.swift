@@ -5,7 +5,7 @@ import HabitStoreRollout
 import StandardEngines
 import Synchronization
 
-/// Writes to one store from many threads until it is killed, and tells what it does as it does it.
+/// Writes to one store from many threads until it is killed, and reports each step immediately.
 struct GroupChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "group-child",
@@ -25,7 +25,7 @@ struct GroupChildCommand: ParsableCommand {
     @Option(help: "How many threads write.")
     var threads: Int
 
-    /// How long a child lives whom nobody kills.
+    /// How long a child lives that is not killed.
     private static let lifetimeSeconds = 60.0
 
     mutating func run() throws {

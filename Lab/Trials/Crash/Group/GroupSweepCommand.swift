@@ -5,7 +5,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import StandardEngines
 
-/// Kills processes in which many threads write to one store and share commits, and checks what each has left.
+/// Kills processes whose threads write to one store and share commits, and checks what each has left.
 struct GroupSweepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "group-sweep",
@@ -20,9 +20,9 @@ struct GroupSweepCommand: ParsableCommand {
 
     @OptionGroup var options: SweepOptions
 
-    /// How often one store is written to and killed before a new one is made.
+    /// How often one store is written to and killed before the next one is created.
     private static let lives = 4
-    /// How long a child lives at least and at most, in seconds.
+    /// The shortest and longest lifetime of a child, in seconds.
     private static let lifetime = 0.05...0.25
 
     func run() throws {

@@ -4,9 +4,9 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// The writes of many threads to one store, and what a store may hold of them.
+/// The writes of many threads to one store, and the contents that it may then have.
 enum GroupWorkload {
-    /// What some writes throw when they have stored all but the last of their records.
+    /// Some writes throw this after they have stored all but the last of their records.
     struct GivenUp: Error {}
 
     static func open(_ path: String, _ engine: EngineName) throws -> any UserStoreBackend {
@@ -15,7 +15,7 @@ enum GroupWorkload {
 
     private static func givesUp(_ number: Int) -> Bool { number.isMultiple(of: 5) }
 
-    /// Write `number`: a habit with two entries, and a record that names it; some give up in the middle.
+    /// Write `number`: a habit with two entries, and a record that names it; some writes give up in the middle.
     static func write(_ number: Int, in transaction: any WriteTransaction) throws {
         let habit = Habit(name: "\(number)")
         try transaction.insert(habit)
@@ -24,7 +24,7 @@ enum GroupWorkload {
         try transaction.insert(Draft(content: "\(number)"))
     }
 
-    /// What is wrong with a store behind these writes; empty when nothing is.
+    /// The violations in a store after these writes; empty without any.
     static func contradictions(_ store: any UserStoreBackend, _ report: Report) throws -> [String] {
         var wrong = report.violations
         try store.read { moment in

@@ -1,18 +1,18 @@
 import HabitStore
 
-/// What a sweep over migrations has come to.
+/// The counts of a sweep over migrations.
 struct MigrationFigures {
     private(set) var kills = 0
     private var finished = 0
     private var found: [Schema.Version: Int] = [:]
     private(set) var violations = 0
 
-    /// Counts a process's end.
+    /// Counts the end of a process.
     ///
-    /// - Parameter wasKilled: whether it was, or had come to its end before.
+    /// - Parameter wasKilled: false if it had ended before.
     mutating func died(_ wasKilled: Bool) { if wasKilled { kills += 1 } else { finished += 1 } }
 
-    /// Counts what was found of a store behind it.
+    /// Counts the version of a store found afterwards.
     mutating func found(_ version: Schema.Version) { found[version, default: 0] += 1 }
 
     mutating func violation(_ text: String) {

@@ -21,7 +21,7 @@ struct MigrationSweepCommand: ParsableCommand {
 
     @OptionGroup var options: SweepOptions
 
-    /// How often one store is killed before it is migrated to the end.
+    /// How often one store is killed before its migration is finished.
     private static let lives = 3
 
     func run() throws {
@@ -30,7 +30,7 @@ struct MigrationSweepCommand: ParsableCommand {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let templates = try MigrationTemplates(folder)
         var figures = MigrationFigures()
-        // A process takes less time when the machine has less to do.
+        // A process takes less time when the machine is less busy.
         var seconds = templates.all.map(\.seconds)
         var place = 0
         while figures.kills < kills {

@@ -4,21 +4,20 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// What is migrated and killed, and what it has to be.
+/// The stores to migrate and kill, and their expected contents.
 struct MigrationTemplates {
-    /// A store, or a user with two.
+    /// A store, or a user with two stores.
     struct Template {
         let path: String
         /// Nil for a user.
         let engine: EngineName?
-        /// How long a process takes for it.
+        /// How long a process takes to migrate it.
         var seconds = 0.0
 
         func arguments(_ copy: String) -> [String] {
             engine.map { ["--store", "\($0.rawValue):\(copy)"] } ?? ["--root", copy]
         }
 
-        /// Its stores.
         func addresses(_ copy: String) throws -> [StoreAddress] {
             if let engine { return [StoreAddress(engine, path: copy)] }
             return try MigrationWorkload.stores(copy, flags: nil).existingAddresses(of: MigrationWorkload.user)
@@ -35,7 +34,7 @@ struct MigrationTemplates {
     }
 
     let all: [Template]
-    /// What each version of a store holds.
+    /// The expected contents of each version.
     private let contents: [Schema.Version: MigrationWorkload.Contents]
 
     init(_ folder: String) throws {
@@ -100,7 +99,7 @@ struct MigrationTemplates {
         return root
     }
 
-    /// Measures how long a process takes that nobody kills.
+    /// Measures how long a process takes if it is not killed.
     private static func timed(_ template: Template, _ folder: String) throws -> Template {
         let copy = "\(folder)/timed"
         try FileManager.default.copyItem(atPath: template.path, toPath: copy)
@@ -120,15 +119,15 @@ struct MigrationTemplates {
         return template
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
-    /// Behind a kill each store is of one version, with exactly its records.
+    /// Checks that each store has one version after a kill, with exactly that version's records.
     func look(_ template: Template, _ copy: String, _ figures: inout MigrationFigures) throws {
         for address in try template.addresses(copy) {
             do {
                 let (version, found) = try MigrationWorkload.contents(address)
                 figures.found(version)
-                // A user's epochs and roles are no part of this; the records are.
+                // Only the records count here, not a user's epochs and roles.
                 if found.digests != contents[version]?.digests {
                     figures.violation("\(address.engine.rawValue), version \(version), holds other records")
                 }
@@ -138,7 +137,7 @@ struct MigrationTemplates {
         }
     }
 
-    /// Behind a run that nobody kills, all is of the last version, and nothing was set aside.
+    /// Checks that every store has the last version after a run that was not killed, and that nothing was set aside.
     func lookAtTheEnd(_ template: Template, _ copy: String, _ figures: inout MigrationFigures) throws {
         let last = HabitSchema.current.version
         for address in try template.addresses(copy) {

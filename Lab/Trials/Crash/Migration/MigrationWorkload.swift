@@ -4,9 +4,9 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// Stores of the first schema version, and what they have to be at each later one.
+/// Stores of the first schema version, and their expected contents at each later one.
 struct MigrationWorkload {
-    /// What a store holds, by its kept digests, and its token.
+    /// The contents of a store by its kept digests, and its token.
     struct Contents: Equatable {
         var digests: [RecordDigest]
         var token: HistoryToken
@@ -41,9 +41,9 @@ struct MigrationWorkload {
         }
     }
 
-    /// What a store holds now, and its version.
+    /// The current contents and version of a store.
     ///
-    /// - Throws: also when the store contradicts itself.
+    /// - Throws: also if the store contradicts itself.
     static func contents(_ address: StoreAddress) throws -> (version: Schema.Version, Contents) {
         let version = try address.outline().version
         guard let schema = HabitMigrationPlan.schemas.first(where: { $0.versionIdentifier == version })?.schema else {
@@ -77,7 +77,7 @@ struct MigrationWorkload {
         return Contents(digests: digests, token: try store.currentToken())
     }
 
-    /// The stores of a root, as a process of this version sees them.
+    /// The stores of a root, as a process of this version opens them.
     static func stores(_ root: String, schema: Schema = HabitSchema.current, flags: String?) throws -> UserStores {
         var options = RolloutOptions()
         options.followsFlags = false

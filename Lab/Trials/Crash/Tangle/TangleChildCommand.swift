@@ -6,7 +6,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import StandardEngines
 
-/// One process of the tangle: writes, and does its duties beside, until its standard input ends or somebody kills it.
+/// A process of the tangle sweep: it writes and performs its duties until its standard input ends or another process kills it.
 struct TangleChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tangle-child",
@@ -44,7 +44,7 @@ struct TangleChildCommand: ParsableCommand {
     @Flag(help: "Let the first trouble stay.")
     var lasting = false
 
-    /// How long a child takes to its end at most, once it was told.
+    /// The time limit for a child to end after it was told to.
     private static let endingSeconds = 60.0
 
     mutating func run() throws {

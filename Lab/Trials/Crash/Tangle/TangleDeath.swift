@@ -1,17 +1,17 @@
-/// What a process of the tangle has left on its standard error when a signal ended it, or when it failed.
+/// The standard error of a process of the tangle sweep that a signal ended, or that failed.
 package struct TangleDeath {
-    /// What it said itself, before any trace.
+    /// The process's own messages, before any trace.
     private let messages: [Substring]
     /// Whether `system_faults_tell_deaths` found that no memory was left.
     private let hadNoMemory: Bool
-    /// Where it was, the innermost first: the file of the library or program, and what is known of the place in it.
+    /// The stack, the innermost frame first: the file of the library or program, and what is known about the place in it.
     private let frames: [Substring]
 
-    /// What libraries say that are given no memory.
+    /// Messages of libraries that run out of memory.
     private static let words = ["bad_alloc", "failed to allocate", "cannot allocate memory", "no memory"]
-    /// The C library, which others call, and is called by what handles the signal.
+    /// The C library, which other code calls, and which calls the signal handler.
     private static let callees = ["libc.so", "libc-", "linux-vdso"]
-    /// The libraries that Swift itself stands on.
+    /// The libraries of Swift itself.
     private static let runtimes = ["libswift", "libFoundation", "lib_Foundation", "libdispatch", "libstdc++"]
 
     /// - Parameter errors: all of its standard error.
@@ -27,10 +27,11 @@ package struct TangleDeath {
         frames = (files ?? []).map { $0.drop { $0 == "/" } }
     }
 
-    /// Whether it is Swift itself that could not do without memory: no program can then.
+    /// Whether Swift itself ran out of memory, which no program survives.
     ///
-    /// Swift's runtime needs memory to say so, too. Where there is none, it ends the process without a word, by a trap or by following
-    /// a null pointer. In our own code, or in an engine's library, that is a fault like any other.
+    /// Swift's runtime needs memory even to report that. Without any, it ends the process silently, with a trap or by following a null pointer. In
+    /// this
+    /// package's code, or in an engine's library, that is a bug like any other.
     package var isForWantOfMemory: Bool {
         guard messages.isEmpty else {
             return messages.contains { line in Self.words.contains { line.lowercased().contains($0) } }
@@ -39,9 +40,9 @@ package struct TangleDeath {
         return Self.runtimes.contains { place.hasPrefix($0) }
     }
 
-    /// What it was, in a line.
+    /// The reason in one line.
     package var summary: String { String(messages.first ?? place ?? "") }
 
-    /// The innermost place that is not in the C library.
+    /// The innermost frame outside the C library.
     private var place: Substring? { frames.first { frame in !Self.callees.contains { frame.hasPrefix($0) } } }
 }

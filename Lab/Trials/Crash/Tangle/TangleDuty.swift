@@ -1,35 +1,35 @@
 import ArgumentParser
 
-/// What a process of the tangle does beside writing.
+/// What a process of the tangle sweep does in addition to writing.
 enum TangleDuty: String, CaseIterable, ExpressibleByArgument {
     /// Reads, and looks for its own last acknowledged write.
     case reading
     /// Moves the user forward and back.
     case moving
-    /// Opens and closes the user, each time with another wish for the engine.
+    /// Closes and reopens the user, each time with another engine in the flags.
     case toggling
-    /// Pulls the kill switch, and lands.
+    /// Pulls the kill switch and completes the kill.
     case killing
-    /// Pulls it for everybody.
+    /// Pulls it for all users.
     case killingAll
     /// Re-arms.
     case rearming
-    /// Forgets history.
+    /// Prunes history.
     case pruning
     /// Compares the stores.
     case verifying
-    /// Archives the evidence, or begins it anew.
+    /// Archives the evidence or resets it.
     case filing
-    /// Looks for what is wrong, and mends.
+    /// Looks for problems and repairs them.
     case mending
-    /// Moves the user forward, and never back.
+    /// Moves the user forward, never back.
     case promoting
-    /// Sets the clock of its process a day forward, a day back, and right again.
+    /// Sets its process's clock a day forward, a day back, and right again.
     case shiftingClock
 
-    /// What makes two stores equal that differ, or begins the evidence anew.
+    /// Whether it makes differing stores equal, or resets the evidence.
     var canHeal: Bool { ![.reading, .verifying, .promoting, .pruning, .shiftingClock].contains(self) }
 
-    /// What versions before this one know too.
+    /// The duties that earlier versions also know.
     static let known: [Self] = [.reading, .moving, .toggling, .killing, .killingAll, .rearming, .pruning, .verifying]
 }

@@ -1,13 +1,13 @@
-/// Something that is done to the processes of the tangle from outside.
+/// An event that the sweep causes in one of its processes.
 struct TangleEvent: CustomStringConvertible {
     enum Kind: String {
         case stop, goOn, kill, begin, replaceSQLite, replaceLMDB, hideEvidence, showEvidence
     }
 
-    /// When, in seconds after the processes were begun.
+    /// The time in seconds since the processes were started.
     let seconds: Double
     let kind: Kind
-    /// To which process, by its place.
+    /// The place of the process.
     let process: Int
 
     var description: String { "\(Int(seconds * 1_000)) ms \(kind.rawValue) \(process)" }

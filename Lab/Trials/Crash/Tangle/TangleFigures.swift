@@ -1,6 +1,6 @@
 import HabitStoreRollout
 
-/// What a tangle has come to.
+/// The counts of a tangle sweep.
 struct TangleFigures: ScenarioFigures {
     private(set) var kills = 0
     private(set) var violations = 0
@@ -20,7 +20,7 @@ struct TangleFigures: ScenarioFigures {
         places[point, default: 0] += 1
     }
 
-    /// Counts what came of a scenario.
+    /// Counts the result of a scenario.
     mutating func add(_ run: TangleRun, _ reports: [Report], _ outcome: TangleRecovery.Outcome) {
         scenarios += 1
         events.merge(run.done, uniquingKeysWith: +)

@@ -3,14 +3,13 @@ import HabitStore
 import HabitStoreRollout
 import StandardEngines
 
-/// The files of the user of the tangle.
+/// The files of the sweep's user.
 struct TangleFiles {
-    /// The user's folder.
     let path: String
 
     init(root: URL) throws { path = try UserDirectory(root: root.path, user: SweptUser.name).path }
 
-    /// What the names of an engine's files begin with.
+    /// The prefix of the names of an engine's files.
     static func name(_ engine: EngineName) -> String { "store.\(engine.rawValue)" }
 
     var control: String { path + "/control" }
@@ -23,9 +22,9 @@ struct TangleFiles {
 
     // MARK: While processes have them open
 
-    /// Puts a copy of a store in its place, as who copies a folder and puts it back does. Nobody may be writing.
+    /// Replaces a store with a copy of itself, like a folder that is copied and restored. No process may be writing.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a store.
     func replaceByCopy(_ engine: EngineName) throws -> Bool {
         let name = Self.name(engine)
         let parts = names(name).filter { $0 == name || $0 == name + "-wal" }
@@ -38,15 +37,14 @@ struct TangleFiles {
                 throw HabitStoreError(.inputOutput, "a copy cannot be put in a store's place", at: .init(path: path))
             }
         }
-        // SQLite's index of the log belongs to the file that was there: with it, readers of that file would take pages of another
-        // log for theirs.
+        // SQLite's index of the log belongs to the old file: with it, readers of that file would use pages of another log.
         unlink("\(path)/\(name)-shm")
         return true
     }
 
-    /// Makes the evidence a file that cannot be written, also by root; or lets it be written again.
+    /// Makes the evidence file immutable, even for root, or writable again.
     ///
-    /// - Returns: whether that could be done here.
+    /// - Returns: whether this system supports that.
     func setEvidence(isWritable: Bool) -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -58,9 +56,9 @@ struct TangleFiles {
         return process.terminationStatus == 0
     }
 
-    // MARK: When all have ended
+    // MARK: After all processes have ended
 
-    /// Puts parts of an earlier copy of the folder back, or removes them.
+    /// Restores parts of an earlier copy of the folder, or removes them.
     func apply(_ tampering: TangleTampering, from older: TangleFiles) throws {
         let control = "control"
         let evidence = "evidence"

@@ -2,25 +2,24 @@ import Foundation
 import HabitStoreRollout
 import Synchronization
 
-/// A process of the tangle, as the one that has started it sees it.
+/// A process of the tangle sweep, as its parent sees it.
 final class TangleProcess: Sendable {
-    /// How it came to its end.
+    /// How a process ended.
     struct End {
         let output: Data
-        /// Whether this process has killed it.
+        /// Whether the sweep killed it.
         let wasKilled: Bool
         let isSignalled: Bool
         let status: Int32
-        /// What it wrote to its standard error.
+        /// The contents of its standard error.
         let death: TangleDeath
 
-        /// Whether it ended by itself, since it was given no memory.
+        /// Whether it ended because it ran out of memory.
         var ranOutOfMemory: Bool { isSignalled && !wasKilled && death.isForWantOfMemory }
     }
 
-    /// The number of its lane.
     let lane: Int
-    /// Where it is to die; nil for nowhere of its own.
+    /// Where it dies; nil without a crash point.
     let crashPoint: String?
     private let process = Process()
     private let input = Pipe()
@@ -30,15 +29,15 @@ final class TangleProcess: Sendable {
 
     private let errors: URL
 
-    /// What it tells when it has come to rest, and when it could not.
+    /// Its answers to "pause": it rests, or it could not.
     static let (paused, unpaused) = ("d paused", "d unpaused")
 
-    /// Starts it.
+    /// Starts the process.
     ///
     /// - Parameters:
-    ///   - command: what it is to do.
-    ///   - program: the version of this command whose child it is; nil for this one.
-    ///   - errors: where it writes its standard error.
+    ///   - command: its subcommand.
+    ///   - program: another version of this program to run; nil for this one.
+    ///   - errors: the file for its standard error.
     init(
         _ arguments: [String],
         as command: String = "tangle-child",
@@ -76,34 +75,34 @@ final class TangleProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    /// What it has told so far.
+    /// Its output so far.
     var told: Data { output.withLock { $0 } }
 
-    /// How often it has told a line so far.
+    /// How often it has written a line so far.
     func count(of line: String) -> Int {
         told.split(separator: UInt8(ascii: "\n")).count { $0.elementsEqual(line.utf8) }
     }
 
-    /// Stops it where it is, lets it go on, or kills it. The id is its own for as long as it was not waited for.
+    /// Stops it, continues it or kills it. The id stays its own until it was waited for.
     func signal(_ signal: Int32) {
         guard process.isRunning else { return }
         if signal == SIGKILL { killed.store(true, ordering: .sequentiallyConsistent) }
         kill(process.processIdentifier, signal)
     }
 
-    /// Tells it something.
+    /// Sends it a line.
     func tell(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
 
-    /// Tells it that it is to come to its end.
+    /// Tells it to end.
     func close() { try? input.fileHandleForWriting.close() }
 
-    /// Waits for its end.
+    /// Waits for it to end.
     func wait() { process.waitUntilExit() }
 
-    /// Waits for its end, and tells how it came about; once.
+    /// Waits for it to end, and returns how it did; call it only once.
     func end() -> End {
         wait()
-        // What it told is all there once the other end of the pipe is closed.
+        // Its output is complete once the other end of the pipe is closed.
         read.wait()
         return End(
             output: told,

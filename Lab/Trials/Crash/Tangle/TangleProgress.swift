@@ -2,22 +2,22 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// What the threads of one process of the tangle share: the store that is open, and when to end.
+/// The shared state of one process's threads: the open store, and when to end.
 final class TangleProgress: Sendable {
     private let ended = Atomic<Bool>(false)
     private let paused = Atomic<Bool>(false)
     private let busy = Atomic<Int>(0)
     private let user = Mutex<SweptUser?>(nil)
-    /// The last write of this process that was acknowledged.
+    /// The last acknowledged write of this process.
     let acknowledged = Atomic<Int>(0)
 
     var isEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
 
     func end() { ended.store(true, ordering: .sequentiallyConsistent) }
 
-    /// Waits until nothing is being done, and nothing is begun until ``resume()``.
+    /// Waits until no operation is running; none starts until ``resume()``.
     ///
-    /// - Returns: whether that came about in time.
+    /// - Returns: whether that happened in time.
     func pause(seconds: Double) -> Bool {
         paused.store(true, ordering: .sequentiallyConsistent)
         let deadline = ContinuousClock.now + .seconds(seconds)
@@ -30,7 +30,7 @@ final class TangleProgress: Sendable {
 
     func resume() { paused.store(false, ordering: .sequentiallyConsistent) }
 
-    /// Runs one operation, unless everything is paused.
+    /// Runs an operation, after any pause.
     func doing(_ body: () -> Void) {
         while true {
             busy.add(1, ordering: .sequentiallyConsistent)
@@ -42,10 +42,10 @@ final class TangleProgress: Sendable {
         busy.subtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// The store that is open; nil while there is none.
+    /// The open store; nil if there is none.
     var present: SweptUser? { user.withLock { $0 } }
 
-    /// Exchanges the store that is open.
+    /// Replaces the open store and returns the old one.
     func exchange(_ other: SweptUser?) -> SweptUser? {
         user.withLock { user in
             defer { user = other }

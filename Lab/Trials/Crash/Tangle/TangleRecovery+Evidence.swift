@@ -4,7 +4,7 @@ import HabitStoreRollout
 import StandardEngines
 
 extension TangleRecovery {
-    /// The chain is whole, nobody has found a difference, and whoever came to `live` was let in.
+    /// The chain is intact, no difference was found, and every move to `live` was admitted.
     func checkEvidence(_ outcome: inout Outcome) throws {
         let isEvidenceTampered = [.olderEvidence, .missingEvidence, .olderFolder].contains(scenario.tampering)
         guard !isEvidenceTampered else { return }
@@ -17,7 +17,7 @@ extension TangleRecovery {
         var verified: [Date] = []
         for record in chain.records {
             switch record.event {
-            // Where nothing follows, another store that is there may be an old one or none yet.
+            // If no mirror follows at this stage, another store may be an old one or not filled yet.
             case .difference(let stage, let token, let message, _)
             where !isTampered && stage.mirror != nil && scenario.start != .differing:
                 outcome.violations.append("a difference at \(stage.rawValue), token \(token): \(message)")
@@ -31,7 +31,7 @@ extension TangleRecovery {
                     outcome.violations.append("the user was taken from \(from) to \(to), and nothing differed")
                 }
                 let before = epochs.filter { $0 < epoch }.max() ?? 0
-                // Earlier versions let in without a line of it.
+                // Earlier versions admitted users without recording it.
                 if to == .live, from < .live, !isMixed, !admitted.contains(where: { $0 >= before && $0 < epoch }) {
                     outcome.violations.append(
                         "\(from) to live (\(reason.rawValue)) at epoch \(epoch) without being admitted since epoch \(before)"
@@ -43,7 +43,7 @@ extension TangleRecovery {
         }
     }
 
-    /// What lets a user in was proven in the stay, not too long ago and not in the future, by the clock of who lets in.
+    /// A user was admitted on verifications from the same stay that were neither too old nor in the future, by the admitting process's clock.
     private func checkFreshness(of verified: [Date], for stage: Stage, at time: Date, _ outcome: inout Outcome) {
         guard stage >= .live, !verified.isEmpty else { return }
         let lifetime = RolloutOptions.tangle.gate.verificationLifetimeSeconds + Gate.clockToleranceSeconds
@@ -53,7 +53,7 @@ extension TangleRecovery {
         }
     }
 
-    /// Stores that differ let nobody in, whatever the files were like that should say so, and who has found it is heard.
+    /// Differing stores never let a user in, regardless of the state of the evidence files, and a difference that was found is recorded.
     func checkDifference(_ user: SweptUser, _ stage: Stage, _ outcome: inout Outcome) throws {
         let found = reports.flatMap(\.mismatches).count
         outcome.ends.append(found > 0 ? "a difference was found" : "nobody looked for the difference")

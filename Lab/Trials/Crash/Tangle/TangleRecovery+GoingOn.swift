@@ -3,7 +3,7 @@ import HabitStore
 import HabitStoreRollout
 
 extension TangleRecovery {
-    /// Brings the user to a stage in which there are two equal stores.
+    /// Brings the user to a stage with two equal stores.
     func converge(_ user: SweptUser, _ outcome: inout Outcome) throws {
         try user.rearm()
         var missing: String?
@@ -11,19 +11,19 @@ extension TangleRecovery {
             do {
                 switch try user.store.stage() {
                 case .off: missing = try user.goForward()
-                // The user may have been turned to where the way back begins: that is a copy, and one step.
+                // The flags may have moved the user to `complete`: the way back from there is one step with a copy.
                 case .complete: try user.goBack()
                 default: return
                 }
             } catch let error as HabitStoreError where [.notAuthoritative, .busy, .unsupported].contains(error.code) {
-                // The flags may turn the user in between: what is no stage to go back from then was one before.
+                // The flags may move the user in between: going back may no longer be possible from the new stage.
                 missing = "\(error)"
             }
             guard let reason = missing, reason.contains("the evidence") else { continue }
-            // A reset that came to no good end has to be made once more.
+            // A failed reset has to be repeated.
             let mayBe = isTampered || reports.contains(where: \.hasUnfinishedReset)
             if !mayBe { outcome.violations.append("the evidence keeps the gate closed: \(reason)") }
-            // The flags may turn the user in between; the next try finds out.
+            // The flags may move the user in between; the next try finds out.
             _ = try? user.store.resetEvidence(because: "it was put back", by: "the sweep")
         }
         let stage = try user.store.stage()
@@ -32,7 +32,7 @@ extension TangleRecovery {
         }
     }
 
-    /// Both stores are at one token and hold the same, once the mirror has caught up.
+    /// Both stores have the same token and the same records once the mirror has caught up.
     func compare(_ user: SweptUser, _ outcome: inout Outcome) throws {
         let deadline = Date(timeIntervalSinceNow: Self.comparingSeconds)
         while true {
@@ -47,7 +47,7 @@ extension TangleRecovery {
                 let tokens = "\(found.a.information.token) and \(found.b.information.token)"
                 text = "\(found.verdict.rawValue), tokens \(tokens), \(first)"
             } catch {
-                // An unfinished copy cannot be compared until the mirror has gone on with it.
+                // An unfinished copy cannot be compared until the mirror has continued it.
                 text = "\(error)"
             }
             guard Date() < deadline else {

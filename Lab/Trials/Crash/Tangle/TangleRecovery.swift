@@ -4,34 +4,34 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// Looks at a root whose processes have all ended as the next process does, and says what is not as it must be.
+/// Opens the root after all its processes have ended, as the next process does, and reports every violation.
 struct TangleRecovery {
     let root: URL
     let scenario: TangleScenario
-    /// The writes that were there before.
+    /// The writes that existed before.
     let base: Set<Int>
     let reports: [Report]
-    /// Whether processes of an earlier version were among them.
+    /// Whether processes of an earlier version took part.
     let isMixed: Bool
 
-    /// What was found.
+    /// The result of a check.
     struct Outcome {
         var violations: [String] = []
-        /// How the user came up, in words that are counted.
+        /// How the user was opened again, as texts to count.
         var ends: [String] = []
-        /// How many writes were neither acknowledged nor refused, and are there.
+        /// How many writes were found that were neither acknowledged nor refused.
         var keptOpen = 0
-        /// What is being looked at.
+        /// The current check.
         var step = "opening"
-        /// Whether acknowledged writes may be missing: it was said so, or a person has accepted an older store.
+        /// Whether acknowledged writes may be missing: this was reported, or an operator has accepted an older store.
         var mayLack = false
     }
 
-    /// What a user may be refused with whose files were put back or removed.
+    /// The allowed refusals for a user whose files were restored or removed.
     private static let refusals: Set<HabitStoreError.Code> = [.staleStore, .notAuthoritative, .notFound]
-    /// How long the mirror may take to be filled and to catch up, in seconds.
+    /// The time limit for the mirror to be filled and catch up, in seconds.
     static let comparingSeconds = 30.0
-    /// How often a move is tried, which another one may come in between of.
+    /// How often a move is tried, since another one may interfere.
     static let tries = 4
 
     var isTampered: Bool { scenario.tampering != nil }
@@ -58,7 +58,7 @@ struct TangleRecovery {
         return outcome
     }
 
-    /// Opens the user; where that is refused and may be, a person accepts a store.
+    /// Opens the user; if that is refused with an allowed error, accepts a store by hand.
     private func open(_ outcome: inout Outcome) throws -> SweptUser? {
         do {
             return try SweptUser(root: root.path, flags: flags, options: .tangle)
@@ -76,14 +76,14 @@ struct TangleRecovery {
             do {
                 _ = try stores.adopt(engine, for: SweptUser.name, by: "the sweep", because: "nothing else is left")
                 let user = try SweptUser(root: root.path, flags: flags, options: .tangle)
-                // A killed user may have been put on the engine that the kill fled from.
+                // A killed user may have been put on the engine that the kill moved away from.
                 _ = try user.store.land()
                 return user
             } catch let error as HabitStoreError {
                 failures.append("\(error)")
             }
         }
-        // With the one store removed, the other may be an unfinished copy: nothing is left then.
+        // If one store was removed, the other may be an unfinished copy: then nothing is left.
         if scenario.tampering == .missingSQLite || scenario.tampering == .missingLMDB {
             outcome.ends.append("nothing is left")
         } else {
@@ -135,8 +135,8 @@ struct TangleRecovery {
         outcome.violations += faults.map { "in the end: \($0)" }
     }
 
-    /// The kill switch is pulled, and a process that has no thread for it opens the user: whatever the old store lacks, the user is taken
-    /// back, and can write.
+    /// With the kill switch pulled, a process with no thread for the kill opens the user: whatever the old store lacks, the user is moved back and
+    /// can write.
     private func writeWhileKilled(_ outcome: inout Outcome) throws {
         try flags.want(.init(isKilled: true))
         let killed = try SweptUser(root: root.path, flags: flags, options: .tangle)
@@ -150,7 +150,7 @@ struct TangleRecovery {
         try flags.want(.init())
     }
 
-    /// Opens the user. Where both stores have to take each write and one was removed, a person accepts the other one.
+    /// Opens the user. If both stores must take each write and one was removed, accepts the other one by hand.
     private func acceptingWhatIsLeft(_ stores: UserStores) throws -> SweptUser {
         let user = try SweptUser(root: root.path, flags: flags, options: .tangle)
         let engine = try user.store.engine()
@@ -188,10 +188,10 @@ struct TangleRecovery {
         reports.reduce(into: []) { $0.formUnion($1[keyPath: numbers]) }
     }
 
-    /// A killed user is on the engine that the kill led to, whatever other flag files say.
+    /// A killed user is on the engine that the kill chose, whatever other flag files say.
     private func checkKilled(_ user: SweptUser, _ stage: Stage, _ outcome: inout Outcome) throws {
         let landings = reports.flatMap(\.landings).sorted { $0.key < $1.key }
-        // A re-arm that ended after the last kill was begun, or did not, may have led elsewhere.
+        // A re-arm that ended after the last kill began, or that did not end, may have moved the user.
         let rearms = reports.flatMap(\.rearms)
         let last = landings.last.flatMap { last in
             !isTampered && rearms.allSatisfy { ($0.ended ?? .max) < last.key } ? last : nil

@@ -4,7 +4,7 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// What a user's stores say of themselves, without anything being changed.
+/// The roles in a user's stores, read without changing anything.
 struct TangleRoles: CustomStringConvertible {
     private var found: [(engine: EngineName, role: StoreRole, epoch: Int, token: HistoryToken)] = []
 
@@ -19,7 +19,7 @@ struct TangleRoles: CustomStringConvertible {
                 let information = try store.replicaRead { try $0.information() }
                 found.append((engine, information.role, information.epoch, information.token))
             } catch let error as HabitStoreError where error.code == .notAStore {
-                // A process died while it made the file.
+                // A process died while it created the file.
                 continue
             }
         }
@@ -29,10 +29,10 @@ struct TangleRoles: CustomStringConvertible {
         found.filter { $0.role == .authoritative && $0.epoch > 0 }
     }
 
-    /// How many stores call themselves authoritative.
+    /// The number of authoritative stores.
     var count: Int { authoritative.count }
 
-    /// Whether both call themselves authoritative in one epoch: nothing could tell which of them serves.
+    /// Whether both are authoritative in the same epoch: then it is undecided which one serves.
     var areTwo: Bool { count == 2 && authoritative[0].epoch == authoritative[1].epoch }
 
     var description: String {

@@ -4,29 +4,29 @@ import HabitStore
 import HabitStoreRollout
 import StandardEngines
 
-/// Runs the processes of a scenario, and does to them what the scenario says.
+/// Runs the processes of a scenario and its events.
 struct TangleRun {
     private let scenario: TangleScenario
-    /// An earlier version of this command.
+    /// The executable of an earlier version.
     private let previous: URL?
     private let folder: URL
     private let root: URL
     private let files: TangleFiles
     private var processes: [TangleProcess] = []
-    /// The process that has each place now; one that was killed may have been followed by another.
+    /// The current process at each place; one that was killed may have a successor.
     private var places: [Int] = []
-    /// What was done from here, by how often.
+    /// The events that took place, with their counts.
     private(set) var done: [String: Int] = [:]
-    /// What could not be done here, and why.
+    /// The events that were impossible here, and why.
     private(set) var skipped: Set<String> = []
 
-    /// How long all processes have to come to their ends, in seconds.
+    /// The time limit for all processes to end, in seconds.
     private static let endingSeconds = 90.0
     private static let noMemory = "\(TangleTroublemaker.limited) \(TangleTrouble.memory.rawValue)"
-    /// How long one may take to come to rest.
+    /// The time limit for a process to pause.
     private static let pausingSeconds = 6.0
 
-    /// - Parameter previous: an earlier version of this command, some of whose processes are mixed in.
+    /// - Parameter previous: the executable of an earlier version, which runs some of the processes.
     init(_ scenario: TangleScenario, previous: URL?, in folder: URL) throws {
         self.scenario = scenario
         self.previous = previous
@@ -38,12 +38,12 @@ struct TangleRun {
         }
     }
 
-    /// Whether processes of an earlier version are among them.
+    /// Whether processes of an earlier version take part.
     var isMixed: Bool { previous != nil && scenario.parts.contains(where: \.isPrevious) }
 
     /// Runs everything until all processes have ended.
     ///
-    /// - Returns: what each has told.
+    /// - Returns: the report of each process.
     mutating func run(_ figures: inout TangleFigures) throws -> [Report] {
         defer { for process in processes { process.signal(SIGKILL) } }
         for (place, part) in scenario.parts.enumerated() {
@@ -116,9 +116,9 @@ struct TangleRun {
 
     private mutating func count(_ what: String) { done[what, default: 0] += 1 }
 
-    /// Replaces a store's file by a copy of itself, while all processes rest and have it open.
+    /// Replaces a store's file with a copy of itself, while all processes are paused and have it open.
     private mutating func replace(_ engine: EngineName) throws {
-        // An earlier version goes on writing to the file that was there, by the lock of the one that is there now.
+        // An earlier version continues to write to the old file, under the lock of the new one.
         guard !isMixed || engine != .lmdb else { return count("replacements left out, for an earlier version") }
         let running = processes.filter(\.isRunning)
         for process in running {
@@ -141,9 +141,9 @@ struct TangleRun {
         process.count(of: TangleProcess.paused) + process.count(of: TangleProcess.unpaused) > 0
     }
 
-    /// Waits for the ends of all.
+    /// Waits for all processes to end.
     ///
-    /// - Returns: whether some had to be killed for it.
+    /// - Returns: whether some had to be killed.
     private func waitForAll() -> Bool {
         let deadline = Date(timeIntervalSinceNow: Self.endingSeconds)
         while processes.contains(where: \.isRunning) {
@@ -165,7 +165,7 @@ struct TangleRun {
         let point = process.crashPoint?.split(separator: ":").first.map(String.init)
         switch (end.isSignalled, end.wasKilled) {
         case (true, true): figures.died(at: "at random")
-        // No program can do without the memory of its own language.
+        // No program survives if its language runtime runs out of memory.
         case (true, false) where hadNoMemory: figures.died(at: "at an allocation, with no memory left")
         case (true, false) where end.status == SIGKILL && point != nil: figures.died(at: point ?? "")
         case (true, false):

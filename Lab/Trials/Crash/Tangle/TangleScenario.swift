@@ -4,24 +4,23 @@ import HabitStoreRollout
 import HabitStoreTesting
 import StandardEngines
 
-/// Several processes at once, and what is done to them. It follows from the seed and the number; what comes of it does not,
-/// since the processes race.
+/// Several processes at the same time, and the events among them. The seed and the number determine it, but not its result, since the processes race.
 struct TangleScenario: CustomStringConvertible {
-    /// One process.
+    /// One process of a scenario.
     struct Part: CustomStringConvertible {
         let duties: [TangleDuty]
         let isSilent: Bool
-        /// Whether its flag file calls the other engine the old one.
+        /// Whether its flag file names the other engine as the old one.
         let isExchanged: Bool
         let crashPoint: String?
         let seed: UInt64
-        /// Whether it is killed in the end; else it is told to end.
+        /// Whether it is killed at the end; otherwise it is told to end.
         let isKilled: Bool
         /// What the system refuses it now and then.
         let troubles: [TangleTrouble]
-        /// Whether the first trouble stays until the end.
+        /// Whether the first trouble lasts until the end.
         let isLasting: Bool
-        /// Whether an earlier version runs it, where there is one.
+        /// Whether an earlier version runs it, if there is one.
         let isPrevious: Bool
 
         var description: String {
@@ -43,14 +42,14 @@ struct TangleScenario: CustomStringConvertible {
     let events: [TangleEvent]
     let seconds: Double
     let tampering: TangleTampering?
-    /// Whether the processes begin without the control file.
+    /// Whether the processes start without the control file.
     let lacksControl: Bool
-    /// Whether the evidence is so long that a checkpoint is due.
+    /// Whether the evidence is long enough that a checkpoint is due.
     var hasLongEvidence: Bool {
         parts.contains { $0.duties.contains(.filing) || $0.crashPoint?.hasPrefix("evidence.") == true }
     }
 
-    /// What the processes are about; the others of their duties are drawn.
+    /// The main duties of the processes; the others are drawn at random.
     private static let themes: [(starts: [TangleTemplate], duties: [TangleDuty], isTroubled: Bool)] = [
         ([.missing, .pruned], [.killing, .rearming], false), ([.filled], [.moving, .toggling], false),
         ([.differing], [.verifying, .promoting], true), (TangleTemplate.stages, [.moving, .killing], true),
@@ -66,7 +65,7 @@ struct TangleScenario: CustomStringConvertible {
         self.number = number
         var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D)
         old = EngineName.standard[number % 2]
-        // In turn, so that a short sweep has them all too.
+        // In turn, so that a short sweep includes all of them.
         let theme = Self.themes[number / 2 % Self.themes.count]
         start = theme.starts.randomElement(using: &generator) ?? .filled
         seconds = Double.random(in: 0.3...1.6, using: &generator)
@@ -90,7 +89,7 @@ struct TangleScenario: CustomStringConvertible {
     ) -> Part {
         var own = [duties[place % duties.count]]
         for duty in TangleDuty.allCases where Int.random(in: 0..<6, using: &generator) == 0 { own.append(duty) }
-        // A kill for everybody keeps all others where they are.
+        // A kill for all users keeps all other processes where they are.
         if Int.random(in: 0..<4, using: &generator) > 0 { own.removeAll { $0 == .killingAll } }
         if own.contains(where: { $0 == .killing || $0 == .killingAll }), !own.contains(.rearming),
             Bool.random(using: &generator)
@@ -101,7 +100,7 @@ struct TangleScenario: CustomStringConvertible {
         if let name = CrashPoint.all.randomElement(using: &generator), Int.random(in: 0..<3, using: &generator) == 0 {
             point = "\(name):\(Scenario.isOften(name) ? Int.random(in: 1...20, using: &generator) : 1)"
         }
-        // What only one duty comes to is come to by it.
+        // A crash point that only one duty reaches needs that duty.
         switch point?.split(separator: ":").first {
         case "evidence.archived", "evidence.shortened", "evidence.reset": own = [.filing]
         case "evidence.checkpointed", "selfComparison.copied": own.append(.moving)
@@ -109,7 +108,7 @@ struct TangleScenario: CustomStringConvertible {
         case "kill.latched", "kill.fenced": own.append(.killing)
         default: break
         }
-        // What makes the stores equal again would hide what they were.
+        // A duty that makes the stores equal again would hide the difference.
         if start == .differing { own.removeAll(where: \.canHeal) }
         let hasTroubles = isTroubled || Int.random(in: 0..<5, using: &generator) == 0
         return Part(

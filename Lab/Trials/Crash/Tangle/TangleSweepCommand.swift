@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStoreRollout
 
-/// Has several processes work on one user at once, stops, continues and kills them, puts files back, and checks what is left.
+/// Runs several processes on one user at the same time; stops, continues and kills them, restores older files, and checks what is left.
 struct TangleSweepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tangle-sweep",
@@ -24,7 +24,7 @@ struct TangleSweepCommand: ParsableCommand {
 
     func run() throws {
         let seed = options.sweep.printedSeed()
-        // A process may die while it is told something.
+        // A process may die while the sweep writes to it.
         signal(SIGPIPE, SIG_IGN)
         let folder = try options.sweep.makeFolder("tangle")
         let templates = try TangleTemplates(in: folder)
@@ -63,7 +63,7 @@ struct TangleSweepCommand: ParsableCommand {
             _ = try templates.copy(scenario.start, scenario.old, hasLongEvidence: false, to: older)
             try TangleFiles(root: root).apply(tampering, from: try TangleFiles(root: older))
         }
-        // The recovery changes what it looks at: who wants to know how something came about needs what was there before.
+        // The recovery changes the files that it checks: keep a copy for investigations.
         try FileManager.default.copyItem(at: root, to: folder.appendingPathComponent("before"))
         let outcome = TangleRecovery(root: root, scenario: scenario, base: base, reports: reports, isMixed: run.isMixed)
             .check()

@@ -1,22 +1,22 @@
 import HabitStoreRollout
 
-/// What a user of the tangle is when the processes begin.
+/// The state of the sweep's user when the processes start.
 enum TangleTemplate: Hashable, CustomStringConvertible {
     /// A few records, at a stage.
     case stage(Stage)
     /// Thousands of records at `off`, so that the mirror's first copy takes long.
     case filled
-    /// Thousands of records at `complete`, whose old store was removed: a way back is a copy.
+    /// Thousands of records at `complete`, with the old store removed: the way back is a copy.
     case missing
-    /// Thousands of records at `complete`, whose history does not reach back to the old store: a way back is a copy.
+    /// Thousands of records at `complete`, with a history that does not reach back to the old store: the way back is a copy.
     case pruned
-    /// Thousands of records at `shadow`, of which the mirror lacks one.
+    /// Thousands of records at `shadow`, one of which the mirror lacks.
     case differing
 
     static let stages = Stage.allCases.map { Self.stage($0) }
     static let all = stages + [.filled, .missing, .pruned]
 
-    /// The stage.
+    /// The stage of the user.
     var at: Stage {
         switch self {
         case .stage(let stage): stage
@@ -26,7 +26,7 @@ enum TangleTemplate: Hashable, CustomStringConvertible {
         }
     }
 
-    /// How many records there are beside those that are counted.
+    /// The number of records in addition to those of counted writes.
     var bulk: Int {
         if case .stage = self { return 0 }
         return 2_000

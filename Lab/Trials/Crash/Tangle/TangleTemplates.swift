@@ -4,7 +4,7 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// A user's root of each kind, made once.
+/// A user's root of each kind, created once.
 struct TangleTemplates {
     private let folder: URL
     private var writes: [String: Set<Int>] = [:]
@@ -42,7 +42,7 @@ struct TangleTemplates {
         for template in [TangleTemplate.filled, .missing, .pruned, .differing] { try make(template, old, flags) }
     }
 
-    /// Makes a user with many records of one with few.
+    /// Makes a user with many records from one with few.
     private mutating func make(_ template: TangleTemplate, _ old: EngineName, _ flags: StageFlags) throws {
         let (few, place) = (place(.stage(template.at), old), place(template, old))
         try FileManager.default.copyItem(at: few, to: place)
@@ -66,8 +66,8 @@ struct TangleTemplates {
 
     /// Copies a template.
     ///
-    /// - Parameter hasLongEvidence: whether its evidence is so long that a checkpoint is due.
-    /// - Returns: the writes that it holds.
+    /// - Parameter hasLongEvidence: whether its evidence is long enough that a checkpoint is due.
+    /// - Returns: the writes that it contains.
     func copy(_ template: TangleTemplate, _ old: EngineName, hasLongEvidence: Bool, to root: URL) throws -> Set<Int> {
         let place = place(template, old)
         try FileManager.default.copyItem(at: place, to: root)

@@ -2,18 +2,18 @@ import ArgumentParser
 import CSystemFaults
 import Foundation
 
-/// What the system refuses a process of the tangle now and then.
+/// What the system refuses a process of the tangle sweep now and then.
 enum TangleTrouble: String, CaseIterable, ExpressibleByArgument {
-    /// More open files than there are.
+    /// Too many open files.
     case descriptors
-    /// More address space than there is.
+    /// Too much address space.
     case memory
     /// Files that grow beyond some size.
     case fileSize
-    /// Room for a file, changes of it, or anything that has to do with it.
+    /// No space for a file, no changes to it, or any access to it.
     case full, readOnly, broken
 
-    /// The number of the error that calls fail with; nil where a limit of the process makes them fail.
+    /// The error number of failing calls; nil if a limit of the process makes them fail.
     var error: Int32? {
         switch self {
         case .descriptors, .memory, .fileSize: nil
@@ -33,6 +33,6 @@ enum TangleTrouble: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// Whether a process can be given it here.
+    /// Whether this system supports it.
     var isPossible: Bool { limit.map { $0.used != nil } ?? system_faults_are_supported() }
 }

@@ -3,13 +3,13 @@ import Foundation
 import HabitStoreTesting
 import Synchronization
 
-/// Troubles one process of the tangle while it works, and lets it be again.
+/// Causes troubles in one process of the tangle sweep while it works, and ends them again.
 final class TangleTroublemaker: Sendable {
     private struct Present {
         let trouble: TangleTrouble
-        /// How many calls had failed before.
+        /// The number of failed calls before.
         let failed: UInt64
-        /// What the limit was before.
+        /// The previous limit.
         let limit: UInt64
     }
 
@@ -22,26 +22,26 @@ final class TangleTroublemaker: Sendable {
     private let isLasting: Bool
     private let state = Mutex(State())
 
-    /// What the names of the files begin with that calls fail for.
+    /// Prefixes of the names of the files on which calls fail.
     private static let files: [StaticString] = [
         "evidence", "control", "switch.lock", "copy.lock", "store.", "habit-store.",
     ]
     private static let pauseSeconds = 0.01...0.25
     private static let troubleSeconds = 0.02...0.4
-    /// How much more the process gets than it has.
+    /// How much more of a resource the process may use than it does.
     private static let more: [ResourceLimit: ClosedRange<UInt64>] = [
         .descriptors: 0...12, .memory: 0...(64 << 20), .fileSize: 0...(256 << 10),
     ]
 
-    /// - Parameter isLasting: whether the first trouble stays until the end of the process.
+    /// - Parameter isLasting: whether the first trouble lasts until the process ends.
     init(_ troubles: [TangleTrouble], isLasting: Bool) {
         self.troubles = troubles.filter(\.isPossible)
         self.isLasting = isLasting
-        // A file that may not grow is an error of the write, and not the end of the process.
+        // A file that cannot grow fails the write, instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Makes trouble until ``end()``.
+    /// Causes troubles until ``end()``.
     func work(_ seeded: SeededGenerator) {
         var generator = seeded
         // Half of them begin before the stores are opened.
@@ -54,7 +54,7 @@ final class TangleTroublemaker: Sendable {
         }
     }
 
-    /// Lifts what may be lifted, and makes no more.
+    /// Ends the current trouble unless it is lasting, and causes no more.
     func end() {
         state.withLock { $0.isOver = true }
         if !isLasting { lift() }
@@ -65,7 +65,7 @@ final class TangleTroublemaker: Sendable {
         let more = trouble.limit.flatMap { Self.more[$0] }.map { UInt64.random(in: $0, using: &generator) } ?? 0
         return state.withLock { state in
             guard !state.isOver else { return false }
-            // Telling it needs memory.
+            // Reporting it needs memory.
             Report.Line.done.tell(
                 trouble.limit == nil ? "\(trouble.rawValue) \(file)" : "\(Self.limited) \(trouble.rawValue)"
             )
@@ -86,7 +86,7 @@ final class TangleTroublemaker: Sendable {
         }
     }
 
-    /// What is told before the process is given a limit.
+    /// Reported before a limit is set.
     static let limited = "limited"
 
     private func lift() {

@@ -5,14 +5,14 @@ import HabitStoreTesting
 import HabitTracker
 import StandardEngines
 
-/// Opens the user, and does a process's duties in a seeded order.
+/// Opens the user and performs a process's duties in a seeded order.
 struct TangleWorker: Sendable {
     let root: String
     let flags: StageFlags
     let progress: TangleProgress
     let duties: [TangleDuty]
 
-    /// How long it rests between two things.
+    /// The pause between two duties.
     private static let restSeconds = 0.0...0.03
 
     func work(_ seeded: SeededGenerator) {
@@ -49,7 +49,7 @@ struct TangleWorker: Sendable {
             let report = try user.store.verify()
             Report.Line.done.tell("verified: \(report.verdict.rawValue)")
             let stage = try user.store.stage()
-            // Where nothing follows, another store that is there may be an old one; at the token 0 it is only just made.
+            // If no mirror follows at this stage, another store may be an old one; at token 0 it was only just created.
             guard report.verdict == .mismatch, stage.mirror != nil, report.b.information.token > .zero else { break }
             let tokens = "\(report.a.information.token) and \(report.b.information.token)"
             Report.Line.mismatch.tell("\(stage) \(tokens): \(report.differences.first?.message ?? "")")
@@ -65,7 +65,7 @@ struct TangleWorker: Sendable {
         Report.Line.done.tell("opened")
     }
 
-    /// Closes the user and opens it again, with a wish for an engine or without one.
+    /// Closes and reopens the user, with or without an engine in the flags.
     private func toggle(_ roll: UInt64) throws {
         progress.exchange(nil)?.store.close()
         let backends: [EngineName?] = [.sqlite, .lmdb, nil]
@@ -124,7 +124,7 @@ struct TangleWorker: Sendable {
         }
     }
 
-    /// Mends as a command does that somebody types: with stores of its own, after this process's are closed.
+    /// Repairs like the command: with separate stores, after this process's stores are closed.
     private func mend(_ roll: UInt64) throws {
         if roll % 2 == 0 {
             _ = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .tangle).examine(

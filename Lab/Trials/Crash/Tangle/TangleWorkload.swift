@@ -3,15 +3,17 @@ import Foundation
 import HabitStoreRollout
 import HabitTracker
 
-/// The writes of processes that write at once. Each process has its lane, and numbers that only rise; what a store has to
-/// hold follows from which writes are in it, in whatever order the lanes took turns.
+/// The writes of processes that write at the same time. Each process has a lane with rising numbers; the expected contents of a store follow from the
+/// set
+/// of writes in it, in whatever order the lanes wrote.
 ///
-/// Write `n` counts itself, leaves a draft that stays, makes an entry that write `n + 4` of its lane deletes, and gives one of
-/// its lane's lasting entries its number. So a write that was overwritten, halved or undone by a copy shows.
+/// Write `n` increments the counter, leaves a draft that stays, inserts an entry that write `n + 4` of its lane deletes, and stores its number in one
+/// of
+/// its lane's lasting entries. So a write that was overwritten, torn or undone by a copy is visible.
 enum TangleWorkload {
-    /// The most lanes; lane 0 is that of what there was before, and of the recovery.
+    /// The number of lanes; lane 0 is for the writes before the scenario and for the recovery.
     static let lanes = 32
-    /// How far apart the lanes' numbers are.
+    /// The distance between the lanes' numbers.
     static let laneWidth = 1_000_000
     /// How many lasting entries each lane has.
     private static let lasting = 5
@@ -39,10 +41,10 @@ enum TangleWorkload {
         Entry(id: id(kind, place), date: date(place), note: "\(kind) \(value)", value: Double(value), habitID: nil)
     }
 
-    /// Who is noted in the history for a write.
+    /// A write's author in the history.
     static func author(_ number: Int) -> String { "write \(number)" }
 
-    /// The write that somebody in the history stands for; nil for who is not a writer.
+    /// The number of a write with this author in the history; nil for other authors.
     static func number(_ author: String?) -> Int? {
         guard let author, author.hasPrefix("write ") else { return nil }
         return Int(author.dropFirst("write ".count))
@@ -65,12 +67,12 @@ enum TangleWorkload {
         try transaction.save(entry(.lasting, place(number), number))
     }
 
-    /// Records that only make a copy long. They are no writes that are counted.
+    /// Inserts records that only make a copy long. They are not counted as writes.
     static func fill(_ records: Int, in transaction: any WriteTransaction) throws {
         for number in 0..<records { try transaction.insert(entry(.bulk, number, number)) }
     }
 
-    /// Takes a record from a store that is filled, past everything that would tell of it, and closes the store.
+    /// Removes a record from a filled store without leaving a trace, and closes the store.
     static func spoil(_ store: any UserStoreBackend) throws {
         defer { store.close() }
         let name = "\(Entry.self)"
@@ -80,26 +82,26 @@ enum TangleWorkload {
         try store.replicate { try $0.remove(entity: entity, id: id(.bulk, 0)) }
     }
 
-    /// The numbers of the writes that have happened, by what each has left.
+    /// The numbers of the writes in a store, from the draft that each has left.
     static func numbers(_ transaction: any ReadTransaction) throws -> [Int] {
         try transaction.all(Draft.self).compactMap { Int($0.content) }
     }
 
-    /// What is wrong in one moment of a store; nil when it is a state between two writes.
+    /// The contradiction that a reader sees in a store; nil if it sees a state between two writes.
     static func contradiction(_ transaction: any ReadTransaction) throws -> String? {
         let count = try transaction.model(Habit.self, id: id(.counter, 0))?.streak ?? 0
         let written = try transaction.fetchCount(FetchDescriptor<Draft>())
         return count == written ? nil : "\(count) writes are counted, and \(written) are there"
     }
 
-    /// Whether a write is in a moment of a store.
+    /// Whether a store contains a write.
     static func has(_ number: Int, _ transaction: any ReadTransaction) throws -> Bool {
         try transaction.model(Draft.self, id: id(.log, number)) != nil
     }
 
-    /// What is wrong with all records of a store.
+    /// Everything that is wrong with the records of a store.
     ///
-    /// - Parameter bulk: how many records were there to make copies long; nil where an older store without them may serve.
+    /// - Parameter bulk: the number of records that only make copies long; nil if the store may be an older one without them.
     static func faults(_ transaction: any ReadTransaction, bulk: Int?) throws -> [String] {
         let numbers = try numbers(transaction)
         var expected = Dictionary(

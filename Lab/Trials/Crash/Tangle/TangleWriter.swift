@@ -2,27 +2,27 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 
-/// Writes and reads the store that is open, and tells what came of it.
+/// Writes to and reads from the open store, and reports the results.
 struct TangleWriter: Sendable {
     let progress: TangleProgress
-    /// Whether something of the system may be in the way until the end.
+    /// Whether a trouble may last until the end.
     let isTroubled: Bool
-    /// How long it rests after each write.
+    /// The pause after each write.
     let restMilliseconds: Int
 
-    /// How long a failed write rests: what stands in its way may take a moment.
+    /// The pause after a failed write: its cause may take a moment to pass.
     private static let restSeconds = 0.01
 
-    /// What keeps no process for good that is whole, and what does so only while the system refuses it something.
+    /// Errors that an intact process must never get, and errors that it gets only while the system refuses it something.
     private static let never: Set<HabitStoreError.Code> = [.staleStore, .fileMoved, .corrupt, .notAStore]
     private static let passing: Set<HabitStoreError.Code> = [
         .inputOutput, .full, .permissionDenied, .limitExceeded, .engineUnavailable, .outcomeUnknown, .closed,
     ]
 
-    /// How long what stands in a process's way may do so in the end, in seconds.
+    /// How long a cause of failures may last at the end, in seconds.
     private static let lastSeconds = 4.0
 
-    /// Writes until the process is to end, and once more then: nothing but a kill may keep a process that is whole from it.
+    /// Writes until the process is told to end, and then once more: only a kill may prevent that write in an intact process.
     func write(from first: Int) {
         let number = writeAll(from: first)
         guard let store = progress.present?.store else { return }
@@ -61,7 +61,7 @@ struct TangleWriter: Sendable {
         return number
     }
 
-    /// Writes, and tells what becomes of it.
+    /// Writes, and reports the result.
     private func write(_ number: Int, to store: UserStore) throws {
         Report.Line.begun.tell("\(number)")
         do {
@@ -87,7 +87,7 @@ struct TangleWriter: Sendable {
         }
     }
 
-    /// A reader sees a state between two writes, and the last one that this process was told of.
+    /// A reader sees a state between two writes that includes this process's last acknowledged write.
     private func read(_ store: UserStore) {
         let last = progress.acknowledged.load(ordering: .sequentiallyConsistent)
         do {

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// A run of the command `habitstore`, in a home of its own.
+/// A run of the command `habitstore` in its own home folder.
 struct CommandLineRun {
     let status: Int32
     let output: String
     let errors: String
 
-    /// The built command, beside the tests.
+    /// The built command next to the tests.
     static func binary() throws -> URL {
         let folders = [
             Bundle.main.executableURL?.deletingLastPathComponent(),

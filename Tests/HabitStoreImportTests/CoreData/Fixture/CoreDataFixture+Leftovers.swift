@@ -1,8 +1,9 @@
 import Foundation
 
 extension CoreDataFixture {
-    /// What hands that have been in a file leave: a column and a table that the model does not know, rows of no entity,
-    /// links that lead from nowhere, values of other types, and what CloudKit notes.
+    /// Adds the traces of manual edits: a column and a table that the model does not know, rows of no entity, links that lead from nowhere, values of
+    /// other
+    /// types, and CloudKit's bookkeeping.
     func writeLeftovers() throws {
         try sql(
             """

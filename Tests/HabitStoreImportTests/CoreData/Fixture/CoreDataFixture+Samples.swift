@@ -1,7 +1,7 @@
 import Foundation
 
 extension CoreDataFixture {
-    /// A library: books with inheritance, pages in order, tags in both directions, notes without a way back.
+    /// A library: books with inheritance, ordered pages, tags in both directions, and notes without an inverse.
     static let libraryModel = FixtureModel(entities: [
         .init(
             name: "Book",
@@ -38,7 +38,7 @@ extension CoreDataFixture {
         ),
     ])
 
-    /// Two books, one of them a comic, three pages, two tags, a note.
+    /// Two books, one of them a comic, three pages, two tags and a note.
     func writeLibrary() throws {
         try metadata()
         try model(Self.libraryModel)
@@ -70,8 +70,7 @@ extension CoreDataFixture {
         )
     }
 
-    /// The history of the library, in the newer layout: made by `app`, the title of a book changed by `sync`, and a page
-    /// that is gone.
+    /// The history of the library, in the newer layout: created by `app`, a book's title changed by `sync`, and a deleted page.
     func writeHistory() throws {
         try sql(
             """

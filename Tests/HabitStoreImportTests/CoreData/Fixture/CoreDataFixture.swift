@@ -2,7 +2,7 @@ import CSQLite
 import Foundation
 import Testing
 
-/// A Core Data file that is being written: its tables by SQL, its metadata and its model as Core Data has them.
+/// A Core Data file being written: its tables with SQL, its metadata and its model as Core Data writes them.
 final class CoreDataFixture {
     static let storeID = "11111111-2222-4333-8444-555555555555"
 
@@ -15,7 +15,7 @@ final class CoreDataFixture {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         path = folder.appendingPathComponent("app.sqlite").path
         try open()
-        // Nothing is to be brought into the main file behind a test's back.
+        // No checkpoint may move pages into the main file in the background.
         if log { try sql("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0") }
         try sql(
             """
@@ -33,7 +33,7 @@ final class CoreDataFixture {
 
     func open() throws { try #require(sqlite3_open(path, &database) == SQLITE_OK) }
 
-    /// Ends the connection, as an app that quits does.
+    /// Closes the connection, like an app that quits.
     func close() {
         sqlite3_close_v2(database)
         database = nil
@@ -45,7 +45,7 @@ final class CoreDataFixture {
         try #require(result == SQLITE_OK, "\(message.map { String(cString: $0) } ?? "") in \(text)")
     }
 
-    /// Changes another database past everybody who keeps it.
+    /// Changes another database without the knowledge of its owner.
     static func run(_ text: String, on path: String) throws {
         var other: OpaquePointer?
         try #require(sqlite3_open(path, &other) == SQLITE_OK)
@@ -63,7 +63,7 @@ final class CoreDataFixture {
         try #require(sqlite3_step(statement) == SQLITE_DONE)
     }
 
-    /// Writes the row of metadata.
+    /// Writes the metadata row.
     func metadata(framework: Int = 1_344, id: String = storeID, version: Int = 1) throws {
         let list = PlistValue.dictionary([
             ("NSStoreType", .string("SQLite")), ("NSPersistenceFrameworkVersion", .int(framework)),
@@ -73,17 +73,17 @@ final class CoreDataFixture {
         try insert(list.bytes, "INSERT INTO Z_METADATA VALUES (\(version), '\(id)', ?1)")
     }
 
-    /// Writes the model that the file keeps.
+    /// Writes the cached model.
     func model(_ model: FixtureModel) throws { try insert(model.cache, "INSERT INTO Z_MODELCACHE VALUES (?1)") }
 
-    /// Numbers the entities: a name, and the number of the entity that it inherits from.
+    /// Writes the entity table: a name, and the number of the parent entity.
     func entities(_ rows: [(number: Int, name: String, parent: Int, max: Int)]) throws {
         for row in rows {
             try sql("INSERT INTO Z_PRIMARYKEY VALUES (\(row.number), '\(row.name)', \(row.parent), \(row.max))")
         }
     }
 
-    /// Copies the files as they are now, the log included, into a folder of their own.
+    /// Copies the current files, including the log, into a new folder.
     func copy(_ suffixes: [String] = ["", "-wal"]) throws -> String {
         let target = folder.appendingPathComponent("copy-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)

@@ -1,8 +1,9 @@
 import Foundation
 import HabitStoreTesting
 
-/// The app that goes on writing its library: saves at random, each with the history that Core Data would write, and told as
-/// sparingly as it may be: of a link on one side only, of a place in an order on the side that has the order.
+/// An app that keeps writing its library: random saves, each with the history that Core Data would write, with as few changes as allowed: of a link
+/// only
+/// on one side, of a place in an order on the side with the order.
 struct FixtureApp {
     let fixture: CoreDataFixture
     var generator: SeededGenerator
@@ -25,7 +26,7 @@ struct FixtureApp {
         return key
     }
 
-    /// One save of one to four changes.
+    /// Makes one save of one to four changes.
     mutating func save() throws {
         told = []
         try fixture.sql("BEGIN")
@@ -124,7 +125,7 @@ struct FixtureApp {
         let key = key(3)
         try fixture.sql("INSERT INTO ZNOTE VALUES (\(key), 3, 1, \(book), 'note \(key)')")
         told.append((0, 3, key))
-        // Another one changes hands, and only the book that gets it is told of.
+        // Another note moves, and only the book that gets it is in the history.
         try fixture.sql("UPDATE ZNOTE SET Z1NOTES = \(book) WHERE Z_PK = 1")
         told.append((1, books[book] ?? 1, book))
     }

@@ -1,4 +1,4 @@
-/// Rewrites a write-ahead log with sums that fit.
+/// Rewrites a write-ahead log with valid checksums.
 struct FixtureLog {
     private let bytes: UnsafeMutableRawBufferPointer
 
@@ -24,7 +24,7 @@ struct FixtureLog {
         return (first, second)
     }
 
-    /// Takes from every frame that it ends a transaction.
+    /// Removes the end-of-transaction mark from every frame.
     func unfinishAll() {
         let page = Int(word(8))
         var sums = (word(24), word(28))

@@ -1,7 +1,7 @@
 import CZlib
 import Foundation
 
-/// A model as an app declares it, written as Core Data archives it.
+/// A model as an app declares it, written in Core Data's archive format.
 struct FixtureModel: Sendable {
     struct Attribute: Sendable {
         var name: String
@@ -31,7 +31,7 @@ struct FixtureModel: Sendable {
     }
 
     var entities: [Entity]
-    /// Whether what an entity inherits stands in it as a stand-in (`_NSPropertyDescriptionProxy`) for its parent's.
+    /// Whether an entity's inherited properties are stand-ins (`_NSPropertyDescriptionProxy`) for its parent's.
     var usesProxies = false
 
     /// The keyed archive of the model.
@@ -85,7 +85,7 @@ struct FixtureModel: Sendable {
         ]).bytes
     }
 
-    /// As Core Data repeats inherited properties in each entity.
+    /// Core Data repeats inherited properties in each entity.
     private func properties(
         of entity: Entity,
         _ add: (PlistValue) -> PlistValue
@@ -122,7 +122,7 @@ struct FixtureModel: Sendable {
         return .dictionary(pairs)
     }
 
-    /// The archive as the file keeps it: raw DEFLATE.
+    /// The archive as stored in the file: raw DEFLATE.
     var cache: Data { Self.deflated(archive) }
 
     static func deflated(_ data: Data) -> Data {

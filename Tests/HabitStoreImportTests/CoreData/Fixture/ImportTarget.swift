@@ -5,14 +5,14 @@ import Foundation
 
 @testable import HabitStoreImport
 
-/// A store that a file is imported into, of one of the engines.
+/// The engine of an import's target store.
 enum TargetEngine: String, CaseIterable, Sendable {
     case sqlite, lmdb, memory
 
     static let onDisk: [TargetEngine] = [.sqlite, .lmdb]
 }
 
-/// A folder with a target in it.
+/// A folder with a target store.
 final class ImportTarget {
     let folder: URL
     let engine: TargetEngine
@@ -26,7 +26,7 @@ final class ImportTarget {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// Opens the target for a file, and makes it where there is none.
+    /// Opens the target for a file, or creates it.
     func open(_ file: CoreDataFile) throws -> any UserStoreBackend {
         switch engine {
         case .sqlite:
@@ -39,7 +39,7 @@ final class ImportTarget {
         }
     }
 
-    /// Nil where there is no store yet, or its making was killed.
+    /// Nil if there is no store yet, or if its creation was killed.
     private func outline(_ read: () throws -> StoreOutline) throws -> StoreOutline? {
         do {
             return try read()
@@ -48,7 +48,7 @@ final class ImportTarget {
         }
     }
 
-    /// Imports a file as it is now.
+    /// Imports the current state of a file.
     @discardableResult
     func update(
         from path: String,
@@ -72,7 +72,7 @@ final class ImportTarget {
 }
 
 extension [String: [String: String]] {
-    /// Which records differ, and in which attributes.
+    /// The differing records, and their differing attributes.
     func differences(from other: Self) -> [String] {
         Set(keys).union(other.keys).sorted().compactMap { key in
             guard let here = self[key], let there = other[key] else {
@@ -87,7 +87,7 @@ extension [String: [String: String]] {
 }
 
 extension ReplicableStore {
-    /// Every record, by entity and identifier; its attributes in words.
+    /// Every record, by entity and identifier, with its attributes as text.
     func contents() throws -> [String: [String: String]] {
         try replicaRead { replica in
             var result: [String: [String: String]] = [:]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value of a property list that is written byte for byte, with the references of keyed archives.
+/// A value of a property list that is written byte for byte, including the references of keyed archives.
 indirect enum PlistValue: Sendable {
     case string(String)
     case int(Int)
@@ -19,7 +19,7 @@ indirect enum PlistValue: Sendable {
     }
 }
 
-/// Writes binary property lists: references and offsets of four bytes.
+/// Writes binary property lists with references and offsets of four bytes.
 private struct PlistWriter {
     private var objects: [[UInt8]] = []
 

@@ -4,13 +4,14 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// Ways in which an import can lose something. The import's own comparison goes by the import's plan, and once said IDENTICAL
-/// to a file whose plan had forgotten inherited attributes and unmapped relationships: 159 messages lost their timestamps.
-/// The account goes by what is in the file, and has to find each of these.
+/// Ways in which an import can lose something. The import's own comparison uses the import's plan, and once said IDENTICAL for a file whose plan had
+/// forgotten inherited attributes and unmapped relationships: 159 messages lost their timestamps. The account starts from the contents of the file,
+/// and
+/// must find each of these losses.
 @Suite struct PlantedLossTests {
     struct Loss: Sendable, CustomTestStringConvertible {
         let name: String
-        /// Where it has to be found: a table, or a table and a column.
+        /// Where it must be found: a table, or a table and a column.
         let place: String
         let plant: @Sendable (PlantedScene) throws -> Void
 
@@ -171,7 +172,7 @@ import Testing
         #expect(found.contains { $0.hasPrefix(loss.place) }, "\(loss.name): found \(found)")
     }
 
-    /// What the import did before it knew stand-ins for inherited properties: the plan lacks them, and nothing is kept.
+    /// The import's behavior before it knew stand-ins for inherited properties: the plan lacks them, and nothing is kept.
     @Test func attributesThatThePlanForgotAreFoundWithoutThePlan() throws {
         let scene = try PlantedScene()
         try scene.edit("Book", 2) { description, values in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// A file that was imported, and in which, or beside which, something is to be lost.
+/// An imported file, for planting a loss in the store or the files next to it.
 final class PlantedScene {
     let fixture: CoreDataFixture
     let target: ImportTarget
@@ -27,7 +27,7 @@ final class PlantedScene {
         return try CoreDataAccount(of: file, in: store)
     }
 
-    /// Changes one record of the store past everybody.
+    /// Changes one record of the store without a history entry.
     func edit(_ entity: String, _ key: Int64, _ attribute: String, _ value: Value) throws {
         try edit(entity, key) { description, values in
             values[try #require(description.position(of: attribute))] = value
@@ -78,7 +78,7 @@ final class PlantedScene {
         try body(store)
     }
 
-    /// Rewrites the lines of a file beside the store: those for which nothing is given back are gone.
+    /// Rewrites the lines of a file next to the store; lines for which `change` returns nil are removed.
     func rewrite(_ suffix: String, _ change: (String) -> String?) throws {
         let path = target.path + suffix
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
