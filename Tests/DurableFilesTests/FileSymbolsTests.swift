@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What lasts through a power cut, and who may read it, is decided in one place.
+/// Only `DurableFiles` decides what survives a power cut and who may read it.
 struct FileSymbolsTests {
     @Test func noOtherTargetLocksSyncsOrRenamesFilesByItself() throws {
         let root = URL(fileURLWithPath: #filePath)

@@ -2,7 +2,7 @@
 import Testing
 import Trials
 
-/// A user's stores under a process that is killed.
+/// Sweeps that kill processes while they use a user's stores.
 struct CrashSweepTests {
     private static let kills = 150
     private static let killsOnServers = 24
@@ -10,32 +10,32 @@ struct CrashSweepTests {
     private static let migrationKills = 40
     private static let tangleKills = 25
 
-    /// Children that write, read, forget history and move their user's stage are killed at each crash point and at random
-    /// instants, some of them again in the recovery. The sweep prints its seed and its figures.
+    /// Children that write, read, prune history and move their user's stage are killed at each crash point and at random instants, some of them again
+    /// during recovery. The sweep prints its seed and its figures.
     @Test func nothingAcknowledgedIsLostWhereverAProcessIsKilled() throws {
         try sweep(["sweep", "--kills", "\(Self.kills)"])
     }
 
-    /// The same for a user whose stores are on servers, or one of them is; left out where no server was started.
+    /// The same for a user with one or both stores on servers; skipped if no server was started.
     @Test(.enabled(if: !StoreUnderTest.serverURIs.isEmpty)) func nothingIsLostOnServersWhereverAProcessIsKilled() throws
     {
         let servers = StoreUnderTest.serverURIs
         try sweep(["sweep", "--kills", "\(Self.killsOnServers)", "--servers", servers[0], servers[servers.count - 1]])
     }
 
-    /// Children whose eight threads write to one store, and share commits, are killed at random instants: a write that was
-    /// acknowledged is there, none is there in part, and none that gave up.
+    /// Children whose eight threads write to one store, and share commits, are killed at random instants: every acknowledged write is present, no
+    /// write is partial, and no failed write has happened.
     @Test func noWriteThatSharesACommitIsLostOrHalfThereWhereverAProcessIsKilled() throws {
         try sweep(["group-sweep", "--kills", "\(Self.groupKills)"])
     }
 
-    /// Processes that migrate stores, and users' stores in step, are killed at random instants: a store is of one version, whole.
+    /// Processes that migrate stores, and users' stores in step, are killed at random instants: each store is completely at one version.
     @Test func aKilledMigrationLeavesAStoreOfOneVersion() throws {
         try sweep(["migration-sweep", "--kills", "\(Self.migrationKills)"])
     }
 
-    /// Several processes write, read, move, kill, copy and toggle one user at once, and are stopped, continued, killed, short of
-    /// memory, open files and room, without their evidence, and a day off: what was acknowledged is there, and the user goes on.
+    /// Several processes write, read, move, kill, copy and switch one user at the same time. They are stopped, continued, killed, run out of memory,
+    /// files and disk space, lose their evidence, and have a clock that is a day off: every acknowledged write is present, and the user can continue.
     @Test func severalProcessesAtOnceLoseNothingWhereverTheyAreStoppedOrKilled() throws {
         try sweep(["tangle-sweep", "--kills", "\(Self.tangleKills)"])
     }

@@ -6,11 +6,10 @@ import Trials
 import Glibc
 #endif
 
-/// Now and then the sweep gives a process no memory. Where Swift itself needs some, its runtime ends the process, and that is no fault of
-/// ours. The sweep knew it by the last line that the process had written, and took two such deaths for faults: one whose message
-/// was followed by a trace, and one by SIGSEGV, where the runtime had no memory for the message either, and followed the null
-/// pointer to it. It also took every index out of range for a want of memory. Now a process tells where it was, and whether
-/// there was memory left.
+/// Now and then the sweep gives a process no memory. If Swift itself then needs some, its runtime ends the process, which is not our fault. The sweep
+/// recognised this by the last line of output, and took two such deaths for faults: one whose message was followed by a trace, and one by SIGSEGV,
+/// where the runtime had no memory for the message either and dereferenced its null pointer. It also took every index out of range for a lack of
+/// memory. Now the process reports where it was, and whether there was memory left.
 struct TangleDeathTests {
     @Test(arguments: [
         """
@@ -87,12 +86,12 @@ struct TangleDeathTests {
     private typealias SetLimit =
         @convention(c) (pid_t, Int32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?) -> Int32
 
-    /// `prlimit`, which the headers show only to who asks for all that glibc has.
+    /// `prlimit`, which the headers declare only with `_GNU_SOURCE`.
     private static func setLimit() throws -> SetLimit {
         unsafeBitCast(try #require(dlsym(nil, "prlimit")), to: SetLimit.self)
     }
 
-    /// The process waits for a line at that moment, and so is in Swift's library and the C library below.
+    /// The process is waiting for a line at that moment, in Swift's library and the C library below it.
     @Test(arguments: [false, true])
     func aProcessTellsWhereItWasAndWhetherThereWasMemory(hasNoMemory: Bool) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tangle-death-\(UUID())")
@@ -109,7 +108,7 @@ struct TangleDeathTests {
         let (input, output, errors) = (Pipe(), Pipe(), Pipe())
         (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
         try process.run()
-        // Nothing happens any more once the user is open.
+        // Once the user is open, nothing more happens.
         var told = Data()
         while !told.contains(UInt8(ascii: "\n")) {
             let part = output.fileHandleForReading.availableData

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreFleet
 
-/// How long a wave is watched goes by a clock that nobody sets.
+/// The time for which a wave is watched does not depend on the adjustable clock.
 @Suite(.timeLimit(.minutes(5)))
 struct FleetClockTests {
     /// Clocks that a test sets.
@@ -39,7 +39,7 @@ struct FleetClockTests {
         return try #require(done.uptimeSeconds) - (try #require(begun.uptimeSeconds))
     }
 
-    /// A clock that is put forward by a day ended a wave's day at once, and one that is put back held it for a day more.
+    /// A clock set forward by a day ended a wave's day immediately, and one set back prolonged it by a day.
     @Test(arguments: [86_400.0, -86_400]) func aClockThatJumpsChangesNothing(_ jump: Double) throws {
         let (test, clock) = (try TestFleet(3), SetClock())
         _ = try test.draw(Self.plan)
@@ -58,7 +58,7 @@ struct FleetClockTests {
         )
     }
 
-    /// The same while no run is at work.
+    /// The same while no run is active.
     @Test(arguments: [86_400.0, -86_400]) func aClockThatJumpsBetweenTwoRunsChangesNothing(_ jump: Double) throws {
         let (test, clock) = (try TestFleet(3), SetClock())
         _ = try test.draw(Self.plan)
@@ -79,7 +79,7 @@ struct FleetClockTests {
         #expect(told.contains { $0.contains("is watched until") })
     }
 
-    /// What was seen before the machine was started again counts, and nothing else does, whatever the clock of the day says.
+    /// After a restart of the machine, only the time noted before it counts, whatever the time of day.
     @Test func afterTheMachineWasStartedAgainOnlyWhatRunsSawCounts() throws {
         func entry(_ boot: String?, _ uptime: Double?) -> FleetLedger.Entry {
             .init(
@@ -96,21 +96,21 @@ struct FleetClockTests {
         let begun = entry("one", 500)
         let first = SoakClock(since: begun, noted: nil, reading("one", 560, 999_999))
         #expect(first.seconds == 60 && !first.isInterrupted)
-        // Another start of the machine, long after: what was noted counts, and the time from now on.
+        // Another boot, long after: the noted time counts, and the time from now on.
         let second = SoakClock(since: begun, noted: first.note, reading("two", 9_000, 999_999))
         #expect(second.seconds == 60 && second.isInterrupted)
         let third = SoakClock(since: begun, noted: second.note, reading("two", 9_025, 0))
         #expect(third.seconds == 85)
-        // An index that was made anew has no note, and a note of another wave's time is none.
+        // A rebuilt index has no note, and a note of another wave does not count.
         #expect(SoakClock(since: begun, noted: nil, reading("two", 9_000, 999_999)).seconds == 0)
         #expect(SoakClock(since: begun, noted: "6 one 1 99", reading("two", 9_000, 0)).seconds == 0)
         #expect(SoakClock(since: begun, noted: "7 one nan 99", reading("two", 9_000, 0)).seconds == 0)
-        // A line of an earlier version has the clock of the day only.
+        // A line of an earlier version has only the time of day.
         #expect(SoakClock(since: entry(nil, nil), noted: nil, reading("two", 9_000, 1_030)).seconds == 30)
         #expect(SoakClock(since: entry(nil, nil), noted: nil, reading("two", 9_000, 900)).seconds == 0)
     }
 
-    /// A difference was found after somebody let the fleet go on, by a clock that had been put back: it counted as seen to.
+    /// With a clock that had been set back, a difference found after a `fleet resume` counted as handled.
     @Test func aClockThatIsPutBackHidesNoDifference() throws {
         let resumed = FleetLedger.Entry(
             event: .resumed(by: "a", because: "b"),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HabitStoreFleet
 
-/// A fleet is never greener than its users' evidence.
+/// A fleet never looks healthier than its users' evidence.
 @Suite(.timeLimit(.minutes(5)))
 struct FleetDifferenceTests {
     static let toShadow = """
@@ -24,7 +24,7 @@ struct FleetDifferenceTests {
         return test
     }
 
-    /// Takes a record away from a user's new store, past the program.
+    /// Removes a record from a user's new store, bypassing the rollout.
     private func plant(_ name: String, _ test: TestFleet) throws {
         let new = try Engines.standard.open(try address(.lmdb, name, test), .readWrite, schema: HabitSchema.current)
         defer { new.close() }
@@ -42,7 +42,7 @@ struct FleetDifferenceTests {
         return try store.verify().verdict == .match
     }
 
-    /// Has the new store copied anew, without a verification.
+    /// Makes the mirror copy the new store again, without a verification.
     private func repair(_ name: String, _ test: TestFleet) throws {
         try Engines.standard.discard(try address(.lmdb, name, test))
         let store = try test.stores().store(for: name)
@@ -54,7 +54,7 @@ struct FleetDifferenceTests {
         try test.fleet.metrics().first { $0.name == name }?.samples.first?.value
     }
 
-    /// After the waves were done, a verification found that three users' stores differ. Status, page, metrics, audit and doctor said that all is well.
+    /// After the last wave, a verification found that three users' stores differ. Status, page, metrics, audit and doctor reported that all was well.
     @Test func aVerificationAfterTheLastWaveShowsEverywhere() throws {
         let test = try arrived(4)
         let victims = ["user-1", "user-3"]
@@ -74,13 +74,13 @@ struct FleetDifferenceTests {
         for user in test.users {
             #expect(try stores.examine(user).map(\.kind) == (victims.contains(user) ? [.different] : []))
         }
-        // An index that is made anew says the same.
+        // A rebuilt index gives the same result.
         _ = try test.fleet.rebuild(stores) { _, _ in }
         #expect(try test.fleet.status().different.count == 2)
     }
 
-    /// `fleet resume` and `fleet run` after a halt for a difference ended in "all waves are done" and resolved the alert, though nobody had
-    /// repaired anything. The same has happened to others: a replication was resumed over a checksum that had failed, and cut over.
+    /// `fleet resume` and `fleet run` after a halt for a difference ended in "all waves are done" and resolved the alert, although no one had
+    /// repaired anything. The same has happened elsewhere: a replication was resumed over a failed checksum, and cut over.
     @Test func resumingNeverLaundersAFailedVerification() throws {
         let test = try arrived(3)
         try plant("user-2", test)
@@ -96,7 +96,7 @@ struct FleetDifferenceTests {
             #expect(try test.fleet.resume(by: "a test", because: "it will be nothing"))
             #expect(try figure("habitstore_different_users", test) == 1)
         }
-        // Neither does a repair that nobody has verified, nor a verification of a fleet that was taken back and forth.
+        // An unverified repair does not clear the difference either, nor does verifying a fleet that was moved back and forth.
         try repair("user-2", test)
         #expect(try test.fleet.status().different.count == 1)
         guard case .halted = try test.run().end else {
@@ -111,7 +111,7 @@ struct FleetDifferenceTests {
         #expect(try test.fleet.audit(test.stores(), sample: nil, seed: 1).findings.isEmpty)
     }
 
-    /// A difference was forgotten with the stage at which it was found.
+    /// A difference was forgotten when its stage was left.
     @Test func aDifferenceOutlivesTheStayInWhichItWasFound() throws {
         let test = try arrived(2)
         try plant("user-0", test)
@@ -138,9 +138,9 @@ struct FleetDifferenceTests {
         #expect(try marks.marked(among: test.users).isEmpty)
     }
 
-    // MARK: What waves wait for
+    // MARK: Conditions of waves
 
-    /// A cell of the control file was taken for a token as it is encoded: 65,536 writes and more that nobody made.
+    /// The control file's encoded cell was read as a plain token: 65,536 and more writes that never happened.
     @Test func writesThatNobodyMadeOpenNoWave() throws {
         let test = try TestFleet(3)
         try test.user.want("shadow")
@@ -161,8 +161,8 @@ struct FleetDifferenceTests {
         #expect(try test.run().end == .done(passedOver: 0))
     }
 
-    /// The example of the documentation, a plan to `complete` with clean shadow reads, waited for ever: nobody makes any there, and only those
-    /// that the gate had just counted were seen.
+    /// A plan to `complete` with clean shadow reads, the documentation's example, waited forever: at `complete` there are none, and the only ones
+    /// counted were those that the gate had just seen.
     @Test func cleanReadsOnTheWayCount() throws {
         let test = try TestFleet(2)
         _ = try test.draw(
@@ -171,7 +171,7 @@ struct FleetDifferenceTests {
         let first = try #require(try test.fleet.members().wave(0).first?.user)
         let (end, told) = try test.run(isTold: { line in
             guard line.contains("more clean shadow reads") else { return }
-            // The user's app, which reads where reads are compared.
+            // The user's app reads at a stage with shadow reads.
             guard let store = try? test.stores().store(for: first) else { return }
             defer { store.close() }
             #expect((try? store.stage()) == .live)
@@ -180,7 +180,7 @@ struct FleetDifferenceTests {
         #expect(end == .done(passedOver: 0), "\(told)")
         #expect(told.contains { $0.contains("for 6 more clean shadow reads") })
         #expect(try test.stages().values.allSatisfy { $0 == .complete })
-        // Made anew, the index knows them from the evidence.
+        // A rebuilt index takes them from the evidence.
         _ = try test.fleet.rebuild(test.stores()) { _, _ in }
         #expect(try test.run().end == .done(passedOver: 0))
     }

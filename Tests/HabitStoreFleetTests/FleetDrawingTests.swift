@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreFleet
 
-/// Drawing is one step: a process that dies in the middle of it has drawn nothing, or everything.
+/// Drawing is atomic: a process that dies in the middle has drawn nothing, or everything.
 @Suite(.timeLimit(.minutes(5)))
 struct FleetDrawingTests {
     private struct Died: Error {}
@@ -36,7 +36,7 @@ struct FleetDrawingTests {
         #expect(hasDied)
     }
 
-    /// It asked for an index to be rebuilt, or for a file to be put back that nobody had.
+    /// The fleet asked for an index to be rebuilt, or for a file that did not exist to be restored.
     @Test(arguments: [Fleet.DrawingStep.folder, .members, .plan, .index])
     func aFirstDrawingThatWasKilledHasDrawnNothing(_ step: Fleet.DrawingStep) throws {
         let test = try TestFleet(3)
@@ -57,7 +57,7 @@ struct FleetDrawingTests {
         #expect(try test.run().end == .done(passedOver: 0))
     }
 
-    /// The plan before counts until the ledger tells of the new one, and the new one from then on.
+    /// The previous plan applies until the ledger has the line of the new one.
     @Test(arguments: [(Fleet.DrawingStep.drafts, 0.0), (.told, 9), (.renamed, 9)])
     func aLaterDrawingThatWasKilledCountsFromItsLineOn(_ step: Fleet.DrawingStep, _ soakSeconds: Double) throws {
         let test = try TestFleet(3)
@@ -83,7 +83,7 @@ struct FleetDrawingTests {
         #expect(try test.stores().status(of: "late").stage == .complete)
     }
 
-    /// A plan in the other format takes the place of the one before.
+    /// A plan in the other format replaces the previous one.
     @Test func aPlanInAnotherFormatTakesThePlaceOfTheOneBefore() throws {
         let test = try TestFleet(2)
         _ = try test.draw(TestFleet.twoWaves)
@@ -112,7 +112,7 @@ struct FleetDrawingTests {
         #expect(!FileManager.default.fileExists(atPath: test.fleet.ledger.path))
     }
 
-    /// What --dry-run shows is what is drawn.
+    /// The waves shown by `--dry-run` are the ones drawn.
     @Test func aSaltDrawsTheSameWavesAgain() throws {
         let test = try TestFleet(6)
         let plan = FleetPlan(waves: try #require(try read(TestFleet.twoWaves, test)).waves)
@@ -128,7 +128,7 @@ struct FleetDrawingTests {
         return try FleetPlanReader.read(path: path).plan
     }
 
-    /// A first drawing that was killed had the user's id for as long as nobody drew again.
+    /// After a killed first drawing its files kept the user's id until the next drawing.
     @Test(arguments: [Fleet.DrawingStep.members, .plan, .index])
     func whoIsErasedIsInNoFirstDrawingThatWasKilled(_ step: Fleet.DrawingStep) throws {
         let test = try TestFleet(3)
@@ -143,7 +143,7 @@ struct FleetDrawingTests {
         #expect(try test.run().end == .done(passedOver: 0))
     }
 
-    /// A later drawing that was killed after its line of the ledger would have brought the user back into a wave.
+    /// A later drawing that was killed after its line in the ledger would have put the user back into a wave.
     @Test(arguments: [Fleet.DrawingStep.drafts, .told, .renamed])
     func whoIsErasedIsBroughtBackByNoLaterDrawingThatWasKilled(_ step: Fleet.DrawingStep) throws {
         let test = try TestFleet(3)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreFleet
 
-/// A user who is erased is in none of the fleet's files, and the fleet goes on without.
+/// An erased user is in none of the fleet's files, and the fleet continues without the user.
 struct FleetErasureTests {
     private func traces(of text: String, in fleet: TestFleet) throws -> [String] {
         let path = fleet.root + "/fleet"
@@ -28,7 +28,7 @@ struct FleetErasureTests {
         #expect(places == ["members.tsv", "ledger.jsonl", "fleet.sqlite", "halted"])
         let before = try fleet.fleet.ledger.read()
         #expect(try fleet.stores().erase(user, elsewhere: fleet.fleet.erasure).isDone)
-        // Another one's id that begins like it stays.
+        // Another user's id that starts the same stays.
         #expect(try traces(of: user, in: fleet) == traces(of: "user-22", in: fleet))
         let ledger = try fleet.fleet.ledger.read()
         #expect(ledger.damagedLine == nil && ledger.entries.count == before.entries.count + 1)
@@ -61,7 +61,7 @@ struct FleetErasureTests {
         #expect(try fleet.fleet.status().doing.contains("(user erased)"))
         #expect(try !fleet.fleet.forget("user-1"))
         try fleet.fleet.resume(by: "a test", because: "erased")
-        // The folder is there still: who comes is in the last wave.
+        // The user's folder still exists, so the user joins the last wave.
         #expect(try fleet.run().end == .done(passedOver: 0))
     }
 
@@ -79,8 +79,8 @@ struct FleetErasureTests {
         #expect(try fleet.run().end == .done(passedOver: 0))
     }
 
-    /// While a wave was watched for an hour, a user was erased: the ledger's lines lost the clock that nobody sets, and a clock of the day
-    /// that was put forward then ended the watch at once.
+    /// A user was erased while a wave was being watched for an hour: the ledger's lines lost their monotonic clock, and a wall clock set forward then
+    /// ended the watch immediately.
     @Test func linesKeepTheirClocksWhenAUserIsForgotten() throws {
         let fleet = try TestFleet(3)
         _ = try fleet.draw(TestFleet.twoWaves)
@@ -96,7 +96,7 @@ struct FleetErasureTests {
         #expect((forgotten.uptimeSeconds == nil) == (before[0].uptimeSeconds == nil))
     }
 
-    /// A drawing was killed while it wrote the members under another name: the id of a user who was erased stayed there.
+    /// A drawing was killed while it wrote the members under a temporary name: an erased user's id stayed there.
     @Test func whatAFirstDrawingHasLeftGoesWhateverItsNameIs() throws {
         let fleet = try TestFleet(2)
         let draft = fleet.fleet.folder.draft.path

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreFleet
 
-/// What a fleet keeps is damaged, missing or not to be written: one line, and nobody is moved.
+/// If a fleet's files are damaged, missing or not writable, it prints one line and moves no user.
 struct FleetFilesTests {
     private func refused(_ test: TestFleet, _ words: String) throws {
         #expect { try test.run() } throws: { "\($0)".contains(words) && !"\($0)".contains("\n") }
@@ -53,12 +53,12 @@ struct FleetFilesTests {
         case .otherVersion: try run("PRAGMA user_version = 99")
         }
         try refused(test, "habitstore fleet audit --rebuild")
-        // The way out that the line names.
+        // The repair that the message names.
         #expect(try test.fleet.rebuild(test.stores()) { _, _ in } == 3)
         #expect(try test.run().end == .done(passedOver: 0))
     }
 
-    /// Bits that fall over are found, or do no harm: the stores are the truth.
+    /// Flipped bits are found or do no harm: the stores decide.
     @Test func bitsThatFallOverInAnIndexMoveNobodyTwice() throws {
         let seed = UInt64.random(in: 0...99_999)
         var generator = SeededGenerator(seed: seed)
@@ -73,13 +73,13 @@ struct FleetFilesTests {
                 let (place, bit) = (
                     Int.random(in: 0..<bytes.count, using: &generator), UInt8.random(in: 0..<8, using: &generator)
                 )
-                // A wrong place of the ledger cannot be told from a ledger that lacks lines, which is refused for good.
+                // A wrong ledger position is indistinguishable from missing ledger lines, which are always refused.
                 let around = max(0, place - head.count + 1)..<min(bytes.count, place + head.count)
                 if bytes[around].range(of: head) == nil { bytes[place] ^= 1 << bit }
             }
             try bytes.write(to: URL(fileURLWithPath: path))
             do {
-                // A row that says what is not so may halt the fleet, which a person sees to.
+                // A wrong row may halt the fleet, and an operator resumes it.
                 if case .halted = try test.run().end { try test.fleet.resume(by: "a test", because: "seen") }
             } catch let error as HabitStoreError {
                 #expect(!"\(error)".contains("\n"), "seed \(seed), round \(round): \(error)")
@@ -114,7 +114,7 @@ struct FleetFilesTests {
         try refused(test, "the fleet's ledger is damaged in line")
     }
 
-    /// A process that dies in the middle of a line has told nobody of it.
+    /// A process that dies in the middle of a line has not reported it.
     @Test func halfALineIsNoDamage() throws {
         let test = try TestFleet(2)
         _ = try test.draw(TestFleet.twoWaves)
@@ -125,7 +125,7 @@ struct FleetFilesTests {
         #expect(try test.fleet.ledger.read().damagedLine == nil)
     }
 
-    /// Lines that are cut off at the end show by what the index remembers.
+    /// The index reveals lines truncated from the end.
     @Test func aLedgerThatWasCutIsRefused() throws {
         let test = try TestFleet(2)
         _ = try test.draw(TestFleet.twoWaves)
@@ -141,14 +141,14 @@ struct FleetFilesTests {
             #expect { try test.fleet.forget("user-1") } throws: { "\($0)".contains("lacks lines from there on") }
         }
         try requireRefused()
-        // An index that is made anew goes on to know of them.
+        // A rebuilt index still knows of them.
         #expect(try test.fleet.rebuild(test.stores()) { _, _ in } == 2)
         try requireRefused()
         try Data().write(to: URL(fileURLWithPath: path))
         #expect(try test.fleet.readLedger().damagedLine == 1)
     }
 
-    /// While the index was made anew there was none: whoever died in the middle left a fleet of which nothing could be asked.
+    /// The index was missing while it was rebuilt: a process that died in the middle left a fleet that answered nothing.
     @Test func anIndexThatIsNotMadeToTheEndChangesNothing() throws {
         struct Stopped: Error {}
         let test = try TestFleet(2)
@@ -164,7 +164,7 @@ struct FleetFilesTests {
         #expect(!FileManager.default.fileExists(atPath: folder.indexDraft))
     }
 
-    /// Other waves were run until there was none of their number, and the process died.
+    /// Other waves were run until none had their number, and the process crashed.
     @Test func aKeptPlanWithOtherWavesIsRefused() throws {
         let test = try TestFleet(2)
         _ = try test.draw(TestFleet.twoWaves)
@@ -181,7 +181,7 @@ struct FleetFilesTests {
         #expect { try test.draw(TestFleet.twoWaves) } throws: { "\($0)".contains("the file of their members is gone") }
     }
 
-    /// A misspelt root was made, and the fleet that was meant went on.
+    /// A misspelt root was created, and the intended fleet continued.
     @Test func nothingIsHaltedWhereThereIsNoFleet() throws {
         let test = try TestFleet(1)
         let fleet = Fleet(root: test.root + "-misspelt")
@@ -189,7 +189,7 @@ struct FleetFilesTests {
         #expect(!FileManager.default.fileExists(atPath: test.root + "-misspelt"))
     }
 
-    /// The run waited for ever for a user of whom the index knew nothing.
+    /// The run waited forever for a user who was missing in the index.
     @Test func aRowThatIsMissingInTheIndexIsAdded() throws {
         let test = try TestFleet(2)
         _ = try test.draw(TestFleet.twoWaves)

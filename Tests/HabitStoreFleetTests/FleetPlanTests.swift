@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreFleet
 
-/// Plans say where they are wrong, and what was drawn stays.
+/// Mistakes in plans are reported with their place, and drawn waves stay.
 struct FleetPlanTests {
     private let folder: TemporaryFolder
 
@@ -56,11 +56,11 @@ struct FleetPlanTests {
         let first = try #require(issues.first)
         #expect((first.line, first.column) == (line, column), "\(issues)")
         #expect(issues.contains { $0.message.contains(words) }, "\(issues)")
-        // What may be a secret is repeated nowhere, and a plan is no flag file.
+        // Possible secrets are not repeated, and a plan is not called a flag file.
         #expect(issues.allSatisfy { !$0.message.contains("hidden") && !$0.message.contains("flag file") })
     }
 
-    /// A mistake in a time of the day was told twice.
+    /// A mistake in a time of day was reported twice.
     @Test func aMistakeIsToldOnce() throws {
         let (_, issues) = try read(#"{"hours": {"from": "25:00", "to": "8:00"}}"#)
         #expect(issues.count == 1, "\(issues)")
@@ -74,7 +74,7 @@ struct FleetPlanTests {
         #expect(plan.waves.map(\.name) == ["canary", "0.1 %", "1 %", "5 %", "25 %", "everybody"])
         #expect(plan.waves.map(\.extent) == [.users(10)] + [0.1, 1, 5, 25, 100].map { .percent($0) })
         #expect(plan.waves.map(\.soakSeconds) == Array(repeating: 86_400, count: 5) + [0])
-        // What it stands for can be written down, too.
+        // The equivalent waves can also be written out.
         let members = FleetMembers(plan, (0..<10_000).map { (user: "u\($0)", bytes: 1) }, salt: "a")
         #expect(members.waves.indices.map { members.wave($0).count } == [10, 0, 90, 400, 2_000, 7_500])
         #expect(plan.leastSeconds(ofWave: 1, users: 0, bytes: 0) == 0)
@@ -154,7 +154,7 @@ struct FleetPlanTests {
         #expect(FleetMembers(plan, users, salt: "b") != members)
         // Small ones first.
         #expect(members.wave(3).map(\.bytes) == members.wave(3).map(\.bytes).sorted())
-        // Who comes later changes nobody's wave.
+        // A user added later changes no other user's wave.
         let more = members.adding([(user: "new", bytes: 1), (user: "user-1", bytes: 9)], plan)
         #expect(Array(more.members.dropLast()) == members.members)
         #expect(more.members.last?.wave == 3)

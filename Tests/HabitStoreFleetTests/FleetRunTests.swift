@@ -8,7 +8,7 @@ import Testing
 
 @testable import HabitStoreFleet
 
-/// A fleet moves everybody once, and stops at the first bad sign.
+/// A fleet moves every user once, and stops at the first bad sign.
 @Suite(.timeLimit(.minutes(5)))
 struct FleetRunTests {
     @Test func everybodyComesThereInWavesAndOnce() throws {
@@ -35,7 +35,7 @@ struct FleetRunTests {
         #expect(try test.fleet.audit(test.stores(), sample: nil, seed: 1).findings.isEmpty)
     }
 
-    /// One user's new store has lost a record past the program.
+    /// One user's new store has lost a record outside the rollout.
     @Test func aDifferenceHaltsBeforeAnybodyElseIsMoved() throws {
         let test = try TestFleet(4)
         let members = try test.draw(
@@ -55,7 +55,7 @@ struct FleetRunTests {
         #expect(stages[members.members[0].user] == .complete)
         for member in members.members.dropFirst(2) { #expect(stages[member.user] == .off) }
         #expect(try test.fleet.status().doing.contains(victim))
-        // It stays so until somebody lets it go on.
+        // It stays halted until an operator resumes it.
         guard case .halted = try test.run().end else {
             Issue.record("a fleet that was halted has begun")
             return
@@ -67,7 +67,7 @@ struct FleetRunTests {
         #expect(try test.stages().values.allSatisfy { $0 == .complete })
     }
 
-    /// Takes a record away from a user's new store, which is at `shadow`.
+    /// Brings a user to `shadow`, and removes a record from the new store.
     private func plant(_ name: String, _ test: TestFleet) throws {
         let stores = try test.stores()
         let store = try stores.store(for: name)
@@ -82,7 +82,7 @@ struct FleetRunTests {
         try new.loseARecord()
     }
 
-    /// Has the new store copied anew.
+    /// Makes the mirror copy the new store again.
     private func repair(_ name: String, _ test: TestFleet) throws {
         let stores = try test.stores()
         let store = try stores.store(for: name)
@@ -92,7 +92,7 @@ struct FleetRunTests {
         try Engines.standard.discard(
             Engines.standard.address(.lmdb, ofUser: name, inFolder: directory.path)
         )
-        // A rehearsal that failed is repeated by a person.
+        // Only an operator repeats a failed rehearsal.
         let again = try stores.store(for: name)
         defer { again.close() }
         try again.advance(to: .shadow)
@@ -121,7 +121,7 @@ struct FleetRunTests {
         var looks = 0
         let (end, _) = try test.run {
             looks += 1
-            // Whoever asks for the disk's word is about to begin with the next users.
+            // A run that reads the I/O pressure is about to start the next users.
             if looks == 2 { _ = try? test.fleet.halt(by: "a person", because: "a phone rang") }
             return nil
         }
@@ -129,7 +129,7 @@ struct FleetRunTests {
         #expect(try test.fleet.status().halt == .haltedByPerson)
         let moved = try test.stages().values.count { $0 != .off }
         #expect(moved <= 4)
-        // Who is being moved stays where the halt came.
+        // Users in progress stay at the stage that they had at the halt.
         #expect(try test.promotions().values.reduce(0, +) <= 20)
         let taken = try test.fleet.takeBack(test.stores())
         #expect(taken.failures.isEmpty)
@@ -167,7 +167,7 @@ struct FleetRunTests {
         #expect(test.fleet.isRunning)
     }
 
-    /// Somebody takes a user back by hand while the wave is watched: a bad sign, until a person has looked at it.
+    /// An operator takes a user back while the wave is watched: a bad sign until someone has examined it.
     @Test func whoIsTakenBackHaltsTheWaveAndIsBroughtThereAgain() throws {
         let test = try TestFleet(3)
         let members = try test.draw(
@@ -194,7 +194,7 @@ struct FleetRunTests {
         #expect(try test.stages().values.allSatisfy { $0 == .complete })
     }
 
-    /// What a person took back by the fleet's own command was counted against the wave, for ever.
+    /// Users whom an operator took back with the fleet's own command counted against the wave forever.
     @Test func afterAHaltThatTookTheWaveBackTheFleetGoesOn() throws {
         let test = try TestFleet(3)
         _ = try test.draw(TestFleet.twoWaves)
@@ -206,7 +206,7 @@ struct FleetRunTests {
         #expect(try test.stages().values.allSatisfy { $0 == .complete })
     }
 
-    /// It said that all waves were done.
+    /// The fleet reported that all waves were done.
     @Test func whoWasTakenBackBehindTheLastWaveIsBroughtThereAgain() throws {
         let test = try TestFleet(3)
         _ = try test.draw(
@@ -220,7 +220,7 @@ struct FleetRunTests {
         #expect(try test.stages().values.allSatisfy { $0 == .complete })
     }
 
-    /// Swift takes them for equal, and they are two users.
+    /// Swift considers the ids equal, but they are two users.
     @Test func idsThatDifferInTheirFormOnlyAreTwoUsers() throws {
         let test = try TestFleet(1)
         for name in ["\u{E9}", "e\u{301}"] {
@@ -235,7 +235,7 @@ struct FleetRunTests {
         #expect(try test.fleet.status().waves.map { $0.stages[.complete] } == [2, 1])
     }
 
-    /// A verification by hand was no difference to the fleet.
+    /// The fleet ignored a difference found by a manual verification.
     @Test func aVerificationByHandThatDiffersHaltsTheFleet() throws {
         let test = try TestFleet(3)
         let members = try test.draw(
@@ -257,7 +257,7 @@ struct FleetRunTests {
         #expect(user == first && reason.contains("differ"))
     }
 
-    /// Neither a pause that is over nor a plan that is given anew has looked at what differs.
+    /// Neither the end of a pause nor a new plan handles differences.
     @Test func onlyWhoLetsAHaltedFleetGoOnHasSeenToDifferences() throws {
         let test = try TestFleet(3)
         let plan = #"{"stage": "live", "waves": [{"percent": 100}], "lookSeconds": 0.1, "ioPressure": null}"#
@@ -315,7 +315,7 @@ struct FleetRunTests {
         #expect(!reason.contains("\n"))
     }
 
-    /// A minute after the beginning, those who had come there were taken for what an hour brings, and a quarter of an hour for half a day.
+    /// The estimate took the users of the first minute for an hour's worth, and so a quarter of an hour for half a day.
     @Test func theTimeThatIsLeftGoesByTheTimeThatWasTaken() {
         let left = FleetStatus.secondsLeft(1_000, (users: 100, seconds: 60), soaks: 30, isRunning: true)
         #expect(left == 630...1_230)

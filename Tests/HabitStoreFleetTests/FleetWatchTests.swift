@@ -6,9 +6,9 @@ import Testing
 
 @testable import HabitStoreFleet
 
-/// What the page of a fleet knows, and when it looks anew.
+/// The contents of a fleet's page, and when it is refreshed.
 struct FleetWatchTests {
-    /// A fleet of whom nothing is there but its own files.
+    /// A fleet that consists only of its own files.
     private struct PaperFleet {
         let folder: TemporaryFolder
         let root: String
@@ -43,7 +43,7 @@ struct FleetWatchTests {
             FleetWatch(root: root, flags: nil, showsUsers: showsUsers)
         }
 
-        /// Says of a user of the first wave what `change` makes of it.
+        /// Changes a user's entry in the index.
         func note(_ number: Int = 0, _ change: (inout FleetIndex.Entry) -> Void) throws -> String {
             let user = members.members[number].user
             var entry = try #require(try index.entry(user))
@@ -112,7 +112,7 @@ struct FleetWatchTests {
         #expect(sentence(shown).hasPrefix("Halted by the run: \(user) differs (user \(user)); "))
     }
 
-    /// A difference stays in the index once it is resolved, and was shown for ever.
+    /// A resolved difference stays in the index, and was shown forever.
     @Test func aDifferenceThatWasResolvedIsNotShown() throws {
         let paper = try PaperFleet()
         _ = try paper.note(0) { ($0.verdict, $0.difference) = ("sound", "other records") }
@@ -147,7 +147,7 @@ struct FleetWatchTests {
         #expect(try overview(watch).stop?.because == "lunch")
     }
 
-    /// An index that was made anew is another file under the same name: the one that was open told of nobody for ever.
+    /// A rebuilt index is another file under the same name: the one that was open never changed again.
     @Test func anIndexThatWasMadeAnewIsReadAnew() throws {
         let paper = try PaperFleet()
         let watch = paper.watch()
@@ -175,7 +175,7 @@ struct FleetWatchTests {
         #expect(killed.isPulled && killed.isSentinelThere && killed.since != nil)
     }
 
-    /// Of a store with a name the page showed the flag of the stores without one, and nothing of the root's own switch.
+    /// For a named store the page showed the flag of the stores without a name, and not the root's own switch.
     @Test func aStoreWithANameHasItsOwnSwitchAndTheRoots() throws {
         let folder = try TemporaryFolder()
         let (root, flags) = (folder.path(""), folder.path("flags.json"))
@@ -223,7 +223,7 @@ struct FleetWatchTests {
         #expect(overview.lastRehearsal?.isClean == true)
     }
 
-    /// A run was refused now and then where a page looked every second whether one was at work.
+    /// Checking every second whether a run is active made runs fail now and then.
     @Test func askingWhetherARunIsAtWorkRefusesNoRun() async throws {
         let paper = try PaperFleet()
         let fleet = paper.fleet

@@ -54,11 +54,11 @@ struct HookTests {
         #expect(try test.fleet.tellHooks() == [.init(name: "pager", told: count, failure: nil)])
         #expect(hook.sequences.dropFirst(tried) == Array(1...count)[...])
         #expect(try test.fleet.hooks().first?.failure == nil)
-        // Nothing is told twice without need.
+        // Nothing is delivered again without need.
         #expect(try test.fleet.tellHooks() == [.init(name: "pager", told: 0, failure: nil)])
     }
 
-    /// In order: what fails is tried again, and nothing after it is told before.
+    /// In order: a failed delivery is retried, and nothing after it is delivered before.
     @Test func whatFailsIsToldAgainBeforeWhatComesAfterIt() throws {
         let test = try TestFleet(2)
         let hook = try test.hook(answer: #"case "$body" in *'"sequence":2,'*) exit 1 ;; esac"#)
@@ -95,7 +95,7 @@ struct HookTests {
         #expect(confirmed == [.waveConfirmed(wave: 0, hook: "pager"), .waveConfirmed(wave: 1, hook: "pager")])
     }
 
-    /// A hook that keeps a question for a minute must not keep a person who halts.
+    /// A hook that takes a minute to answer must not delay an operator's halt.
     @Test func aHaltIsSeenAtOnceWhileAHookLetsAWaveWait() throws {
         let test = try TestFleet(3)
         let hook = try test.hook(answer: #"[ "$HABITSTORE_EVENT" != confirm ] || sleep 60"#)
@@ -114,7 +114,7 @@ struct HookTests {
         #expect(try test.stages().values.allSatisfy { $0 == .off })
     }
 
-    /// A rebuilt index knows nothing of hooks, and needs not.
+    /// A rebuilt index knows nothing of hooks, and need not.
     @Test func afterTheIndexWasMadeAnewNothingIsToldTwice() throws {
         let test = try TestFleet(2)
         let hook = try test.hook()
@@ -125,15 +125,15 @@ struct HookTests {
         #expect(try test.runHooked() == .done(passedOver: 0))
         let again = hook.messages.dropFirst(count)
         #expect(again.map(\.event) == ["began", "ended"])
-        // Whoever loses the file is told everything again, by the same names.
+        // If the file is lost, everything is delivered again, with the same identifiers.
         let names = hook.messages.map(\.delivery)
         #expect(unlink(FleetFolder(root: test.root).hooks) == 0)
         #expect(try test.fleet.tellHooks().first?.told == names.count)
         #expect(hook.messages.dropFirst(names.count).map(\.delivery) == names)
     }
 
-    /// A user was erased for whom a fleet had been halted. The ledger's lines have other hashes then, and every hook was told all of them
-    /// again, as messages that it had never seen.
+    /// After a user for whom a fleet had been halted was erased, the ledger's lines had other hashes, and every hook received all of them again as
+    /// new messages.
     @Test func whenAUserWasErasedHooksAreToldOnlyThat() throws {
         let test = try TestFleet(3)
         let hook = try test.hook()
@@ -146,7 +146,7 @@ struct HookTests {
         #expect(try test.fleet.tellHooks().map(\.told) == [1])
         #expect(hook.messages.last?.event == "forgotten")
         #expect(hook.sequences == Array(1...entries.count + 1))
-        // Whoever loses the place tells everything again, by the identifiers that it had.
+        // If the position is lost, everything is delivered again with the same identifiers.
         try FileManager.default.removeItem(atPath: test.fleet.folder.hooks)
         _ = try test.fleet.tellHooks()
         let again = hook.messages.dropFirst(told.count + 1).prefix(told.count)
@@ -179,7 +179,7 @@ struct HookTests {
         #expect(try text(true).contains("\"user\":\"alice\"") && text(true).contains("has lost a record"))
     }
 
-    /// Whoever can write the program decides what an operator runs.
+    /// A user who can write the program decides what an operator runs.
     @Test(arguments: [
         (0o775, "others may change the program"), (0o757, "others may change the program"),
         (0o600, "cannot be executed"),
@@ -198,7 +198,7 @@ struct HookTests {
         #expect(hook.messages.isEmpty)
     }
 
-    /// Hooks were URLs once. A plan that was drawn then is read: a wave that waits for such a hook keeps waiting, nothing else does.
+    /// Hooks used to be URLs. A plan drawn at that time can still be read: a wave that waits for such a hook keeps waiting, and nothing else does.
     @Test func aHookOfAnEarlierVersionIsOwedEverythingUntilThePlanIsDrawnAgain() throws {
         let test = try TestFleet(2)
         let hook = try test.hook()
@@ -243,7 +243,7 @@ struct HookTests {
         #expect(test.fleet.tellHooksInWords().count == 1)
     }
 
-    /// A program need not read what it gets, and may say more than anybody reads.
+    /// A program need not read its input, and may print more than is read.
     @Test func aProgramThatReadsNothingAndSaysMuchSucceeds() throws {
         let test = try TestFleet(1)
         let path = test.user.folder.path("silent")
@@ -254,7 +254,7 @@ struct HookTests {
         try HookProgram.deliver(message, to: FleetPlan.Hook(name: "silent", program: path))
     }
 
-    /// Its child ignores the signal that it ends at itself.
+    /// Its child ignores the signal on which the program ends.
     @Test func aProgramThatIsStoppedLeavesNoProcessBehind() throws {
         let test = try TestFleet(1)
         let (path, child) = (test.user.folder.path("hook"), test.user.folder.path("child"))
@@ -274,7 +274,7 @@ struct HookTests {
         #expect(try !isRunning(id))
     }
 
-    /// A zombie is not: nobody may have waited for it yet.
+    /// A zombie is not running: it may not have been reaped yet.
     private func isRunning(_ id: Int32) throws -> Bool {
         guard kill(id, 0) == 0 else { return false }
         #if os(Linux)

@@ -7,9 +7,9 @@ import Testing
 @testable import HabitStoreFleet
 @testable import HabitStoreRollout
 
-/// A fleet is stopped by writes that have become slower, and by nothing that only looks so.
+/// A fleet stops if writes really became slower, and not if it only looks so.
 struct SlowdownTests {
-    /// Counts of writes whose times are drawn from one distribution: 2 ms, with a long tail, times `factor`.
+    /// Counts of writes whose times come from one distribution: 2 ms, with a long tail, times `factor`.
     private func writes(_ count: Int, factor: Double, _ random: inout SeededGenerator) -> [UInt64] {
         var counts = [UInt64](repeating: 0, count: WriteTimeCounts.bucketCount)
         for _ in 0..<count {
@@ -21,8 +21,7 @@ struct SlowdownTests {
 
     private func sum(_ a: [UInt64], _ b: [UInt64]) -> [UInt64] { zip(a, b).map(+) }
 
-    /// Looked at a hundred times each, 300 fleets in which nothing is slower: with a test that is made for one look, a good part of
-    /// them would be stopped.
+    /// 300 fleets without a slowdown, tested a hundred times each: a test designed for one look would stop many of them.
     @Test func whoLooksAgainAndAgainIsNotFooled() throws {
         let seed: UInt64 = 13
         var random = SeededGenerator(seed: seed)
@@ -62,7 +61,7 @@ struct SlowdownTests {
         #expect(test.isSlower(writes(1_000, factor: 100, &random)))
     }
 
-    /// Writes that take longer than the longest time that is told apart leave no bar above them.
+    /// If writes take longer than the last bucket's limit, there is no threshold above them.
     @Test func aBaselineAtTheEndOfTheScaleIsNone() {
         var counts = [UInt64](repeating: 0, count: WriteTimeCounts.bucketCount)
         counts[WriteTimeCounts.bucketCount - 1] = 5_000
@@ -70,7 +69,7 @@ struct SlowdownTests {
     }
 }
 
-/// Writes are counted by all processes in one page.
+/// All processes count writes in one shared page.
 struct WriteTimesTests {
     @Test func bucketsHoldTheTimesThatTheySay() {
         for bucket in 1..<WriteTimeCounts.bucketCount - 1 {
@@ -97,7 +96,7 @@ struct WriteTimesTests {
         let counts = try #require(WriteTimeCounts(root: test.root))
         #expect(counts[.off].reduce(0, +) == 5 && counts[.dualwrite].reduce(0, +) == 3)
         #expect(counts[.complete].reduce(0, +) == 0)
-        // Another process goes on counting.
+        // Another process adds to the counts.
         try WriteTimeCounts.begin(root: test.root)
         let other = try test.stores().store(for: "user-1")
         defer { other.close() }
@@ -105,7 +104,7 @@ struct WriteTimesTests {
         #expect(WriteTimeCounts(root: test.root)?.since(counts)[.off].reduce(0, +) == 1)
     }
 
-    /// Nothing that stands in the file's place keeps anybody from writing.
+    /// Whatever is in the file's place, no process is kept from writing.
     @Test func aFileThatIsNoneCountsNothingAndStopsNobody() throws {
         let test = try TestFleet(1)
         let path = test.root + "/write-times"
@@ -121,7 +120,7 @@ struct WriteTimesTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(repeating: 7, count: 4_096))
     }
 
-    /// Users at `complete` whose writes are slow, as their apps count them: the fleet halts and says so.
+    /// The fleet halts, and says so, if apps count slow writes of users at `complete`.
     @Test func slowWritesHaltTheFleet() throws {
         let test = try TestFleet(2)
         _ = try test.draw(

@@ -3,7 +3,7 @@ import HabitStoreRollout
 
 @testable import HabitStoreFleet
 
-/// A hook's program that records its messages.
+/// A hook program that records its messages.
 struct RecordingHook {
     struct Message {
         let event: String
@@ -37,7 +37,7 @@ struct RecordingHook {
         try Data(commands.utf8).write(to: URL(fileURLWithPath: answerFile), options: .atomic)
     }
 
-    /// The messages that it got, in order.
+    /// The messages received, in order.
     var messages: [Message] {
         let text = (try? String(contentsOfFile: record, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map { line in
@@ -47,7 +47,7 @@ struct RecordingHook {
         }
     }
 
-    /// The numbers of the ledger's lines that it got.
+    /// The numbers of the ledger lines received.
     var sequences: [Int] { messages.compactMap { $0.json["sequence"] as? Int } }
 }
 
@@ -67,7 +67,7 @@ extension TestFleet {
         )
     }
 
-    /// Runs the fleet, and tells its hooks.
+    /// Runs the fleet, with its hooks.
     @discardableResult
     func runHooked(isTold: @escaping (String) -> Void = { _ in }) throws -> FleetEnd {
         try fleet.run(stores(), by: "a test", pressure: { nil }, tell: isTold)

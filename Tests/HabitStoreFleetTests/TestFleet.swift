@@ -9,7 +9,7 @@ import Testing
 
 @testable import HabitStoreFleet
 
-/// Some users of one root, and what moves them.
+/// Some users of one root, and the fleet that moves them.
 struct TestFleet {
     let user: StagedUser
     let users: [String]
@@ -32,7 +32,7 @@ struct TestFleet {
 
     func stores() throws -> UserStores { try user.stores { $0.gate.cleanShadowReads = 0 } }
 
-    /// Draws a plan that is written as JSON.
+    /// Draws a plan written as JSON.
     func draw(_ text: String, note: (String) -> Void = { _ in }) throws -> FleetMembers {
         let path = user.folder.path("plan.json")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -47,7 +47,7 @@ struct TestFleet {
         )
     }
 
-    /// Runs the fleet, and gives what it has told.
+    /// Runs the fleet, and returns its output.
     @discardableResult
     func run(
         clock: FleetClock = .machine,
@@ -71,7 +71,7 @@ struct TestFleet {
         return try Dictionary(uniqueKeysWithValues: users.map { ($0, try stores.status(of: $0).stage) })
     }
 
-    /// How often the gate has let each user in anywhere.
+    /// How often the gate promoted each user.
     func promotions() throws -> [String: Int] {
         let stores = try stores()
         return try Dictionary(

@@ -1,9 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A store that leaves out of its answers what a test tells it to.
+/// A store that leaves rows out of its answers when a test wants that.
 final class ForgetfulStore: EngineBackedStore {
-    /// Whether a row is left out of a fetch's answer.
+    /// Whether to leave a row out of a fetch.
     typealias Omission = @Sendable (PreparedFetch, borrowing AttributeReader) throws -> Bool
 
     let core: EngineStore<InMemoryEngine>
@@ -19,7 +19,7 @@ final class ForgetfulStore: EngineBackedStore {
     }
 }
 
-/// One moment of a ``ForgetfulStore``.
+/// A read transaction of a ``ForgetfulStore``.
 private final class ForgetfulTransaction: ReadTransaction {
     private let truth: any ReadTransaction
     private let omits: ForgetfulStore.Omission

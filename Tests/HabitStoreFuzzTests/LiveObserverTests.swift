@@ -64,7 +64,7 @@ struct LiveObserverTests {
         }
     }
 
-    /// A view describes its fetch each time that it is drawn: with every stroke of a key, say.
+    /// A view describes its fetch each time that it is drawn, for example at each keystroke.
     @MainActor @Test func aViewIsFollowedAnewWhereItsFetchHasBecomeAnother() throws {
         let store = try #require(store)
         let followed = FollowedFetch<Habit>()
@@ -114,7 +114,7 @@ struct LiveObserverTests {
         #expect(observer.lastTransaction?.token == HistoryToken(rawValue: 4))
     }
 
-    /// What is stored before the end of the task stays, and a stream beside it is told of batches.
+    /// Records stored before the end of the task stay, and a stream gets them in batches.
     @Test func recordsAreImportedAsTheyCome() async throws {
         let store = try #require(store)
         let following = Task { () -> [Int] in

@@ -16,7 +16,7 @@ struct LiveQueryFuzzTests {
         #expect(report.patched > 300)
     }
 
-    /// What is not found by the comparison above would prove nothing of it. Some faults need more luck than 5,000 commits have.
+    /// The comparison above proves nothing about faults that it cannot find. Some faults need more luck than 5,000 commits have.
     @Test(arguments: LiveMutant.allCases) func everyPlantedFaultIsFound(mutant: LiveMutant) throws {
         for seed in UInt64(3)...7 {
             do {

@@ -6,24 +6,24 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreTesting
 
-/// A store was put back under those who followed it. One that was written again up to the token that had been told before anybody
-/// looked was taken for the same: a watcher never showed its records, and the history went on with the token after. Whoever
-/// followed a file by its path stayed with it when another one was put in its place, and heard nothing more, without an error.
+/// A store was restored while processes followed it. If it was written again up to the last reported token before the follower checked, it passed for
+/// the same store: a watcher never showed its records, and the history continued with the next token. A follower of a file kept following the
+/// replaced one, and got no further changes and no error.
 @Suite("Live queries of stores that are put back", .timeLimit(.minutes(5)))
 struct LiveReplacedTests {
     private static let kinds = [StoreUnderTest.sqlite, .lmdb]
     private static let byName = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.name)])
 
-    /// A store, and one that was copied from it and written since: of the same origin, identity and epoch.
+    /// A store, and a copy of it with other writes since: of the same origin, identity and epoch.
     private final class Parted {
         let folder: URL
         let told: any EngineBackedStore
         let putBack: any EngineBackedStore
 
         /// - Parameters:
-        ///   - kept: the names that both have.
-        ///   - lost: those that were written to the first one only, one transaction for each.
-        ///   - found: those that were written to the other one only.
+        ///   - kept: the names in both.
+        ///   - lost: the names written only to the first, one transaction for each.
+        ///   - found: the names written only to the copy.
         init(_ kind: StoreUnderTest, kept: [String], lost: [String], found: [String]) throws {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("parted-\(UUID().uuidString)")
             self.folder = folder
@@ -51,7 +51,7 @@ struct LiveReplacedTests {
         deinit {
             told.close()
             putBack.close()
-            // What is left of a folder in the temporary one is no failure.
+            // Files left in the temporary folder are not a failure.
             try? FileManager.default.removeItem(at: folder)
         }
     }
@@ -74,7 +74,7 @@ struct LiveReplacedTests {
         #expect(try probe.takeChange()?.cause == .changed)
     }
 
-    /// What was told is in both histories, so that nothing is begun anew.
+    /// The reported token is in both histories, so nothing starts again.
     @Test(arguments: kinds) func anAnswerThatIsOfBothHistoriesGoesOn(_ kind: StoreUnderTest) throws {
         let stores = try Parted(kind, kept: ["a", "b"], lost: [], found: ["c", "d"])
         let queries = LiveQueries()
@@ -89,7 +89,7 @@ struct LiveReplacedTests {
         #expect(queries.statistics.asked == asked)
     }
 
-    /// Also where nobody has a query, and only waits for the token.
+    /// Also for a consumer without a query that only waits for the token.
     @Test(arguments: kinds) func whoWaitsForTheTokenIsToldTheSameOneAgain(_ kind: StoreUnderTest) async throws {
         let stores = try Parted(kind, kept: ["a"], lost: ["b"], found: ["c"])
         let store = SwitchedStore(stores.told)
@@ -105,7 +105,7 @@ struct LiveReplacedTests {
         let store = SwitchedStore(stores.told)
         var changes = store.changes(after: .zero).makeAsyncIterator()
         for token in 1...3 { #expect(try await changes.next()?.token == HistoryToken(rawValue: Int64(token))) }
-        // Nobody asks for the next one until the store was written again.
+        // The consumer asks for the next one only after the store was written again.
         store.answer(from: stores.putBack)
         let error = await #expect(throws: HabitStoreError.self) { _ = try await changes.next() }
         #expect(error?.code == .historyExpired)
@@ -129,7 +129,7 @@ struct LiveReplacedTests {
         #expect(error?.message.contains("has not come to token 999") == true)
     }
 
-    /// An open store stays with its file, and says so.
+    /// An open store stays with its file, and reports that.
     @Test(arguments: kinds, [true, false])
     func aFileThatAnotherOneStandsInThePlaceOfEndsItsStreams(_ kind: StoreUnderTest, isReplaced: Bool) async throws {
         let stores = try Parted(kind, kept: ["a"], lost: ["b"], found: ["c"])
@@ -151,7 +151,7 @@ struct LiveReplacedTests {
     }
 }
 
-/// A store that answers from another one from some moment on, as a user's does.
+/// A store that forwards to another one from some moment on, as a user's does.
 private final class SwitchedStore: HabitStore {
     private let present: Mutex<any EngineBackedStore>
     let schema: Schema

@@ -9,7 +9,7 @@ import Trials
 
 @Suite("Live queries as streams")
 struct LiveStreamTests {
-    /// A store of its own in a folder that goes with this.
+    /// A separate store in a folder that is deleted with this object.
     private final class Opened {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stream-\(UUID().uuidString)")
         let store: any EngineBackedStore
@@ -21,7 +21,7 @@ struct LiveStreamTests {
 
         deinit {
             store.close()
-            // What is left of a folder in the temporary one is no failure.
+            // Files left in the temporary folder are not a failure.
             try? FileManager.default.removeItem(at: folder)
         }
     }
@@ -59,7 +59,7 @@ struct LiveStreamTests {
         #expect(fourth.difference == ResultsDifference(removals: [0]))
     }
 
-    /// Nothing piles up for who is busy, and nothing is told twice.
+    /// Changes do not pile up for a busy consumer, and none is reported twice.
     @Test(arguments: kinds) func aBusyConsumerGetsTheNewestWithTheDifferenceToWhatItGotLast(
         _ kind: StoreUnderTest
     ) async throws {
@@ -121,7 +121,7 @@ struct LiveStreamTests {
         #expect(try await good.next()?.records.count == 1)
     }
 
-    /// A fetch that wants no record evaluates none, and a live query did, for those that it keeps behind its window.
+    /// A fetch with a limit of 0 evaluates no record, but a live query did, for those that it keeps after its window.
     @Test func aQueryThatWantsNothingEvaluatesNothing() throws {
         let opened = try Opened(.lmdb)
         let store = opened.store
@@ -138,7 +138,7 @@ struct LiveStreamTests {
         #expect(try probe.takeChange() == nil)
     }
 
-    /// Whoever wrote on and on had a step taken for each commit, which took a third of the commits' time.
+    /// A process that wrote continuously had a step for each commit, which took a third of the commits' time.
     @Test(arguments: [StoreUnderTest.sqlite, .lmdb]) func aStepRestsWhileTheStoreIsWrittenTo(_ kind: StoreUnderTest)
         throws
     {
@@ -147,7 +147,7 @@ struct LiveStreamTests {
         let queries = store.liveQueries
         let probe = try LiveProbe(store.results(of: Self.byStreak), queries)
         #expect(try !queries.step(store))
-        // Nobody is writing: the next write is followed at once.
+        // No write is in progress: the next write is followed immediately.
         try store.save(Habit(name: "Run"))
         #expect(try !queries.step(store))
         #expect(try probe.takeChange()?.records.count == 1)
@@ -156,7 +156,7 @@ struct LiveStreamTests {
         let mayGoOn = DispatchSemaphore(value: 0)
         let isWritten = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
-            // What is thrown in a write that is given up is no failure.
+            // The error of an abandoned write is not a failure.
             _ = try? store.write(author: nil) { transaction in
                 isWriting.signal()
                 mayGoOn.wait()
@@ -170,7 +170,7 @@ struct LiveStreamTests {
         isWritten.wait()
         #expect(mayRest)
         #expect(try probe.takeChange()?.records.count == 2)
-        // It is over.
+        // The write has ended.
         #expect(try !queries.step(store))
         #expect(try probe.takeChange()?.records.count == 3)
         #expect(throws: CancellationError.self) { try store.write(author: nil) { _ in throw CancellationError() } }
@@ -178,7 +178,7 @@ struct LiveStreamTests {
         #expect(try !queries.step(store))
     }
 
-    /// What a change costs is counted: nothing is read for who does not read what has changed, and one record for whom it concerns.
+    /// Counts what a change costs: no reads for queries that do not use the changed attribute, and one record for those that do.
     @Test(arguments: [StoreUnderTest.sqlite, .lmdb]) func onlyWhatConcernsAQueryIsRead(_ kind: StoreUnderTest) throws {
         let opened = try Opened(kind)
         let store = opened.store
@@ -204,13 +204,13 @@ struct LiveStreamTests {
         #expect(queries.statistics.recordsRead == before.recordsRead)
         #expect(queries.statistics.changes == before.changes + 2)
         #expect(queries.statistics.asked == 2)
-        // One of the answers holds this attribute.
+        // One of the answers contains this attribute.
         habit.unit = "km"
         try store.save(habit)
         try queries.step(store)
         #expect(queries.statistics.recordsRead == before.recordsRead + 1)
         #expect(queries.statistics.patched == before.patched + 1)
-        // Both find and order by this one, and it is read once.
+        // Both queries filter and sort by this one, and the record is read once.
         habit.streak = 7
         try store.save(habit)
         try queries.step(store)
@@ -221,7 +221,7 @@ struct LiveStreamTests {
         #expect(try names.takeChange()?.records.contains(habit.id) == true)
     }
 
-    /// Another object over the same file stands for another process: nothing tells of its writes but the store itself.
+    /// Another object over the same file stands in for another process: only the store itself reveals its writes.
     @Test(arguments: [StoreUnderTest.sqlite, .lmdb]) func writesPastTheObjectAreSeen(_ kind: StoreUnderTest)
         async throws
     {
@@ -291,7 +291,7 @@ struct LiveStreamTests {
         #expect(try probe.takeChange()?.records.first?[\.name] == "Swim")
     }
 
-    /// One patch in a thousand is asked as well; here each one is, and patching is broken.
+    /// One patch in a thousand is checked by a fetch; here each one is, and patching is broken.
     @Test func aMistakenPatchIsReportedAndEndsPatching() throws {
         let opened = try Opened(.lmdb)
         let store = opened.store
@@ -329,7 +329,7 @@ struct LiveStreamTests {
         #expect(try store.explainLive(failing).askedAgainBecause == "evaluating the condition may fail")
     }
 
-    /// There is no thread for each of them.
+    /// There is no separate thread for each of them.
     @Test func aThousandStreamsRunOnWhatThereIs() async throws {
         let opened = try Opened(.lmdb)
         let store = opened.store
@@ -348,7 +348,7 @@ struct LiveStreamTests {
     }
 }
 
-/// The lines that were reported.
+/// The reported lines.
 private final class Reports: Sendable {
     private let lines = Mutex<[String]>([])
 

@@ -7,11 +7,11 @@ import HabitStoreSQLite
 import OrderedKeys
 import Testing
 
-/// A fuzzer that finds nothing in sound planners says little; these are planners with one bug each.
+/// A fuzzer that finds nothing in sound planners says little; these planners have one bug each.
 @Suite("Random queries against planners with a planted bug")
 struct PlannerMutantTests {
-    /// LMDB's `narrowsBehindFailure` is left to a test of its own: it takes a record that fails, and that the condition
-    /// behind leaves out, which 20,000 random queries need not hold.
+    /// LMDB's `narrowsBehindFailure` has a separate test: it takes a record that fails and that the next condition excludes, which 20,000 random
+    /// queries may not have.
     @Test func everyBugIsFound() throws {
         let seed: UInt64 = 2_026
         let data = [try FuzzData.habits(seed: seed), try FuzzData.specimens(seed: seed)]
@@ -27,7 +27,7 @@ struct PlannerMutantTests {
         StoreUnderTest(name: "SQLite: \(mutant.rawValue)", isDurable: true) { directory, schema, identity, clock in
             var options = SQLiteHabitStore.Options(identity: identity, now: clock)
             options.mutant = mutant
-            // The tables are small: semi-joins have to be chosen there, too.
+            // The tables are small, and semi-joins have to be chosen there, too.
             options.joinShare = 0
             let path = directory.appendingPathComponent("store.sqlite").path
             return try SQLiteHabitStore(path: path, schema: schema, options: options)

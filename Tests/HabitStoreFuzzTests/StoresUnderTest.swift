@@ -3,7 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStoreTesting
 
 extension StoreUnderTest {
-    /// A store that takes nil for unknown, as SQL does: a habit without a category has no other category either.
+    /// A store that treats nil as unknown, as SQL does: a habit without a category does not match `!=` either.
     static let sqlMinded = StoreUnderTest(name: "liar", isDurable: false) { _, schema, identity, clock in
         ForgetfulStore(try InMemoryHabitStore(schema: schema, identity: identity, now: clock)) { fetch, row in
             guard fetch.filter.description.contains("category !=") else { return false }
@@ -11,7 +11,7 @@ extension StoreUnderTest {
         }
     }
 
-    /// A store that applies a limit before it has sorted.
+    /// A store that applies a limit before it sorts.
     static let hasty = StoreUnderTest(name: "hasty", isDurable: false) { _, schema, identity, clock in
         ForgetfulStore(try InMemoryHabitStore(schema: schema, identity: identity, now: clock)) { fetch, row in
             guard fetch.query.limit != nil, fetch.query.order.count > 1 else { return false }

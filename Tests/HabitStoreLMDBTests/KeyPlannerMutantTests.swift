@@ -8,7 +8,7 @@ import HabitStoreTesting
 import OrderedKeys
 import Testing
 
-/// Bugs that take more random queries than a test run has, or records that only older stores have.
+/// Bugs that need more random queries than a test run has, or records that only older stores have.
 @Suite("LMDB's planner with bugs planted")
 struct KeyPlannerMutantTests {
     private func store(_ folder: LMDBWrapperTestFolder, _ mutant: KeyPlannerMutant?) throws -> LMDBHabitStore {

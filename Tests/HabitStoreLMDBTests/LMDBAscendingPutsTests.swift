@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreLMDB
 
-/// Batches leave room on their pages, and nothing of what kept it.
+/// Batches leave room on their pages, and no trace of what reserved it.
 @Suite struct LMDBAscendingPutsTests {
     private let folder: LMDBWrapperTestFolder
     private let environment: LMDBEnvironment
@@ -46,7 +46,7 @@ import Testing
             var batch: [[UInt8]: [UInt8]] = [:]
             for _ in 0..<Int.random(in: 1...600, using: &random) {
                 let length = Int.random(in: 0..<20, using: &random) == 0 ? 511 : Int.random(in: 4...40, using: &random)
-                // Its length in front: no key is the beginning of another one.
+                // The length comes first, so no key is a prefix of another one.
                 let key = [UInt8(length >> 8), UInt8(length & 0xFF)] + random.bytes(length - 2)
                 batch[key] = random.bytes(Int.random(in: lengths, using: &random))
             }

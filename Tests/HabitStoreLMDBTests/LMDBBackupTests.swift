@@ -13,8 +13,8 @@ import Musl
 import Darwin
 #endif
 
-/// A backup was written where it should be in the end, so one that was killed left half a file under the name of a backup, and
-/// the next one refused to replace it. Now a file has that name only once it is whole and on the disk.
+/// A backup was written under its final name, so a killed one left half a file there, which the next one refused to replace. Now the file gets its
+/// name only once it is complete and on the disk.
 @Suite("LMDB's backups")
 struct LMDBBackupTests {
     private let folder: LMDBWrapperTestFolder
@@ -69,7 +69,7 @@ struct LMDBBackupTests {
         }
         let group = DispatchGroup()
         DispatchQueue.global().async(group: group) {
-            // Each of them changes all records alike.
+            // Each write changes all records alike.
             for round in UInt8(1)...40 {
                 _ = try? environment.withWrite { transaction in
                     for number in 0..<2_000 {

@@ -16,7 +16,7 @@ struct LMDBBatchTests {
         try body(store)
     }
 
-    /// Names whose keys are cut, so that they differ by their identifiers only.
+    /// Names whose keys are truncated, so that they differ only by their identifiers.
     @Test func recordsWhoseKeysAreCutAreAllThere() throws {
         try withStore { store in
             let long = String(repeating: "x", count: 600)
@@ -31,7 +31,7 @@ struct LMDBBatchTests {
         }
     }
 
-    /// More than the map of a new file holds: the write is run again in a larger one.
+    /// More than the map of a new file can take: the write is run again in a larger one.
     @Test func aBatchThatOutgrowsTheMapIsWhole() throws {
         try withStore { store in
             let note = String(repeating: "n", count: 400)
@@ -44,7 +44,7 @@ struct LMDBBatchTests {
         }
     }
 
-    /// Behind the greatest key pages are filled to the brim; what comes between later has to find room.
+    /// After the greatest key pages are filled completely; later records in between must still find room.
     @Test func recordsFindRoomBetweenThoseOfABatch() throws {
         try withStore { store in
             let habit = Habit(name: "Run")

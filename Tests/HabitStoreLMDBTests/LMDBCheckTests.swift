@@ -24,7 +24,7 @@ struct LMDBCheckTests {
         store.close()
     }
 
-    /// Changes the file past the engine.
+    /// Changes the file without the engine.
     private func tamper(
         _ name: String,
         _ body: (LMDBTransaction, LMDBDatabase, [(key: [UInt8], value: [UInt8])]) throws -> Void
@@ -64,8 +64,7 @@ struct LMDBCheckTests {
         #expect(try findings()[0].entity == "Entry" && findings()[0].id != nil)
     }
 
-    /// Records that no store writes, more than a walk lists: they are found, hide nothing else, and keep the store neither from being
-    /// opened nor from being rescued.
+    /// Records that no store writes, more than a walk lists: they are found, hide nothing else, and do not prevent opening or rescuing the store.
     @Test func recordsAmongTheDatabasesAreFoundAndHideNothing() throws {
         try tamper("Entry.date") { transaction, database, contents in
             _ = try transaction.delete(database, contents[3].key)

@@ -6,7 +6,7 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreLMDB
 
-/// A habit's days are read from the index that holds them in their order, and from nowhere else.
+/// A habit's entries are read from the index that has them in their order, and from nowhere else.
 @Suite("LMDB's clustering index")
 struct LMDBClusteringTests {
     private static let index = "Entry.habitID+date"
@@ -47,7 +47,7 @@ struct LMDBClusteringTests {
 
     private typealias Contents = [(key: [UInt8], value: [UInt8])]
 
-    /// Changes the file past the engine.
+    /// Changes the file without the engine.
     private func tamper(_ name: String, _ body: (LMDBTransaction, LMDBDatabase, Contents) throws -> Void) throws {
         let environment = try LMDBEnvironment.open(path: path, options: LMDBWrapperTestSample.options())
         defer { environment.close() }
@@ -62,7 +62,7 @@ struct LMDBClusteringTests {
         }
     }
 
-    /// Makes the file one of a version whose index held no copies.
+    /// Turns the file into one of a version whose index had no copies.
     private func makeOlder() throws {
         try tamper(Self.index) { transaction, database, contents in
             for entry in contents { try transaction.put(database, entry.key, []) }
@@ -96,7 +96,7 @@ struct LMDBClusteringTests {
             fetchLimit: 3
         )
         #expect(try store.fetch(top).map(\.value) == [39, 38, 37])
-        // In the index's order without a condition on it, too.
+        // Also in the index's order without a condition on it.
         let valued = FetchDescriptor(
             predicate: #Predicate<Entry> { $0.value ?? 0 > 30 },
             sortBy: [SortDescriptor(\.habitID), SortDescriptor(\.date)]
@@ -173,7 +173,7 @@ struct LMDBClusteringTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == size, "the copies were made twice")
     }
 
-    /// A store with one damaged record could be opened, and its other records served; making copies of all must not end that.
+    /// A store with one damaged record could be opened, and its other records served; copying all records must not prevent that.
     @Test func aStoreWhoseCopiesCannotBeMadeServesAndKeepsItsIndexAsItIs() throws {
         try makeOlder()
         try tamper("Entry") { transaction, database, contents in
@@ -189,7 +189,7 @@ struct LMDBClusteringTests {
         #expect(try store.fetch(FetchDescriptor<Entry>(predicate: #Predicate { $0.date == date })) == [added])
         #expect(try store.check { _ in }.map(\.kind) == ["recordDamaged"])
         store.close()
-        // Mended, it gets them.
+        // Once repaired, the index gets its copies.
         try tamper("Entry") { transaction, database, contents in
             let damaged = try #require(
                 contents.first { entry in

@@ -6,7 +6,7 @@ import Testing
 @_spi(Engines) @testable import HabitStore
 @testable import HabitStoreLMDB
 
-/// Files that say something else than they hold, of which nothing was told: what was missing was taken for empty.
+/// Files that contradict themselves went unnoticed: missing data was taken for empty.
 @Suite("LMDB: files that contradict themselves")
 struct LMDBContradictionTests {
     private let folder: LMDBWrapperTestFolder
@@ -24,7 +24,7 @@ struct LMDBContradictionTests {
         store.close()
     }
 
-    /// Runs `body` on one of the file's databases, by the library itself.
+    /// Runs `body` on one of the file's databases, through the library itself.
     private func change(
         _ name: String,
         flags: Int32 = 0,
@@ -45,7 +45,7 @@ struct LMDBContradictionTests {
 
     private func drop(_ name: String) throws { try change(name) { mdb_drop($0, $1, 1) } }
 
-    /// Puts the bytes of the habit's record through a change, and gives them their checksum.
+    /// Changes the bytes of the habit's record, and updates their checksum.
     private func changeHabit(_ body: (inout [UInt8]) -> Void) throws {
         try change("Habit") { transaction, database in
             var id = habit.id.uuid
@@ -74,8 +74,8 @@ struct LMDBContradictionTests {
         return try store.check { _ in }
     }
 
-    /// An index whose database was gone stood in the list of the complete ones. Opened for writing, the database was made anew and
-    /// believed complete: queries that go by the index found nothing, and no check said a word.
+    /// An index whose database was gone was still listed as complete. Opened for writing, the store recreated the database and took it for complete:
+    /// queries that use the index found nothing, and no check noticed.
     @Test func anIndexThatIsGoneIsMissingAndIsBuiltByTheNextOpeningForWriting() throws {
         try drop("Entry.date")
         #expect(try findings().map(\.kind) == ["indexMissing"])
@@ -91,7 +91,7 @@ struct LMDBContradictionTests {
         #expect(try store.check { _ in } == [])
     }
 
-    /// Records whose database was gone were made anew as well, and none.
+    /// A missing database of records was also recreated, empty.
     @Test(arguments: ["Entry", "history"])
     func recordsThatAreGoneAreDamageAndNotNone(_ name: String) throws {
         try drop(name)
@@ -104,7 +104,7 @@ struct LMDBContradictionTests {
         }
     }
 
-    /// A database whose keys are in another order is a damaged store, and not a wrong argument.
+    /// A database with keys in another order is a damaged store, not an invalid argument.
     @Test(arguments: ["Tag", "Entry.date", "digests"])
     func aDatabaseInAnotherOrderIsDamage(_ name: String) throws {
         try drop(name)
@@ -115,8 +115,8 @@ struct LMDBContradictionTests {
         #expect(error?.code == .corrupt && error?.message.contains(name) == true)
     }
 
-    /// The same decomposed name in both files, of stores that say that all of their text is in NFC, passed for equal: SQLite handed
-    /// it out in NFC and LMDB as it was, and only one of the checks looked.
+    /// The same decomposed name in both files, whose stores claim that all text is in NFC, passed for equal: SQLite returned it in NFC and LMDB
+    /// unchanged, and only one of the checks noticed.
     @Test func decomposedTextIsReadInNFCAndFound() throws {
         try changeHabit { record in
             let name = Array("CafeXX".utf8)
@@ -132,14 +132,14 @@ struct LMDBContradictionTests {
         #expect(found.first?.id == habit.id && found.first?.attribute == "name")
     }
 
-    /// The format says that equal records have equal bytes. Those that had more, between their parts or behind them, were read as if
-    /// nothing was there, and no check told.
+    /// According to the format, equal records have equal bytes. Records with extra bytes, between their parts or at the end, were read as if those
+    /// were absent, and no check noticed.
     @Test(arguments: ["behind", "bitmap", "truth"])
     func bytesThatNoValueIsWrittenAsAreFound(_ place: String) throws {
         try changeHabit { record in
             switch place {
             case "behind": record += Array("evil".utf8)
-            // Eleven attributes have a bit each, of sixteen.
+            // Eleven attributes use a bit each, of sixteen.
             case "bitmap": record[9] |= 0x80
             // id 16, name 8, createdAt 8, streak 8, category 8, then isArchived.
             default: record[8 + 2 + 48] = 2
@@ -151,8 +151,7 @@ struct LMDBContradictionTests {
         #expect(found.first?.message.contains("written as") == true)
     }
 
-    /// A record of a store of the first versions may be in another form of Unicode. Copied, it made a store that says that all of its
-    /// text is in NFC, and is not.
+    /// A record of the first versions' stores may not be in NFC. A copy of it made a store that claims that all its text is in NFC, and it was not.
     @Test func aCopyOfDecomposedTextIsInNFC() throws {
         try changeHabit { record in
             let name = Array("CafeXX".utf8)
@@ -175,8 +174,8 @@ struct LMDBContradictionTests {
         copy.close()
     }
 
-    /// Every byte of the bookkeeping, the history and the digests, and every field of a record, takes the greatest and the least
-    /// numbers: whatever comes of it is an error or a finding, and the process lives on.
+    /// Extreme numbers in every byte of the bookkeeping, the history and the digests, and in every field of a record, cause an error or a finding,
+    /// but never a crash.
     @Test func theGreatestAndTheLeastNumbersInEachFieldEndNothing() throws {
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         var tried = 0
@@ -197,7 +196,7 @@ struct LMDBContradictionTests {
 
     private static let least: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0x80]
 
-    /// Overwrites bytes of the value that a database ends with; false behind its end.
+    /// Overwrites bytes of a database's last value; false if `offset` is past its end.
     private func overwrite(_ name: String, _ offset: Int, _ pattern: [UInt8]) throws -> Bool {
         var isWithin = false
         try change(name) { transaction, database in
@@ -231,7 +230,7 @@ struct LMDBContradictionTests {
         return isWithin
     }
 
-    /// All that reads the file. What comes of it is known where a test plants one thing; here it has to come to an end.
+    /// Reads everything in the file. The reads must finish, and only with a `HabitStoreError`; other tests check the results of single faults.
     private func exercise() {
         do {
             let store = try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: true))

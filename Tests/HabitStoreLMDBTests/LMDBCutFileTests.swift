@@ -5,10 +5,10 @@ import Testing
 
 @testable import HabitStoreLMDB
 
-/// Another program cut an LMDB file off under an open store: it went on with what was mapped, and died of SIGBUS at the first page
-/// that was gone. Now the length is looked at now and then, and the store is damaged before that.
+/// Another program truncated an LMDB file that was open: the store continued with the mapped pages, and crashed with SIGBUS at the first missing one.
+/// Now the length is checked now and then, and the store reports damage before that.
 struct LMDBCutFileTests {
-    /// A file with room behind its last page, which can be cut off without taking a page that is read.
+    /// A file with room after its last page, which can be cut without removing a page that is read.
     private func withCutFile(_ body: (LMDBHabitStore, _ cut: () throws -> Void) throws -> Void) throws {
         let folder = try LMDBWrapperTestFolder()
         let path = folder.path("store.lmdb")
@@ -19,7 +19,7 @@ struct LMDBCutFileTests {
         defer { try? file.close() }
         let length = try file.seekToEnd()
         try file.truncate(atOffset: length + 65_536)
-        // The length is seen by the store.
+        // The store sees this length.
         for _ in 0..<64 { _ = try store.all(Habit.self) }
         try body(store) { try file.truncate(atOffset: length) }
     }
@@ -38,7 +38,7 @@ struct LMDBCutFileTests {
                 code { _ = try store.all(Habit.self) }
             }
             #expect(codes.last == .corrupt && codes.allSatisfy { $0 == .corrupt })
-            // And every one from then on.
+            // And every later one.
             #expect(code { _ = try store.all(Habit.self) } == .corrupt)
         }
     }

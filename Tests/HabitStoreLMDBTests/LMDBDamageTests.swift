@@ -12,7 +12,7 @@ struct LMDBDamageTests {
 
     init() throws { folder = try LMDBWrapperTestFolder() }
 
-    /// Reads everything that a store can be asked for.
+    /// Reads everything from a store.
     ///
     /// - Returns: the errors on the way and the damage that the check found.
     private func readEverything(_ path: String) -> (errors: [any Error], findings: Int) {
@@ -121,7 +121,7 @@ struct LMDBDamageTests {
 
     // MARK: Below a valid mark
 
-    /// A medium that loses bytes changes neither the file's times nor the mark: gives a file the mark that it would still have.
+    /// A medium that loses bytes changes neither the file's times nor the mark: this writes the mark that the file would still have.
     private func markAsSound(_ path: String) throws {
         let source = try LMDBPageSource(path: path)
         defer { source.close() }
@@ -135,8 +135,8 @@ struct LMDBDamageTests {
         )
     }
 
-    /// A page that rotted after its file had been found sound led liblmdb out of the file: SIGSEGV ended `verify` and every command
-    /// over many users, none of which could say whose file it was. Now a damaged page is an error that names the page.
+    /// A page that was damaged after its file had been found sound led liblmdb out of the file: SIGSEGV ended `verify` and every command over many
+    /// users, without saying whose file it was. Now a damaged page is an error that names the page.
     @Test(arguments: [66, 67, 68, 69] as [UInt64])
     func aPageThatRotsBelowAValidMarkIsAnErrorValueOrAFinding(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -149,7 +149,7 @@ struct LMDBDamageTests {
             let page = pages[Int.random(in: 0..<pages.count, using: &random)]
             let place =
                 switch Int.random(in: 0..<4, using: &random) {
-                // The header, the nodes' places, anything, and what the nodes begin with.
+                // The header, the node offsets, anything, and the node headers.
                 case 0: Int.random(in: 0..<8, using: &random) * 2
                 case 1: 16 + Int.random(in: 0..<20, using: &random) * 2
                 case 2: Int.random(in: 0..<2_048, using: &random) * 2
@@ -178,7 +178,7 @@ struct LMDBDamageTests {
         return min(4_080, Int(bytes[pointer]) | Int(bytes[pointer + 1]) << 8)
     }
 
-    /// Below a valid mark every reader believed the place of a node.
+    /// With a valid mark every reader trusted the node offsets.
     @Test func everyPageWhoseNodesLeadOutOfItIsNoticedBelowAValidMark() throws {
         let whole = try sample()
         let path = folder.path("rotten")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreLMDB
 
-/// Reads a store by the documented format alone: none of the engine's code is used but LMDB's wrapper.
+/// Reads a store by the documented format alone, with none of the engine's code except LMDB's wrapper.
 @Suite("LMDB's on-disk format")
 struct LMDBFormatTests {
     private let folder: LMDBWrapperTestFolder
@@ -30,7 +30,7 @@ struct LMDBFormatTests {
         }
     }
 
-    /// Puts values into a file's `metadata`, past the engine.
+    /// Puts values into a file's `metadata` without the engine.
     private func put(_ values: [String: String], into name: String = "metadata", path: String) throws {
         let environment = try LMDBEnvironment.open(path: path, options: LMDBWrapperTestSample.options())
         defer { environment.close() }
@@ -137,7 +137,7 @@ struct LMDBFormatTests {
         }
     }
 
-    // MARK: What is no store of this version
+    // MARK: Files that are not stores of this version
 
     private func code(_ path: String, isReadOnly: Bool = false) -> HabitStoreError? {
         do {
@@ -180,7 +180,7 @@ struct LMDBFormatTests {
         #expect(code(folder.path(), isReadOnly: true) == nil)
     }
 
-    /// Each state in which a process can die while it makes a store.
+    /// Each state in which a process can die while it creates a store.
     @Test(arguments: 0..<3) func aStoreWhoseMakingWasInterruptedIsMade(step: Int) throws {
         let path = folder.path()
         try put([:], path: path)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OrderedKeys
 
-/// The names of changed attributes are read and written by hand where nothing in them is escaped, to the same bytes as ever.
+/// The names of changed attributes are encoded by hand if nothing in them needs escaping, to the same bytes as before.
 @Suite("Names in LMDB's history")
 struct LMDBHistoryNameTests {
     private static let lists = [

@@ -48,7 +48,7 @@ struct LMDBIndexKeyTests {
                 for (right, rightValues) in zip(keys, values) {
                     let orders = positions.lazy.map { leftValues[$0].order(comparedWith: rightValues[$0]) }
                     if sign(orders.first { $0 != 0 } ?? 0) == order(left.bytes, right.bytes) { continue }
-                    // Only where a text was cut may the bytes leave the order open, or to what follows the cut.
+                    // Only if a text was cut may the bytes leave the order to the identifiers, or to what follows the cut.
                     cutPairs += 1
                     #expect(left.isCut && right.isCut, "seed \(seed), \(index.attributes)")
                     let cut = try left.bytes.withUnsafeBytes { try keyLayout.endOfFirstCut($0, from: 0, at: 0) }

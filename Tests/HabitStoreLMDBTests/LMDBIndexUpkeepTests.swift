@@ -63,8 +63,8 @@ struct LMDBIndexUpkeepTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == before, "the file was changed")
     }
 
-    /// Two versions of a program that differ in this only run at the same time: whoever opened last decides, and both keep
-    /// what the file says.
+    /// Two versions of a program that differ only in this run at the same time: the last one to open the file decides, and both maintain what the
+    /// file says.
     @Test func aWriterThatDeclaresNoCopiesKeepsThemEvenSo() throws {
         let plain = try open(Ranked.schema)
         try plain.insert((0..<30).map { Ranked(title: "a", rank: $0) })
@@ -79,7 +79,7 @@ struct LMDBIndexUpkeepTests {
         #expect(try clustered.check { _ in }.isEmpty)
         let titles = try clustered.fetch(FetchDescriptor<Clustered>(filter: try filter("rank >= 20"))).map(\.title)
         #expect(titles.sorted() == Array(repeating: "a", count: 8) + ["b", "c"])
-        // And the other way round.
+        // And vice versa.
         let plainAgain = try open(Ranked.schema)
         #expect(
             try clustered.explain(FetchDescriptor<Clustered>(filter: try filter("rank >= 20"))).accessPath
@@ -96,7 +96,7 @@ struct LMDBIndexUpkeepTests {
         let new = try open(Titled.schema)
         try new.save(Titled(title: "b", rank: 2))
         #expect(throws: HabitStoreError.self) { try old.save(Ranked(title: "c", rank: 3)) }
-        // It still reads, without the index that is no longer kept.
+        // It can still read, without the index that is no longer maintained.
         let descriptor = FetchDescriptor<Ranked>(filter: try filter("rank == 2"))
         #expect(try old.explain(descriptor).accessPath == "scan Item")
         #expect(try old.fetchCount(descriptor) == 1)

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// What a version of the program declares about the same records.
+/// One version's declarations about the same records.
 protocol LMDBItemChoice: Sendable {
     static var name: String { get }
     static var indexes: [IndexDescription] { get }
@@ -21,7 +21,7 @@ enum LMDBItemNamedHistory: LMDBItemChoice { static var name: String { "history" 
 enum LMDBItemNamedMetadata: LMDBItemChoice { static var name: String { "metadata" } }
 enum LMDBItemNamedLikeAnIndex: LMDBItemChoice { static var name: String { "Item.rank" } }
 
-/// A record whose indexes differ from version to version of the program.
+/// A record whose indexes differ between versions of the program.
 struct LMDBItem<Choice: LMDBItemChoice>: PersistentModel {
     var id = UUID()
     var title = ""

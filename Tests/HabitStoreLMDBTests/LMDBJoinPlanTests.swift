@@ -7,7 +7,7 @@ import Testing
 
 @Suite("LMDB's planner, over relationships and alternatives")
 struct LMDBJoinPlanTests {
-    /// A query, the plan that it must get, and the records that may be looked at.
+    /// A query, its expected plan, and the records that it may examine.
     struct Expectation: Sendable, CustomTestStringConvertible {
         var entity: String
         var filter: String
@@ -26,7 +26,7 @@ struct LMDBJoinPlanTests {
     private let store: LMDBHabitStore
     private let reference: InMemoryHabitStore
 
-    /// 40 habits in 20 categories, ten of them tagged, with 25 entries each; one has no habit, and one more dangles.
+    /// 40 habits in 20 categories, ten of them tagged, with 25 entries each; one entry has no habit, and one more dangles.
     init() throws {
         folder = try LMDBWrapperTestFolder()
         store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
@@ -59,7 +59,7 @@ struct LMDBJoinPlanTests {
         try Self.insertDangling(reference)
     }
 
-    /// An entry whose habit does not exist, past the semantics that would refuse it.
+    /// Inserts an entry whose habit does not exist, through the engine, because the store would refuse it.
     private static func insertDangling(_ store: some EngineBackedStore) throws {
         let layout = Entry.entity.layout
         let id = id(3, 1_000)

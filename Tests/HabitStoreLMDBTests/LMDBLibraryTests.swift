@@ -14,8 +14,8 @@ import Musl
 import Darwin
 #endif
 
-/// LMDB 1.0 in the place of 0.9 made sound stores "not LMDB's", and people restored backups of files that had nothing. Now the
-/// library is named, with both versions, and the file is said to be sound.
+/// LMDB 1.0 instead of 0.9 reported sound stores as "not LMDB's", and people restored backups of undamaged files. Now the error names the library,
+/// with both versions, and says that the file is sound.
 @Suite("The liblmdb that is there")
 struct LMDBLibraryTests {
     private let folder: LMDBWrapperTestFolder

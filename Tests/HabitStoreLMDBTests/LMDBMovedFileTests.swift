@@ -6,9 +6,9 @@ import Testing
 
 @testable import HabitStoreLMDB
 
-/// A person put a user's folder back from a backup while the app was running. LMDB went on with the file that it had open, which
-/// no path led to any more: every write was acknowledged, and all of them were gone when the app was started next. Now a write
-/// to a file that is not at its path is refused, before the closure runs and once more before the commit.
+/// A user's folder was restored from a backup while the app was running. LMDB continued with the open file, which no path led to any more: every
+/// write was acknowledged, and all of them were gone at the app's next start. Now a write to a file that is not at its path is refused, before the
+/// closure runs and once more before the commit.
 @Suite("LMDB's files that are moved while they are open")
 struct LMDBMovedFileTests {
     private let folder: LMDBWrapperTestFolder
@@ -47,7 +47,7 @@ struct LMDBMovedFileTests {
         #expect(outcome.findings.isEmpty)
     }
 
-    /// What was read before can be read on.
+    /// Earlier data can still be read.
     @Test(arguments: FileFate.allCases) func aReadGoesOnWithWhatWasOpen(fate: FileFate) throws {
         let store = try file.open()
         defer { store.close() }

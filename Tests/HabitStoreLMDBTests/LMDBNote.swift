@@ -3,7 +3,7 @@ import HabitStore
 import HabitStoreTesting
 import HabitTracker
 
-/// The model, where Testing's own `Tag` is in sight as well.
+/// The model; Testing has a type `Tag` too.
 typealias HabitTag = Tag
 
 /// A record with an index of every shape.
@@ -73,13 +73,13 @@ extension LMDBNote {
     }
 }
 
-/// Values that sit at the edges of keys.
+/// Values at the edges of keys.
 enum LMDBNoteSample {
     static func text(_ random: inout SeededGenerator) -> String {
         let alphabet: [Character] = ["a", "b", "\0", "\u{1}", "é", "z", "👍", "\u{7f}"]
         let length =
             [0, 1, 2, 3, 159, 160, 161, 243, 244, 245, 490, 491, 492, 493, 494, 600].randomElement(using: &random) ?? 0
-        // Mostly alike, so that orders are decided late.
+        // Mostly equal, so that orders are decided late.
         var text = [Character](repeating: Bool.random(using: &random) ? "a" : "\0", count: length)
         for _ in 0..<Int.random(in: 0...2, using: &random) where length > 0 {
             let place = Bool.random(using: &random) ? length - 1 : Int.random(in: 0..<length, using: &random)
@@ -119,7 +119,7 @@ enum LMDBNoteSample {
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
-    /// One of few identifiers.
+    /// One of a few identifiers.
     static func small(_ number: Int) -> UUID {
         UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(truncatingIfNeeded: number)))
     }

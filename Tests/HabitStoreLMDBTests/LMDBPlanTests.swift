@@ -8,7 +8,7 @@ import Testing
 
 @Suite("LMDB's planner")
 struct LMDBPlanTests {
-    /// A query and the plan that it must get.
+    /// A query and its expected plan.
     struct Expectation: Sendable, CustomTestStringConvertible {
         var filter: String
         var sort: [String] = []
@@ -232,7 +232,7 @@ struct LMDBPlanTests {
         #expect(rows.map { $0[\.date] } == wanted.map(\.date))
         #expect(rows.allSatisfy { $0[\.habitID] == .some(.some(id)) && $0[\.note] == nil })
         #expect(rows.map(\.id) == wanted.map(\.id))
-        // A note is in no key, so that records are read for it.
+        // No key contains a note, so records are read for it.
         let notes = try store.project(descriptor, [\.value, \.note])
         #expect(notes.map { $0[\.value] } == wanted.map(\.value))
         #expect(notes.allSatisfy { $0[\.note] == .some("a") && $0[\.date] == nil })

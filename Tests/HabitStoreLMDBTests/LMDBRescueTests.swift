@@ -7,9 +7,8 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreLMDB
 
-/// A routine upgrade of the system put LMDB 1.0 in the place of 0.9, under the same name. It refuses every file of 0.9, and the
-/// users whose records were in one could neither read them nor be taken back to the old store. Now such a file is read
-/// without the library.
+/// A routine system upgrade replaced LMDB 0.9 by 1.0 under the same name. It refuses every file of 0.9, and users with records in one could neither
+/// read them nor be taken back to the old store. Now such a file is read without the library.
 @Suite("LMDB stores that are rescued without liblmdb")
 struct LMDBRescueTests {
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -19,7 +18,7 @@ struct LMDBRescueTests {
 
     init() throws { folder = try LMDBWrapperTestFolder() }
 
-    /// Holds the two ways to read a file against each other.
+    /// Compares the two ways to read a file.
     private func expectTheSame(_ path: String, _ schema: Schema) throws {
         let rescued = try RescuedLMDBStore(rescuing: path, schema: schema)
         let outline = try RescuedLMDBStore.outline(rescuing: path)
@@ -154,7 +153,7 @@ struct LMDBRescueTests {
         #expect(code(Self.fixtures.appendingPathComponent("v1.lmdb").path) == .migrationRequired)
     }
 
-    /// Whatever was damaged, the answer is an error value or what the store held.
+    /// Whatever was damaged, the result is an error or the store's contents.
     @Test(arguments: [81, 82, 83] as [UInt64]) func damageIsAnErrorValueAndNeverOtherRecords(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
@@ -187,7 +186,7 @@ struct LMDBRescueTests {
         #expect(refused > 10, "seed \(seed)")
     }
 
-    /// Another process with a working library may be writing: what is read is one moment.
+    /// Another process with a working library may be writing: a rescue reads one consistent snapshot.
     @Test func aRescueBesideAWriterIsOneMoment() throws {
         let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
         let habits = (0..<200).map { Habit(name: "\($0)", streak: 0) }

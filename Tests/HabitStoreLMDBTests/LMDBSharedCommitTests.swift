@@ -22,8 +22,8 @@ struct LMDBSharedCommitTests {
         return store
     }
 
-    /// Runs `body` on threads of their own, while a write that shares nothing is under way: the first of them is about to
-    /// lead then, and the others wait for it.
+    /// Runs `body` on separate threads, while a write that does not share its commit is in progress: the first of them is about to lead then, and the
+    /// others wait for it.
     private func together(
         _ store: LMDBHabitStore,
         _ body: @escaping @Sendable (Int) throws -> Void
@@ -45,7 +45,7 @@ struct LMDBSharedCommitTests {
         return results.withLock { results in (0..<Self.writers).compactMap { results[$0] } }
     }
 
-    /// The number that LMDB gave the last commit.
+    /// LMDB's number of the last commit.
     private func lastCommit(_ store: LMDBHabitStore) throws -> UInt64 {
         try store.core.engine.environment.withRead { try $0.identifier() }
     }
@@ -102,7 +102,7 @@ struct LMDBSharedCommitTests {
         let store = try open()
         let results = try together(store) { number in
             if number == 0 {
-                // Comes with the others, and closes the store instead of writing.
+                // Joins the others, and closes the store instead of writing.
                 try store.write { _ in store.close() }
             } else {
                 try store.save(HabitTag(name: "\(number)"))

@@ -14,7 +14,7 @@ import Musl
 import Darwin
 #endif
 
-/// What an opening takes for sound without walking every page again, and what it does not.
+/// When opening a file may skip the walk over every page, and when not.
 @Suite("LMDB stores that were walked before")
 struct LMDBSoundnessTests {
     private let folder: LMDBWrapperTestFolder
@@ -27,7 +27,7 @@ struct LMDBSoundnessTests {
         store.close()
     }
 
-    /// Whether the next opening would not walk.
+    /// Whether the next opening would skip the walk.
     private func isMarked(_ path: String? = nil) throws -> Bool {
         let environment = try LMDBEnvironment.open(path: path ?? self.path, options: LMDBWrapperTestSample.options())
         defer { environment.close() }
@@ -36,7 +36,7 @@ struct LMDBSoundnessTests {
 
     private func bytes() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
 
-    /// The place of a leaf page's number: changed, the page is damaged whatever it holds.
+    /// The position of a leaf page's number; changing it damages the page, whatever the page contains.
     private func placeOfDamage() throws -> Int {
         let whole = try bytes()
         let page = try #require(
@@ -49,7 +49,7 @@ struct LMDBSoundnessTests {
         return page
     }
 
-    /// Writes into the file as a program does that knows nothing of LMDB.
+    /// Writes into the file like a program that knows nothing of LMDB.
     private func overwrite(at place: Int) throws {
         let byte = try bytes()[place]
         let file = try #require(FileHandle(forUpdatingAtPath: path))
@@ -78,7 +78,7 @@ struct LMDBSoundnessTests {
             }
         }
         try store.write { _ in }
-        // Before it is closed: this is what a killed process leaves.
+        // Before closing: a killed process leaves this state.
         #expect(try isMarked())
         store.close()
         #expect(try isMarked())
@@ -93,7 +93,7 @@ struct LMDBSoundnessTests {
         try store.core.engine.backup(to: folder.path("backup"))
         store.close()
         #expect(!FileManager.default.fileExists(atPath: folder.path("backup-sound")))
-        // Even where somebody copies it too, it speaks of another file.
+        // Even a copy of the mark does not apply, because it is about another file.
         try FileManager.default.copyItem(atPath: marks, toPath: folder.path("backup-sound"))
         #expect(try !isMarked(folder.path("backup")))
     }
@@ -128,7 +128,7 @@ struct LMDBSoundnessTests {
         defer { store.close() }
         var descriptor: mdb_filehandle_t = -1
         #expect(mdb_env_get_fd(store.core.engine.environment.core.environment, &descriptor) == 0)
-        // A byte beyond the last page: LMDB never looks at it.
+        // A byte beyond the last page, which LMDB never reads.
         let length = try bytes().count
         #expect(pwrite(descriptor, [0], 1, off_t(length)) == 1)
         #expect(try !isMarked())
@@ -163,8 +163,7 @@ struct LMDBSoundnessTests {
         #expect(file.mark == nil)
     }
 
-    /// A mark with the right checksum and the least number for the time of its walk ended the process: the age that was calculated
-    /// of it is more than a number holds.
+    /// A mark with the right checksum and the least number as its walk's time crashed the process: calculating its age overflowed.
     @Test(arguments: [0, 1, -1, 1 << 31, .max, .min] as [Int64])
     func aMarkOfAnyNumbersIsNotBelievedAndEndsNothing(_ number: Int64) throws {
         let file = try #require(LMDBSoundFile(store: path, isMaking: false))
@@ -179,7 +178,7 @@ struct LMDBSoundnessTests {
         for (place, change) in fields.enumerated() {
             var other = mark
             change(&other)
-            // Of a new file the transaction is a small number too.
+            // In a new file the transaction number is small, too.
             guard other != mark else { continue }
             file.mark = other
             #expect(try !isMarked(), "field \(place)")
@@ -218,7 +217,7 @@ struct LMDBSoundnessTests {
         #expect(openingError() == .corrupt)
     }
 
-    // MARK: Two processes, each with a keeper of its own
+    // MARK: Two processes, each with its own keeper
 
     @Test func twoProcessesHandTheMarkToEachOther() throws {
         let file = try SharedFile(folder.path("shared"))
@@ -233,7 +232,7 @@ struct LMDBSoundnessTests {
                 #expect(one.isMarked { at(number) } && two.isMarked { at(number) })
             }
         }
-        // A process that died in between leaves its change unmarked: nobody vouches for it.
+        // A process that died in between leaves its change unmarked, and no process vouches for it.
         one.beginWrite(transaction: 21, descriptor: descriptor)
         #expect(pwrite(descriptor, [21], 1, 5) == 1)
         two.beginWrite(transaction: 22, descriptor: descriptor)
@@ -242,8 +241,8 @@ struct LMDBSoundnessTests {
         #expect(!two.isMarked { at(22) })
     }
 
-    /// The one has committed and not marked it yet when the other begins, which waits a little. A thread may be kept from running for longer
-    /// than that, so one of several tries has to come out.
+    /// One process has committed but not yet marked it when the other begins, which waits a little. A thread may be suspended for longer than that,
+    /// so one of several attempts has to succeed.
     @Test func aMarkThatIsAboutToBeMadeIsWaitedFor() throws {
         var isHandedOn = false
         for round in 0..<100 where !isHandedOn {
@@ -270,12 +269,12 @@ struct LMDBSoundnessTests {
     }
 }
 
-/// A file that two keepers have, as those of two processes do, and that was walked by the first one.
+/// A file that two keepers use, like those of two processes, and that the first one has walked.
 private final class SharedFile {
     let descriptor: Int32
     let one: LMDBSoundKeeper
     let two: LMDBSoundKeeper
-    /// Where the file is behind a transaction.
+    /// The state of the file after a transaction.
     let at: @Sendable (UInt64) -> LMDBSoundKeeper.Position
 
     init(_ path: String) throws {

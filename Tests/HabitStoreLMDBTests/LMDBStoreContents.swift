@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Everything that a store tells whoever copies or compares it.
+/// Everything in a store that a copy or comparison reads.
 struct LMDBStoreContents: Equatable {
     var information: StoreInformation
     var counts: [Int] = []
@@ -13,7 +13,7 @@ struct LMDBStoreContents: Equatable {
     var metadata: [String?] = []
     var digests: [[DigestLeaf]?] = []
 
-    /// The keys of the bookkeeping, as the article on the formats has them, and one that there is not.
+    /// The keys of the bookkeeping, as listed in the article on the formats, and one that does not exist.
     private static let keys = [
         "format", "indexes", "storeID", "lineage", "schemaVersion", "schema", "role", "epoch", "historyFloor",
         "lastToken",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HabitStoreLMDB
 
-/// A folder that goes away with the value.
+/// A folder that is deleted with this object.
 final class LMDBWrapperTestFolder: Sendable {
     let url: URL
 

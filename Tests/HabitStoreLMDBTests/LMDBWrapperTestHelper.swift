@@ -9,8 +9,8 @@ import Musl
 import Darwin
 #endif
 
-/// A second process: a small C program over liblmdb, built with the machine's compiler. Tests that need it are skipped,
-/// and reported as skipped, where there is none.
+/// A second process: a small C program over liblmdb, built with the machine's compiler. Without a compiler, tests that need it are skipped and
+/// reported as skipped.
 enum LMDBWrapperTestHelper {
     struct Outcome {
         let status: Int32
@@ -24,7 +24,7 @@ enum LMDBWrapperTestHelper {
 
     static var isAvailable: Bool { compiler != nil }
 
-    /// Builds the program in the folder and gives its path.
+    /// Builds the program in the folder and returns its path.
     static func build(in folder: LMDBWrapperTestFolder) throws -> String {
         let source = folder.path("helper.c")
         let program = folder.path("helper")
@@ -65,12 +65,12 @@ enum LMDBWrapperTestHelper {
             try? input.fileHandleForWriting.close()
             process.waitUntilExit()
         }
-        // It says so once it holds LMDB's lock.
+        // It prints a line once it holds LMDB's lock.
         try #require(!output.fileHandleForReading.availableData.isEmpty)
         return try body()
     }
 
-    /// Runs `body` while the program is frozen inside of a write transaction on the file; it is dead behind that.
+    /// Runs `body` while the program is frozen inside a write transaction on the file, then kills it.
     static func whileFrozen(_ program: String, path: String, _ body: () throws -> Void) throws {
         let process = Process()
         let output = Pipe()

@@ -38,7 +38,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path("symbolic-lock")))
     }
 
-    /// A folder has two names: what is at a place in it is the same file by both, or another one with the same lock file.
+    /// A folder has two names: a file at a path in it is the same file by both, or another one with the same lock file.
     @Test func aFolderByAnotherNameHoldsTheSamePlaces() throws {
         let alias = folder.path("alias")
         try FileManager.default.createSymbolicLink(atPath: alias, withDestinationPath: folder.url.path)
@@ -115,8 +115,8 @@ import Testing
         #expect(code { _ = try LMDBEnvironment.open(path: folder.path("dangling"), options: make) } == .notFound)
     }
 
-    /// liblmdb follows a link in the place of the lock file: opening the store wrote over whatever file of the user's that led to,
-    /// and made one where it led to nothing. A link, a pipe or a folder there is refused before the library sees it.
+    /// liblmdb follows a link at the lock file's path: opening the store overwrote whatever file the link led to, or created one if there was none. A
+    /// link, a pipe or a folder there is refused before the library sees it.
     @Test(arguments: [true, false]) func aLinkInThePlaceOfTheLockFileIsNotFollowed(isReadOnly: Bool) throws {
         environment.close()
         let (lock, theirs) = (folder.path() + "-lock", folder.path("theirs"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreLMDB
 
-/// A transaction that waits to begin keeps the file open, whoever closes the store meanwhile.
+/// A transaction that waits to begin keeps the file open, even if another caller closes the store.
 @Suite struct LMDBWrapperClosingTests {
     private let folder: LMDBWrapperTestFolder
     private let environment: LMDBEnvironment
@@ -21,7 +21,7 @@ import Testing
         while !environment.core.gate.withLock({ isTrue(environment.core) }) { usleep(1_000) }
     }
 
-    /// The file can be opened, by one environment, and holds what was committed.
+    /// The file can be opened, by one environment, and contains all commits.
     private func expectSoundAndClosed(records: Int) throws {
         #expect(environment.core.environment == nil)
         let again = try LMDBEnvironment.open(path: folder.path())

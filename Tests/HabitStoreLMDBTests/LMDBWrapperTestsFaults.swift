@@ -13,7 +13,7 @@ import Musl
 import Darwin
 #endif
 
-/// What holds after the disk refused a write: descriptors of the open file are replaced by one that cannot be written.
+/// Guarantees after the disk refused a write: descriptors of the open file are replaced by one that cannot be written.
 @Suite(.serialized) struct LMDBWrapperFaultTests {
     let folder: LMDBWrapperTestFolder
     let environment: LMDBEnvironment
@@ -38,8 +38,8 @@ import Darwin
         return descriptor
     }
 
-    /// The second descriptor of the data file, which liblmdb writes meta pages through: sought among all that are open,
-    /// since the suites beside this one may hold hundreds with smaller numbers.
+    /// The second descriptor of the data file, through which liblmdb writes meta pages: searched for among all open ones, because suites running at
+    /// the same time may hold hundreds with smaller numbers.
     private func metaDescriptor() throws -> Int32? {
         let data = try dataDescriptor()
         let open = try FileManager.default.contentsOfDirectory(atPath: "/dev/fd/").compactMap(Int32.init)
@@ -91,7 +91,7 @@ import Darwin
         try breakWriting(try dataDescriptor())
         try environment.withRead { transaction throws in
             expectUnknownOutcome()
-            // The snapshot stays good; what would need the reopened file is told to try again.
+            // The snapshot stays valid; operations that need the reopened file fail and may be retried.
             #expect(try transaction.get(database, [1]).map(Array.init) == [1])
             #expect(throws: HabitStoreError.self) { try environment.withRead { _ in } }
             #expect(throws: HabitStoreError.self) { try environment.withWrite { _ in } }

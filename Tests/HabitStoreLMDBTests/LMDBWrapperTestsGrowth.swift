@@ -79,7 +79,7 @@ import Testing
             let outcome = try LMDBWrapperTestHelper.run(program, ["grow", folder.path(), "\(64 << 20)", "\(count)"])
             try #require(outcome.status == 0, "\(outcome.output)")
             #expect(environment.core.mapSizeBytes < 64 << 20 || round > 1)
-            // Reading first, and writing first, both have to notice.
+            // Both a read and a write must notice, whichever comes first.
             if round.isMultiple(of: 2) { try write(environment, database, 100..<200) }
             #expect(try environment.withRead { try $0.count(database) } >= 100)
             let grown = try #require(try environment.openDatabases(names: ["grown"], create: false).first)
@@ -97,7 +97,7 @@ import Testing
         try environment.withRead { reader throws in
             let outcome = try LMDBWrapperTestHelper.run(program, ["grow", folder.path(), "\(64 << 20)", "4000"])
             try #require(outcome.status == 0, "\(outcome.output)")
-            // This thread's own snapshot stands in the way, and waiting for it would never end.
+            // This thread's own snapshot blocks it, and waiting would never end.
             #expect(throws: HabitStoreError.self) { try environment.withRead { _ in } }
             #expect(try reader.get(database, LMDBWrapperTestSample.key(99))?.count == 1_000)
         }

@@ -68,7 +68,7 @@ import Testing
 
     @Test func everyTruncationIsFound() throws {
         _ = try sample()
-        // Without free pages: a file that only lacks pages that are free lacks nothing.
+        // Without free pages: a file that lacks only free pages is complete.
         let environment = try LMDBEnvironment.open(path: folder.path())
         try environment.copy(to: folder.path("compact"), compact: true)
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path("compact"))))
@@ -92,8 +92,8 @@ import Testing
         try LMDBEnvironment.open(path: path).close()
     }
 
-    /// A transaction that needs pages at the end of the file and gives them back before it commits never writes them: the
-    /// file ends before its last page, and is whole.
+    /// A transaction that needs pages at the end of the file and frees them before it commits never writes them: the file ends before its last page,
+    /// and is sound.
     @Test func aFileThatEndsInFreePagesIsWhole() throws {
         let environment = try LMDBEnvironment.open(path: folder.path(), options: LMDBWrapperTestSample.options())
         let database = try #require(try environment.openDatabases(names: ["records"], create: true).first)
@@ -170,14 +170,14 @@ import Testing
         bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
     }
 
-    /// Where the second key of a branch page begins.
+    /// The position of a branch page's second key.
     private func secondKey(_ bytes: [UInt8], _ page: Int) -> Int {
         page * 4_096 + Int(number(bytes, page * 4_096 + 18) & 0xFFFF) + 8
     }
 
     @Test func aLeakedPageIsNotedAndNotCalledDamage() throws {
         var bytes = try sample()
-        // One more page at the end, that nothing names.
+        // One more page at the end, which nothing refers to.
         let lastPage = bytes.withUnsafeBytes { buffer in
             [0, 4_096].map { buffer.loadUnaligned(fromByteOffset: $0 + 136, as: UInt64.self) }
         }
@@ -191,7 +191,7 @@ import Testing
         #expect(findings.first?.page == newest + 1)
     }
 
-    /// The inspector reads beside a process that commits all the time, and never calls the file damaged.
+    /// The inspector reads while a process commits all the time, and never reports the file as damaged.
     @Test(.enabled(if: LMDBWrapperTestHelper.isAvailable, "needs a C compiler for the second process"))
     func aFileThatIsBeingWrittenIsNotCalledDamaged() async throws {
         _ = try sample()
@@ -209,8 +209,8 @@ import Testing
         #expect(try LMDBFileInspector.walk(path: path) == [])
     }
 
-    /// Flips and truncations: the check never traps, and what it lets pass liblmdb can read and write without a crash and
-    /// without an error. That is tried in another process, which may die.
+    /// Flips and truncations: the check never traps, and liblmdb can read and write any file that it accepts, without a crash or an error. That is
+    /// tried in another process, which may die.
     @Test(.enabled(if: LMDBWrapperTestHelper.isAvailable, "needs a C compiler for the second process"))
     func whatPassesTheCheckIsSafeForTheLibrary() throws {
         let seed: UInt64 = 20_261
@@ -228,7 +228,7 @@ import Testing
                 bytes.removeLast(whole.count - length)
                 line = "t \(length) 0"
             } else {
-                // Half of them where the structure is: at random most would hit values or unused room.
+                // Half of them in the structure: random ones would mostly hit values or unused space.
                 let offset =
                     round.isMultiple(of: 2)
                     ? structural[Int.random(in: 0..<structural.count, using: &random)]
@@ -258,7 +258,7 @@ import Testing
         #expect(!outcome.wasKilled && outcome.status == 0, "seed \(seed), status \(outcome.status), last: \(end)")
     }
 
-    /// Where headers, node tables, node headers and keys are.
+    /// The offsets of headers, node tables, node headers and keys.
     private func structuralOffsets(_ bytes: [UInt8]) -> [Int] {
         var offsets: [Int] = Array(0..<152) + Array(4_096..<4_248)
         for page in 2..<bytes.count / 4_096 {

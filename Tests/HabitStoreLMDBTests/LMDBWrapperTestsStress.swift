@@ -6,8 +6,8 @@ import Testing
 @testable import HabitStoreLMDB
 
 @Suite struct LMDBWrapperStressTests {
-    /// Threads open, read, write, copy and close one file at once. Each writes a pair of equal values in one transaction:
-    /// a reader that sees two different ones has seen half a commit.
+    /// Threads open, read, write, copy and close one file at the same time. Each writes a pair of equal values in one transaction: a reader that sees
+    /// two different ones has seen half a commit.
     @Test(arguments: [31, 32] as [UInt64]) func threadsShareAFileWithoutTearingIt(seed: UInt64) async throws {
         print("seed \(seed)")
         let folder = try LMDBWrapperTestFolder()
@@ -70,7 +70,7 @@ import Testing
         return commits
     }
 
-    /// `.full` and `.busy` ask for another try while the reserve grows under load; nothing else does.
+    /// Retries only `.full` and `.busy`, which occur while the map grows under load.
     private static func retrying<Result>(_ body: () throws -> Result) throws -> Result {
         for _ in 0..<50 {
             do { return try body() } catch let error as HabitStoreError where [.full, .busy].contains(error.code) {
@@ -80,7 +80,7 @@ import Testing
         return try body()
     }
 
-    /// Many openings and closings of one file, with nothing in between: at no time are there two environments.
+    /// Many openings and closings of one file in direct succession: there are never two environments.
     @Test func openAndCloseRacesLeaveOneEnvironment() async throws {
         let folder = try LMDBWrapperTestFolder()
         let path = folder.path()
@@ -100,7 +100,7 @@ import Testing
             try await group.waitForAll()
         }
         #expect(try LMDBFileInspector.walk(path: path) == [])
-        // Nobody holds the lock file any more: a new opening gets a fresh reader table.
+        // No process holds the lock file any more: a new opening gets a fresh reader table.
         let last = try LMDBEnvironment.open(path: path)
         try last.withWrite { _ in }
     }

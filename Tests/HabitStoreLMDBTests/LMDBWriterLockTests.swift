@@ -13,8 +13,8 @@ import Musl
 import Darwin
 #endif
 
-/// A process that a debugger, or a person with Control-Z, had stopped inside of a write took all others along: they waited for
-/// LMDB's lock without limit, and their users saw an app that hung. Now who waits for another process is told `busy` in time.
+/// A process stopped in the middle of a write, by a debugger or Control-Z, blocked all others: they waited for LMDB's lock without limit, and their
+/// apps hung. Now a write that waits for another process fails with `busy` in time.
 @Suite(.serialized) struct LMDBWriterLockTests {
     private static let limitSeconds = 0.3
 
@@ -31,7 +31,7 @@ import Darwin
         try environment.withWrite { try $0.put(database, [1], [1]) }
     }
 
-    /// Excludes as another process does: the lock belongs to the open file, of which this is another one.
+    /// Locks like another process: the lock belongs to the open file, and this is another one.
     private func lockAsAnotherProcess() throws -> Int32 {
         let descriptor = open(folder.path(), O_RDONLY | O_CLOEXEC)
         try #require(descriptor >= 0)
@@ -46,7 +46,7 @@ import Darwin
         #expect(error?.code == .busy)
         #expect(error?.message.contains("another process has been writing for") == true)
         #expect(seconds >= Self.limitSeconds)
-        // A busy machine may take its time to wake a thread, and yet not for ever.
+        // A busy machine may take its time to wake a thread, but not forever.
         #expect(seconds < 30)
     }
 
@@ -87,7 +87,7 @@ import Darwin
         }
         try expectFree("after a transaction that did not fit")
         try environment.withWrite { _ in
-            // While it is open nobody else gets it.
+            // While it is open no other writer gets the lock.
             let descriptor = open(folder.path(), O_RDONLY | O_CLOEXEC)
             defer { close(descriptor) }
             #expect(flock(descriptor, LOCK_EX | LOCK_NB) != 0)
@@ -100,7 +100,7 @@ import Darwin
             expectBusyInTime { try environment.withWrite { _ in } }
             #expect(try environment.withRead { try $0.count(database) } == 1)
         }
-        // The system gave its lock back.
+        // The system released the process's lock.
         try environment.withWrite { try $0.put(database, [2], [2]) }
         #expect(try environment.withRead { try $0.count(database) } == 2)
         #expect(try LMDBFileInspector.walk(path: folder.path()).isEmpty)

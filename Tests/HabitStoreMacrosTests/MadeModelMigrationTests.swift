@@ -6,7 +6,7 @@ import Testing
 
 @testable @_spi(Engines) import HabitStore
 
-/// Names and defaults that the macro took from the declarations reach the migration.
+/// Names and defaults that the macro takes from the declarations reach the migration.
 struct MadeModelMigrationTests {
     @Test(arguments: TestedStore.files)
     func previousNamesAndDefaultsCarryRecordsToTheNextVersion(_ kind: TestedStore) throws {
@@ -25,7 +25,7 @@ struct MadeModelMigrationTests {
         let found = try #require(try store.model(NotebookSchema.Note.self, id: note.id))
         #expect(found.title == "First" && found.slug == "a" && found.notebookID == box.id)
         #expect(found.body == "" && found.mood == .good && found.style == Style() && found.progress == Percentage(50))
-        // New records have the present time; those that there are have the declared one.
+        // New records have the current time; migrated ones have the declared one.
         #expect(
             found.createdAt == .distantPast
                 && NotebookSchema.Note(slug: "b").createdAt > Date(timeIntervalSinceNow: -60)
@@ -34,7 +34,7 @@ struct MadeModelMigrationTests {
         #expect(try store.model(NotebookSchema.Notebook.self, id: box.id)?.name == "box")
     }
 
-    /// The macro repeated `.none` where a value may be nil. It meant nil there, the schema had no default, and records of the version before
+    /// The macro repeated `.none` for a value that may be nil. There it meant nil, so the schema had no default, and records of the previous version
     /// could not be migrated.
     @Test(arguments: TestedStore.files)
     func aCaseThatIsCalledNoneIsADefault(_ kind: TestedStore) throws {
@@ -52,7 +52,7 @@ struct MadeModelMigrationTests {
         #expect(try store.model(RepeatedNote.Note.self, id: note.id)?.rule == RepeatRule.none)
     }
 
-    /// What the articles say of a `Codable` type that changes: no schema shows it, and saving writes what could be read.
+    /// As the articles say: no schema shows a change of a `Codable` type, and saving writes what could be read.
     @Test(arguments: TestedStore.files)
     func aCodableTypeThatChangesIsNotSeenByTheSchema(_ kind: TestedStore) throws {
         #expect(OldPlace.schema.storedText == RenamedPlace.schema.storedText)

@@ -3,7 +3,7 @@ import Foundation
 import HabitStoreMacros
 import Testing
 
-/// What models do that the macro made, on stores.
+/// Models made by the macro, on stores.
 struct MadeModelTests {
     typealias Note = NotebookSchema.Note
     typealias Notebook = NotebookSchema.Notebook
@@ -58,12 +58,12 @@ struct MadeModelTests {
                 "Book.notes Note.notebook", "Label.notes Note.labels",
             ]
         )
-        // A model of another version of the same name is not the destination.
+        // A model of the same name in another version is not the destination.
         let mixed = Schema([FolderSchema.Note.self, NotebookSchema.Notebook.self])
         #expect(throws: HabitStoreError.self) { try mixed.validate() }
     }
 
-    /// "Only stored attributes can be projected" was the answer for a stored attribute that is kept as JSON, such as a `Decimal`.
+    /// Projecting a stored attribute that is encoded as JSON, such as a `Decimal`, failed with "Only stored attributes can be projected".
     @Test(arguments: TestedStore.allCases)
     func attributesKeptAsJSONAreProjected(_ kind: TestedStore) throws {
         let folder = try TestFolder()
@@ -172,7 +172,7 @@ struct MadeModelTests {
         #expect(try store.all(Note.self).isEmpty)
     }
 
-    /// What the articles say of relationships that one side alone declares.
+    /// As the articles say about relationships that only one side declares.
     @Test(arguments: TestedStore.allCases)
     func aRelationshipThatTheOtherSideDoesNotDeclareHasNoDeleteRule(_ kind: TestedStore) throws {
         let relationships = OneSided.schema.entities.flatMap(\.relationships)
@@ -187,7 +187,7 @@ struct MadeModelTests {
             try transaction.save(person)
             try transaction.save(pet)
         }
-        // Many-to-many from both sides without an inverse: two relationships, of which each has its own links.
+        // Many-to-many from both sides without an inverse: two relationships, each with its own links.
         try store.read { _ in #expect(pet.friends == [person] && person.pets.isEmpty) }
         try store.delete(person)
         #expect(try store.model(OneSided.Pet.self, id: pet.id) == pet)

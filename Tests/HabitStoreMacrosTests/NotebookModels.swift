@@ -8,7 +8,7 @@ struct Style: Codable, Sendable, Equatable {
     var sizes: [Int] = []
 }
 
-/// A type that refuses what is made up for it.
+/// A type that rejects the values that probing invents.
 struct Percentage: Codable, Sendable, Equatable {
     struct OutOfRange: Error {}
     let value: Int
@@ -80,7 +80,7 @@ enum NotebookSchema: VersionedSchema {
     }
 }
 
-/// The version before.
+/// The previous version.
 enum FolderSchema: VersionedSchema {
     static let versionIdentifier = Schema.Version(1, 0, 0)
     static let models: [any PersistentModel.Type] = [Note.self, Folder.self]
@@ -131,7 +131,7 @@ enum RepeatedNotePlan: SchemaMigrationPlan {
     static let stages = [MigrationStage.lightweight(fromVersion: PlainNote.self, toVersion: RepeatedNote.self)]
 }
 
-/// The same version three times, with three types that are kept as JSON.
+/// The same version three times, with three types that are encoded as JSON.
 enum OldPlace: VersionedSchema {
     static let versionIdentifier = Schema.Version(1, 0, 0)
     static let models: [any PersistentModel.Type] = [Note.self]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HabitStore
 
-/// The compiler refuses the names that stores refuse: a macro cannot ask `HabitStore`, so that it has a list of its own.
+/// The compiler refuses the same names as stores: a macro cannot use `HabitStore`, so it has a separate list.
 struct ReservedNamesTests {
     @Test func theMacroHasTheNamesThatStoresKeepForThemselves() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -3,11 +3,11 @@ import Foundation
 import HabitStoreLMDB
 import HabitStoreSQLite
 
-/// The stores that models are tried on.
+/// The stores on which models are tested.
 enum TestedStore: String, CaseIterable, CustomStringConvertible {
     case memory, sqlite, lmdb
 
-    /// Those whose records lie in files.
+    /// Those whose records are in files.
     static let files = [sqlite, lmdb]
 
     var description: String { rawValue }
@@ -24,7 +24,7 @@ enum TestedStore: String, CaseIterable, CustomStringConvertible {
     }
 }
 
-/// A folder that is gone when the test is.
+/// A folder that is deleted with this object.
 final class TestFolder: Sendable {
     private let url: URL
 

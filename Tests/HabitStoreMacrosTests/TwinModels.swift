@@ -2,10 +2,10 @@ import Foundation
 import HabitStoreMacros
 import HabitTracker
 
-/// Beside Swift Testing's type of the name.
+/// Swift Testing has a type of the same name.
 typealias ShippedTag = Tag
 
-/// The schema that ships, as the macro makes it. The written-out one is the example of what the macro makes.
+/// The schema that ships, as the macro makes it. The hand-written one is the example of the macro's result.
 enum Twins: VersionedSchema {
     static let versionIdentifier = HabitSchemaV3.versionIdentifier
     static let models: [any PersistentModel.Type] = [Habit.self, Entry.self, Tag.self, Draft.self]

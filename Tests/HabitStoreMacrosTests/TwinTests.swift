@@ -5,7 +5,7 @@ import Testing
 
 @testable @_spi(Engines) import HabitStore
 
-/// A model that the macro makes is the same to a store as the one that is written out.
+/// To a store, a model made by the macro is the same as the hand-written one.
 struct TwinTests {
     @Test func theSchemaThatShipsHasTheSameTextWhenTheMacroMakesIt() throws {
         try Twins.schema.validate()

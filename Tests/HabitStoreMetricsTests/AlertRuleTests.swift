@@ -16,7 +16,7 @@ struct AlertRuleTests {
         try String(contentsOf: Self.folder.appendingPathComponent(name), encoding: .utf8)
     }
 
-    /// A rule over a metric that was renamed is silent for ever, and looks as if all was well.
+    /// A rule over a renamed metric is silent forever, as if all was well.
     @Test func rulesAskForMetricsThatThereAre() throws {
         for name in [Self.rulesName] + Self.testNames {
             let found = Set(try text(name).matches(of: /habitstore_[a-z_]+/).map { String($0.0) })

@@ -88,7 +88,7 @@ struct FleetMetricsTests {
             defer { store.close() }
             _ = try store.advance(to: .complete)
         }
-        // The fleet waits for reads that nobody makes, and is halted.
+        // The fleet waits for reads that never happen, and is halted.
         let fleet = fleet
         _ = try fleet.run(stores, by: "a test", pressure: { nil }) { line in
             if line.contains("waits") { _ = try? fleet.halt(by: "a test", because: "enough seen") }
@@ -120,7 +120,7 @@ struct FleetMetricsTests {
         }
     }
 
-    /// What both record comes out once, and Prometheus' own program takes all of it.
+    /// Metrics of a process and a fleet appear once, and Prometheus' own program accepts all of them.
     @Test(.enabled(if: Promtool.isThere)) func promtoolTakesAProcessAndAFleetTogether() throws {
         let metrics = PrometheusMetrics()
         let recorded = try withMetricsFactory(metrics) { try stores() }
@@ -134,7 +134,7 @@ struct FleetMetricsTests {
         #expect(text.split(separator: "\n").count { $0.hasPrefix("# TYPE habitstore_kill_engaged ") } == 1)
         #expect(try Promtool.objections(to: text) == "")
         #expect(try Promtool.objections(to: MetricFamily.text(fleet.metrics())) == "")
-        // It does object to what is wrong.
+        // It does object to an error.
         #expect(try Promtool.objections(to: text + "habitstore_kill_engaged{ 1\n") != "")
     }
 }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HabitStoreMetrics
 
-/// The list of metrics, against Prometheus' rules, the article and what is recorded.
+/// The list of metrics, against Prometheus' rules, the article and the recorded metrics.
 struct MetricListTests {
-    /// Where the article's tables are to be written anew: `HABITSTORE_METRICS=1` with the tests of this suite.
+    /// Whether to rewrite the article's tables: run this suite with `HABITSTORE_METRICS=1`.
     private static let isRewritten = ProcessInfo.processInfo.environment["HABITSTORE_METRICS"] != nil
     private static let article = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -35,7 +35,7 @@ struct MetricListTests {
         #expect(Set(MetricDescription.all.map(\.name)).count == MetricDescription.all.count)
     }
 
-    /// A list by hand is a list of what somebody remembered.
+    /// A list written by hand is incomplete.
     @Test func theArticleListsWhatThereIs() throws {
         var text = try String(contentsOf: Self.article, encoding: .utf8)
         var sections: [(title: String, origin: MetricDescription.Origin)] = []

@@ -4,7 +4,7 @@ import HabitStoreMetrics
 import Metrics
 import Testing
 
-/// What is recorded, and what comes out in the text.
+/// Recorded metrics and their text form.
 struct PrometheusMetricsTests {
     private func lines(_ metrics: PrometheusMetrics) -> [Substring] { metrics.text().split(separator: "\n") }
 
@@ -13,7 +13,7 @@ struct PrometheusMetricsTests {
         let visits = Counter(label: "visits", dimensions: [("path", "/a"), ("code", "200")], factory: metrics)
         visits.increment()
         visits.increment(by: 41)
-        // It would be taken for a restart.
+        // A lower value would look like a restart.
         visits.increment(by: -3)
         Gauge(label: "queue.length", factory: metrics).record(-2.5)
         let meter = Meter(label: "open", factory: metrics)
@@ -114,7 +114,7 @@ struct PrometheusMetricsTests {
         #expect(lines(metrics).last == #"a_total{x="1",y="2"} 1"#)
     }
 
-    /// A label with each user's id would take the memory of the process; the limit says so in a metric.
+    /// A label with each user's id would use up the process's memory; a metric counts the series beyond the limit.
     @Test func seriesBeyondTheLimitAreCountedAndNotKept() {
         let metrics = PrometheusMetrics(maximumSeries: 10)
         for user in 0..<25 { Counter(label: "a", dimensions: [("user", "\(user)")], factory: metrics).increment() }

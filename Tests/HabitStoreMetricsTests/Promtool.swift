@@ -1,6 +1,6 @@
 import Foundation
 
-/// Prometheus' own checks, where `scripts/with-promtool.sh` has found them.
+/// Prometheus' own checks, if `scripts/with-promtool.sh` has found them.
 enum Promtool {
     private static let path = ProcessInfo.processInfo.environment["HABITSTORE_PROMTOOL"]
 
@@ -9,7 +9,7 @@ enum Promtool {
     /// Runs it.
     ///
     /// - Parameter input: its standard input.
-    /// - Returns: its status, and what it said.
+    /// - Returns: its exit status and output.
     static func run(_ arguments: [String], input: String = "") throws -> (status: Int32, text: String) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("promtool-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -29,7 +29,7 @@ enum Promtool {
         return (process.terminationStatus, String(decoding: try Data(contentsOf: said), as: UTF8.self))
     }
 
-    /// What `promtool check metrics` has to say against a text; empty where it takes it.
+    /// The objections of `promtool check metrics` to a text; empty if it accepts it.
     static func objections(to text: String) throws -> String {
         let checked = try run(["check", "metrics"], input: text)
         return checked.status == 0 ? "" : "exit code \(checked.status): \(checked.text)"

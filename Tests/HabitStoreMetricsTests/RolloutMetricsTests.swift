@@ -8,7 +8,7 @@ import RolloutTesting
 import StandardEngines
 import Testing
 
-/// What a rollout records, by the names that dashboards and alerts know.
+/// The metrics of a rollout, by the names that dashboards and alerts use.
 @Suite(.timeLimit(.minutes(5)))
 struct RolloutMetricsTests {
     private let metrics = PrometheusMetrics()
@@ -16,7 +16,7 @@ struct RolloutMetricsTests {
 
     init() throws { user = try StagedUser(EnginePair(old: .sqlite, new: .lmdb), .standard) }
 
-    /// The sum of a metric's samples that have these labels.
+    /// The sum of a metric's samples with these labels.
     private func value(_ name: String, _ labels: [String: String] = [:], suffix: String = "") -> Double? {
         let samples = metrics.families.first { $0.name == "habitstore_" + name }?.samples.filter { sample in
             let own = Dictionary(sample.labels.map { ($0.name, $0.value) }) { first, _ in first }
@@ -70,7 +70,7 @@ struct RolloutMetricsTests {
         #expect(value("demotions_total", ["cause": "killed"]) == 1)
         try FileManager.default.removeItem(atPath: sentinel)
         store.reloadFlags()
-        // It is remembered until somebody re-arms.
+        // The kill is remembered until someone re-arms.
         #expect(value("kill_engaged") == 1)
         try stores.rearmRoot()
         #expect(value("kill_engaged") == 0)
@@ -87,7 +87,7 @@ struct RolloutMetricsTests {
         let kinds = Set(decision.reasons.map(\.kind))
         try #require(kinds.isSuperset(of: ["verificationMissing", "rollbackNotRehearsed", "selfComparisonMissing"]))
         #expect(value("promotions_total", ["outcome": "refused"]) == 1)
-        // Each store lacks a comparison with itself; that is one kind of reason.
+        // Each store lacks a comparison with itself, which is one kind of reason.
         #expect(value("gate_refusals_total") == Double(kinds.count))
         for kind in kinds { #expect(value("gate_refusals_total", ["reason": kind]) == 1) }
     }
@@ -123,11 +123,11 @@ struct RolloutMetricsTests {
         #expect(value("live_query_differences_total") == 0)
     }
 
-    /// Two stores of one process wrote one gauge, and the kill of the one was put out by the other.
+    /// Two named stores of one process wrote the same gauge, and one cleared the other's kill.
     @Test func storesOfOneProcessAreToldApart() throws {
         let unnamed = try stores()
         let notes = try withMetricsFactory(metrics) {
-            // As the other ones: what looks at the flags in the background would write the gauge, too.
+            // Like the others: a background check of the flags would write the gauge, too.
             var options = RolloutOptions()
             (options.followsFlags, options.advancesByItself) = (false, false)
             return try UserStores(
@@ -151,7 +151,7 @@ struct RolloutMetricsTests {
         #expect(value("kill_engaged") == 1, "and nothing of the store without a name")
     }
 
-    /// A metric that nothing records is a panel that stays empty; one that the list lacks has no alert.
+    /// A metric that nothing records is an empty panel; one that the list lacks has no alert.
     @Test func whatIsRecordedIsWhatTheListSays() throws {
         let stores = try stores()
         let store = try stores.store(for: "alice")
@@ -168,15 +168,15 @@ struct RolloutMetricsTests {
                 #expect(!sample.labels.contains { $0.value == "alice" }, "\(family.name) names the user")
             }
         }
-        // Whatever records it, it is there from the beginning.
+        // Each metric exists from the start, whatever records it.
         let recorded = Set(families.map(\.name))
         let expected = MetricDescription.all.filter { $0.origin == .rollout || $0.origin == .flags }.map(\.name)
         #expect(Set(expected).subtracting(recorded) == [])
     }
 
-    /// What users' mirrors were behind was that of the user who was at work last: thousands of lagging users showed as 0.
+    /// The lag of users' mirrors was that of the last active user: thousands of lagging users showed as 0.
     @Test func theLagIsThatOfAllOpenUsersTogether() throws {
-        // A mirror that nothing can be written to: its folder is a file.
+        // A mirror that cannot be written: a folder is at its file's path.
         let stores = try stores { $0.mirror.waitSeconds = 0 }
         try user.want("dualwrite")
         stores.reloadFlags()

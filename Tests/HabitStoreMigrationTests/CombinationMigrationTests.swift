@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Testing
 
-/// A schema version that is the first to forbid a combination of attributes twice.
+/// Seats that may repeat; the second version makes the combination of row and place unique.
 private enum SeatsV1: VersionedSchema {
     static let versionIdentifier = Schema.Version(1, 0, 0)
     static let models: [any PersistentModel.Type] = [Seat.self]

@@ -2,8 +2,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Testing
 
-/// An app's lightweight stage left an attribute out by mistake. The values were gone for every user, nothing had said so, and there
-/// was no copy, since only stages with hooks had made one.
+/// An app's lightweight stage left out an attribute by mistake. The values were gone for every user, without a warning and without a copy, because
+/// only stages with hooks made one.
 @Suite("Stages that drop something")
 struct DroppingTests {
     private enum Plan: SchemaMigrationPlan {
@@ -16,7 +16,7 @@ struct DroppingTests {
         let store = try engine.open(path, ShopV1.schema)
         defer { store.close() }
         try store.write { transaction in
-            // One has the default, one nil, one both of its own.
+            // One has the default, one nil, and one its own values.
             try transaction.insert(ShopV1.Item(price: 0, label: "a"))
             try transaction.insert(ShopV1.Item(price: 5, label: nil))
             try transaction.insert(ShopV1.Item(price: 7, label: "c"))
@@ -56,7 +56,7 @@ struct DroppingTests {
         #expect(Set(try copy.all(ShopV1.Coupon.self).map(\.code)) == ["x", "y"])
     }
 
-    /// The names that not every engine takes came to be refused when there were stores that had them, on an engine that took them.
+    /// When names that not every engine accepts became invalid, stores with such names existed on engines that accept them.
     @Test func aStoreWithANameThatIsRefusedNowCanBeGivenAnother() throws {
         enum Renaming: SchemaMigrationPlan {
             static let schemas: [any VersionedSchema.Type] = [LogV1.self, LogV2.self]

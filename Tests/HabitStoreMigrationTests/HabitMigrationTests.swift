@@ -11,7 +11,7 @@ struct HabitMigrationTests {
     private let run = UUID(uuidString: "00000000-0000-0000-0000-000000000001") ?? UUID()
     private let read = UUID(uuidString: "00000000-0000-0000-0000-000000000002") ?? UUID()
 
-    /// Two habits, three entries, one of them of no habit, and a deletion, in three transactions.
+    /// Two habits, three entries, one of them without a habit, and a deletion, in three transactions.
     private func fill(_ path: String, _ engine: MigratedEngine) throws {
         let store = try engine.open(path, V1.schema)
         defer { store.close() }
@@ -72,7 +72,7 @@ struct HabitMigrationTests {
         #expect(Set(migrated[1].tagIDs.compactMap { tags[$0] }) == ["outdoors", "\u{e9}t\u{e9}"])
         #expect(try store.all(Draft.self).isEmpty)
 
-        // The history goes on: a consumer's token still means what it meant, and it is told of the tags.
+        // The history continues: a consumer's token keeps its meaning, and the consumer is notified of the tags.
         let after = try store.history()
         #expect(Array(after.prefix(history.count)) == history)
         #expect(after.dropFirst(history.count).map(\.author) == ["migration 2.0.0 to 3.0.0"])

@@ -4,7 +4,7 @@ import HabitStoreLMDB
 import HabitStoreSQLite
 import Testing
 
-/// A folder of a test's own, gone with it.
+/// A test's folder, which is deleted with this object.
 final class MigrationFolder {
     let path: String
 
@@ -58,7 +58,7 @@ enum MigratedEngine: String, CaseIterable, Sendable, CustomTestStringConvertible
 }
 
 extension EngineBackedStore {
-    /// The store's contents as its kept digests have them, entity by entity.
+    /// The digest of each entity, from the kept digests.
     func digests() throws -> [RecordDigest] {
         try core.engine.read { snapshot in
             try schema.entities.indices.map { entity in

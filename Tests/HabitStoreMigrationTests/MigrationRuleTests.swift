@@ -67,7 +67,7 @@ struct MigrationRuleTests {
         let folder = try MigrationFolder()
         let path = try make(folder, engine, ["a", nil, ""])
         let outcome = try engine.migrate(path, Lightweight.self)
-        // What goes is said, with what it held, and is in the copy.
+        // Dropped attributes are reported with the number of values, and the copy still has them.
         let drops = outcome.steps.flatMap(\.drops).map(\.description)
         #expect(drops == ["Note.obsolete, with a value in 3 records"])
         #expect(outcome.backups == ["\(path)-1.0.0-at-1"])
@@ -127,7 +127,7 @@ struct MigrationRuleTests {
         #expect(try store.check { _ in } == [])
         try store.save(NotesV1.Note(title: "d", rank: 3))
         store.close()
-        // What was left of the attempt is in nobody's way.
+        // What was left of the attempt does not interfere.
         try engine.migrate(path, Custom.self)
         let migrated = try engine.open(path, NotesV3.schema, .readOnly)
         #expect(try migrated.fetchCount(FetchDescriptor<NotesV3.Note>()) == 4)
@@ -149,7 +149,7 @@ struct MigrationRuleTests {
     func whatCannotBeDoneIsNamed(engine: MigratedEngine) throws {
         let folder = try MigrationFolder()
         let path = try make(folder, engine, ["a", "b"])
-        // The rank changes its kind, which no declaration says how to do.
+        // The rank changes its kind, and no declaration says how.
         let kind = #expect(throws: HabitStoreError.self) { try engine.migrate(path, LightweightToUnique.self) }
         #expect(kind?.code == .schemaMismatch)
         #expect(kind?.message == "Note.rank changes from int to string, which takes a custom stage")
@@ -176,7 +176,7 @@ struct MigrationRuleTests {
         store.close()
     }
 
-    /// A process that opened the store before must neither read records of another shape nor write its own.
+    /// A process that opened the store before must neither read records of the new schema nor write its own.
     @Test(arguments: MigratedEngine.allCases)
     func whoHasOpenedTheStoreBeforeIsRefused(engine: MigratedEngine) throws {
         let folder = try MigrationFolder()
@@ -213,7 +213,7 @@ struct MigrationRuleTests {
         Result { try engine.migrate(path, FromTwo.self) }.mustFail(with: .schemaMismatch)
         Result { try engine.migrate(path, Gap.self) }.mustFail(with: .schemaMismatch)
         Result { try engine.migrate(path, Backwards.self) }.mustFail(with: .schemaMismatch)
-        // The versions of another app's schema may bear the same numbers.
+        // Versions of another app's schema may have the same numbers.
         Result { try engine.migrate(path, HabitMigrationPlan.self) }.mustFail(with: .schemaMismatch)
         #expect(try folder.contents()[URL(fileURLWithPath: path).lastPathComponent] == before)
         try engine.migrate(path, Lightweight.self)

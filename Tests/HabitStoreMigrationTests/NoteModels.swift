@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// The versions of a small schema, to try one rule after the other.
+/// The versions of a small schema, for testing one rule after the other.
 enum NotesV1: VersionedSchema {
     static let versionIdentifier = Schema.Version(1, 0, 0)
     static let models: [any PersistentModel.Type] = [Note.self, Author.self]
@@ -123,7 +123,7 @@ enum NotesV2: VersionedSchema {
     }
 }
 
-/// Whatever a test asks for: notes with other attributes than the first version's.
+/// Notes with other attributes than the first version's, for single tests.
 enum NotesV3: VersionedSchema {
     static let versionIdentifier = Schema.Version(3, 0, 0)
     static let models: [any PersistentModel.Type] = [Note.self]

@@ -4,7 +4,7 @@ import HabitTracker
 import ShadowVerifier
 import Testing
 
-/// Stores that older versions left behind, written by writers that are frozen, and what has to come of them.
+/// Stores of older versions, written by frozen writers, and the expected results of migrating them.
 @Suite("Fixtures of older schema versions")
 struct PastFixtureTests {
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -43,7 +43,7 @@ struct PastFixtureTests {
         #expect(digests[0] == digests[1])
     }
 
-    /// Text by text, the tags that a person would say are there.
+    /// A text becomes the tags that a person would read in it.
     @Test func theTagsAreThoseBetweenTheCommas() throws {
         let folder = try MigrationFolder()
         let path = try copy(1, .sqlite, folder)

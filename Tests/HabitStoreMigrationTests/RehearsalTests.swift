@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Rehearsing a migration that goes wrong")
 struct MigrationRehearsalTests {
-    /// A stage whose hook forgets a habit and alters a name, as a bug would.
+    /// A stage whose hook drops a habit and alters a name, as a bug would.
     private enum Lossy: SchemaMigrationPlan {
         static let schemas: [any VersionedSchema.Type] = [HabitSchemaV1.self, HabitSchemaV2.self]
         static let stages = [

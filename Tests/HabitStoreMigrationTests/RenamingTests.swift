@@ -34,8 +34,8 @@ struct RenamingTests {
         return path
     }
 
-    /// The version after a renaming carries the declaration over. It was looked for under the first name again, not found, and
-    /// every value went; two that had changed their names were exchanged a second time.
+    /// The version after a renaming keeps the declaration. The migration looked for the first name again, did not find it, and every value was lost;
+    /// two exchanged names were exchanged a second time.
     @Test(arguments: MigratedEngine.allCases)
     func aDeclarationThatIsCarriedOverGoesOnMeaningTheSame(engine: MigratedEngine) throws {
         let folder = try MigrationFolder()
@@ -52,7 +52,7 @@ struct RenamingTests {
         #expect(meals.allSatisfy { $0.stars == 100 - $0.minutes })
     }
 
-    /// What was misspelt was taken for new: 10, 11, 12 became 0, 0, 0, and items became no things at all.
+    /// A misspelt name was taken for a new one: 10, 11, 12 became 0, 0, 0, and the entity's records were lost.
     @Test(arguments: MigratedEngine.allCases)
     func aNameThatTheVersionBeforeDoesNotHaveIsRefused(engine: MigratedEngine) throws {
         let folder = try MigrationFolder()
@@ -72,7 +72,7 @@ struct RenamingTests {
     }
 }
 
-/// A model of two numbers, which each version calls something else.
+/// A model with two numbers, whose names differ between versions.
 private protocol TimedModel: PersistentModel {
     var id: UUID { get set }
     var minutes: Int { get set }

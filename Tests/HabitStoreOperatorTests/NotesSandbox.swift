@@ -5,15 +5,15 @@ import Testing
 
 @testable import NotesOperator
 
-/// A home folder of its own, and the command of notes run in it.
+/// Runs the notes command in a separate home folder.
 final class NotesSandbox: Sendable {
-    /// What a run of the command came to.
+    /// The result of a run of the command.
     struct Run {
         let status: Int32
         let output: String
         let errors: String
 
-        /// Checks that it ended well and said nothing on standard error.
+        /// Checks that it succeeded and printed nothing on standard error.
         @discardableResult
         func succeeded(sourceLocation: SourceLocation = #_sourceLocation) -> Run {
             #expect(status == 0 && errors.isEmpty, "\(status): \(output)\(errors)", sourceLocation: sourceLocation)
@@ -44,7 +44,7 @@ final class NotesSandbox: Sendable {
 
     deinit { _ = try? FileManager.default.removeItem(at: url) }
 
-    /// Where users' stores are unless it is said.
+    /// The default folder of users' stores.
     var root: String { path("data/notes-ops") }
 
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
@@ -63,14 +63,14 @@ final class NotesSandbox: Sendable {
         for note in notes { try store.save(NotesSchemaV2.Note(title: note)) }
     }
 
-    /// Makes a store of notes as they were before they could be pinned.
+    /// Makes a store of the first version's notes, which could not be pinned.
     func makeEarlierStore(_ name: String, _ notes: String...) throws {
         let store = try SQLiteHabitStore(path: path(name), schema: NotesSchemaV1.schema, access: .create)
         defer { store.close() }
         for note in notes { try store.save(NotesSchemaV1.Note(title: note)) }
     }
 
-    /// Has the flag file want a stage for everybody, and the gate ask for no reads.
+    /// Writes a flag file that wants a stage for all users, and a policy that asks for no reads.
     func want(_ stage: String) throws {
         try write("data/notes-ops/habit-store.policy.json", #"{"cleanShadowReads": 0}"#)
         try write(
@@ -106,7 +106,7 @@ final class NotesSandbox: Sendable {
         process.environment = inherited.merging(own) { $1 }.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         let (output, errors) = (path("output-\(UUID().uuidString)"), path("errors-\(UUID().uuidString)"))
-        // Files, not pipes: a full pipe would stop the command for ever.
+        // Files, not pipes: a full pipe would block the command forever.
         process.standardOutput = try Self.file(output)
         process.standardError = try Self.file(errors)
         try process.run()
@@ -125,7 +125,7 @@ final class NotesSandbox: Sendable {
         return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
     }
 
-    /// The built command, beside the tests.
+    /// The built command, next to the tests.
     private static func binary() throws -> URL {
         let folders = [
             Bundle.main.executableURL?.deletingLastPathComponent(),

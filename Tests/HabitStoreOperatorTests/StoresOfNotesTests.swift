@@ -4,7 +4,7 @@ import HabitStoreSQLite
 import HabitTracker
 import Testing
 
-/// Stores of an app's own schema, by the command that the app has declared in three lines.
+/// Stores with an app's schema, through a command that the app declares in three lines.
 @Suite(.timeLimit(.minutes(5)))
 struct StoresOfNotesTests {
     private let sandbox: NotesSandbox

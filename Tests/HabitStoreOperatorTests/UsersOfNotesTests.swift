@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotesOperator
 
-/// Users of an app with a schema of its own, moved and looked after by its command.
+/// Users of an app with its own schema, moved and maintained by its command.
 @Suite(.timeLimit(.minutes(10)))
 struct UsersOfNotesTests {
     private let sandbox: NotesSandbox
@@ -70,8 +70,8 @@ struct UsersOfNotesTests {
         for user in ["alice", "bob", "carol"] { #expect(try stage(of: user) == "complete") }
     }
 
-    /// The roles of what was put back were given through the schema that ships, which took stores of a higher version for those of a newer
-    /// program: a restore for any other app ended half done.
+    /// The roles of restored stores were set through the schema that ships, which took stores of a higher version for those of a newer program: a
+    /// restore for any other app ended half done.
     @Test func aUserIsBackedUpAndPutBack() throws {
         try bring(to: "shadow")
         try sandbox.run("user", "backup", "alice", "backup").succeeded()
@@ -83,7 +83,7 @@ struct UsersOfNotesTests {
         let export = try sandbox.run("user", "export", "alice").succeeded().json()
         let records = (export["data"] as? [String: Any])?["records"] as? [String: [Any]]
         #expect(records?["Note"]?.count == 1)
-        // An erasure takes backups with it that are where they were made.
+        // An erasure deletes backups that are still where they were made.
         try FileManager.default.moveItem(atPath: sandbox.path("backup"), toPath: sandbox.path("moved"))
         try sandbox.run("user", "erase", "alice").succeeded()
         try sandbox.run("user", "restore", "moved").succeeded()
@@ -101,7 +101,7 @@ struct UsersOfNotesTests {
                 try sandbox.run(command + refused, environment: environment).failed(64, saying: "pull it there")
             }
         }
-        // The sentinel file is for everybody, wherever the flags are.
+        // The sentinel file applies to all users, wherever the flags are.
         try sandbox.run("flags", "kill", environment: environment).succeeded()
         #expect(FileManager.default.fileExists(atPath: sandbox.root + "/habit-store.kill"))
         try sandbox.run("flags", "rearm", environment: environment).succeeded()
@@ -111,7 +111,7 @@ struct UsersOfNotesTests {
         try sandbox.run("rollout", "rearm", "--all", environment: environment).succeeded()
         #expect(try sandbox.run("rollout", "advance", environment: environment).status == 0)
         #expect(try stage() == "dualwrite")
-        // A file that is named counts in their place, and was not changed by any of it.
+        // A flag file given by name replaces the app's flags, and none of this changed it.
         #expect(try String(contentsOfFile: sandbox.root + "/habit-store.flagd.json", encoding: .utf8) == file)
         let named = try sandbox.run(
             "rollout",

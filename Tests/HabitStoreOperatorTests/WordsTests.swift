@@ -6,7 +6,7 @@ import Testing
 @testable import HabitStoreOperator
 @testable import NotesOperator
 
-/// What an app's command calls itself, and where it looks for settings.
+/// The name of an app's command, and where it looks for settings.
 struct WordsTests {
     private struct TripKeeper: RolloutCommand {
         static let plan: (any SchemaMigrationPlan.Type)? = NotesPlan.self
@@ -33,7 +33,7 @@ struct WordsTests {
         #expect(refused?.description.contains("schema version 7.0.0, and its plan ends at version 8.0.0") == true)
     }
 
-    /// The format that records are exported in is `habitstore export`'s, whichever command writes it.
+    /// The export format is called `habitstore export`'s, whichever command writes it.
     @Test func noTextNamesAnotherCommand() throws {
         let sandbox = try NotesSandbox()
         for arguments in [["--experimental-dump-help"], ["rollout", "runbook"]] {

@@ -2,8 +2,8 @@ import Foundation
 import Testing
 import Trials
 
-/// What `make failover` does for minutes. Servers that are killed beside a thousand other tests take longer than these have time: by
-/// itself, with `HABITSTORE_FAILOVER=1`.
+/// A short version of `make failover`. Next to a thousand other tests, killing servers takes longer than the time limits here, so it runs only with
+/// `HABITSTORE_FAILOVER=1`.
 @Suite(
     "PostgreSQL: servers that fail",
     .needsServer,

@@ -14,8 +14,7 @@ struct PostgresConnectionTests {
         return try pool.withConnection(until: pool.deadline) { try $0.run([call], until: pool.answerDeadline) }
     }
 
-    /// `connect_timeout=0` means without limit to libpq: an opening of a server that accepts connections and answers nothing never came
-    /// back.
+    /// To libpq `connect_timeout=0` means no limit: opening a server that accepted connections and never answered did not return.
     @Test(arguments: ["0", "-1", "3600"])
     func aServerThatSaysNothingIsNotWaitedForWithoutLimit(_ timeout: String) throws {
         let (listener, port) = try LoopbackSocket.listening()
@@ -34,7 +33,7 @@ struct PostgresConnectionTests {
         #expect(ContinuousClock.now - begun < .seconds(60))
     }
 
-    /// It was said that the server could not be reached, and to see that it runs.
+    /// The error said that the server could not be reached, and to check that it runs.
     @Test func aServerWithoutFreeConnectionsSaysSo() throws {
         let server = try TestServer.place().server
         let user = "user_" + UUID().uuidString.lowercased().replacing("-", with: "_")
@@ -49,14 +48,14 @@ struct PostgresConnectionTests {
         }
     }
 
-    /// A read that worked between two pages for more than a minute was ended by the server.
+    /// The server ended a read that worked for more than a minute between two pages.
     @Test func aTransactionMayWorkForMinutesBetweenTwoQuestions() throws {
         let server = try TestServer.place().server
         let answer = try run(server, "SELECT current_setting('idle_in_transaction_session_timeout')")[0]
         #expect(try answer.text(0, 0) == PostgresPool.idleLimit)
     }
 
-    /// Pages were counted in rows: 4,096 records of a megabyte each were one page, in memory at once.
+    /// Page sizes were limited in rows: 4,096 records of a megabyte each were one page, in memory at the same time.
     @Test func aPageOfLargeRecordsHasFewOfThem() throws {
         let proxy = try PostgresProxy(to: TestServer.port)
         defer { proxy.close() }
@@ -69,7 +68,7 @@ struct PostgresConnectionTests {
         var found: [Draft] = []
         let fetch = try trips(proxy) { found = try store.all(Draft.self) }
         #expect(found == drafts.sorted { $0.id.isBefore($1.id) })
-        // 11 records are the first to come to 4 MiB.
+        // 11 records are the first to reach 4 MiB.
         #expect(fetch.count == 6)
         let backwards = try trips(proxy) {
             found = try store.fetch(FetchDescriptor(sortBy: [SortDescriptor(\.id, order: .reverse)], fetchLimit: 30))

@@ -6,11 +6,11 @@ import PostgresTesting
 import Synchronization
 import Testing
 
-/// What a write says when the connection breaks, and what is there then.
+/// The result of a write when the connection breaks, and what was written.
 @Suite("PostgreSQL: connections that break", .needsServer)
 struct PostgresCutTests {
     private let proxy: PostgresProxy
-    /// A store through the proxy, and the same one beside it.
+    /// A store through the proxy, and the same store without it.
     private let place: PostgresPlace
     private let direct: PostgresPlace
 
@@ -20,11 +20,11 @@ struct PostgresCutTests {
         place = PostgresPlace(server: try TestServer.uri(of: proxy), name: direct.name)
     }
 
-    /// Breaks the connection at each message of a write, before and behind it.
+    /// Breaks the connection at each message of a write, before and after it.
     ///
     /// - Parameters:
-    ///   - delay: how long each message is on its way.
-    ///   - body: a write, of which there is one more each time.
+    ///   - delay: how long each message takes.
+    ///   - body: a write; each round has another one.
     private func sweep(
         _ trouble: PostgresProxy.Trouble,
         _ direction: PostgresProxy.Direction,
@@ -60,7 +60,7 @@ struct PostgresCutTests {
         #expect(try witness.fetchHistory(after: .zero).map(\.token.rawValue) == (1...Int64(expected.count)).map { $0 })
         #expect(try witness.check { _ in }.isEmpty)
         print("\(trouble), \(direction): \(kept) writes kept, \(undone) undone")
-        // The last one meets no trouble. What the server does with a message that nothing follows any more depends on its haste.
+        // The last one meets no fault. What the server does with a message after which nothing follows depends on timing.
         #expect(undone > 3 && kept > (direction == .toServer ? 0 : 1))
     }
 
@@ -84,8 +84,8 @@ struct PostgresCutTests {
         try sweep(trouble, direction) { try $0.save(Tag(id: id, name: "tag \($1)")) }
     }
 
-    /// A write whose answer was lost looked whether its name was that of the last commit. Where another process had written before it
-    /// could look, it said that nothing was written, and who tried again did it twice. Now the row names the last 32 commits.
+    /// After a lost answer a write checked whether its name was that of the last commit. If another process had written in the meantime, it reported
+    /// that nothing was written, and a retry wrote it twice. Now the row names the last 32 commits.
     @Test func aCommitIsFoundBehindThoseOfOthers() throws {
         defer { proxy.close() }
         let other = try PostgresHabitStore(direct, schema: HabitSchema.current)
@@ -107,8 +107,8 @@ struct PostgresCutTests {
         #expect(authors == ["own"] + Array(repeating: "other", count: 31))
     }
 
-    /// A transaction ends without anybody waiting for the answer. A connection that had got one and was cut then was taken for one that
-    /// can be used: after a failover a read failed for each connection that was idle. Now the end behind the answer is looked for.
+    /// A transaction ends without waiting for the server's answer. A connection that was cut after it had an answer passed for usable: after a
+    /// failover a read failed for each idle connection. Now the end of the connection after the answer is noticed.
     @Test func aConnectionThatWasCutWhileIdleIsNotUsedAgain() throws {
         defer { proxy.close() }
         let store = try PostgresHabitStore(place, schema: HabitSchema.current)
@@ -121,7 +121,7 @@ struct PostgresCutTests {
         }
     }
 
-    /// When more have written than the row names, nobody can tell.
+    /// If there were more commits since than the row names, the outcome is unknown.
     @Test func aCommitBehindTooManyIsUnknown() throws {
         defer { proxy.close() }
         let other = try PostgresHabitStore(direct, schema: HabitSchema.current)
@@ -146,8 +146,8 @@ struct PostgresCutTests {
         #expect(try other.fetchHistory(after: .zero).map(\.author).count { $0 == "own" } == 1)
     }
 
-    /// A store's first transaction makes its row, and nobody sees a lock on a row that is being made: when its commit was late, the
-    /// opening said that nothing was written, and the store was there a moment later.
+    /// A store's first transaction creates its row, and a lock on a row that is being created is invisible: when its commit was late, opening the
+    /// store failed with "nothing was written", and a moment later the store existed.
     @Test func aStoreThatIsStillBeingMadeIsNotCalledUnwritten() throws {
         defer { proxy.close() }
         proxy.plan(.stall, at: .statement("hs_commit"))

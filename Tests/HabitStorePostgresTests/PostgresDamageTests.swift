@@ -15,7 +15,7 @@ struct PostgresDamageTests {
         _ = try pool.withConnection(until: pool.deadline) { try $0.run(calls, until: pool.answerDeadline) }
     }
 
-    /// What was left of a store whose own row had been deleted became a new user's.
+    /// A new user got the remains of a store whose own row had been deleted.
     @Test func aStoreIsNotMadeOfWhatIsLeftOfAnother() throws {
         let place = try TestServer.place()
         try PostgresHabitStore(place, schema: HabitSchema.current).save(Habit(name: "Run"))
@@ -28,7 +28,7 @@ struct PostgresDamageTests {
         }
     }
 
-    /// The rows of two stores that were exchanged were shown under each other's names.
+    /// The exchanged rows of two stores were shown under each other's names.
     @Test func aStoreIsNotShownUnderAnothersName() throws {
         let place = try TestServer.place()
         let store = try PostgresHabitStore(place, schema: HabitSchema.current)
@@ -41,9 +41,9 @@ struct PostgresDamageTests {
         }
     }
 
-    // MARK: What check finds
+    // MARK: Findings of check
 
-    /// What somebody does with `psql`: statements, in which `$1` is the store, and the kind of what is found.
+    /// Statements that someone runs with `psql`, where `$1` is the store, and the kind of the finding.
     struct Deletion: CustomTestStringConvertible {
         let testDescription: String
         let statements: [String]
@@ -172,8 +172,8 @@ struct PostgresDamageTests {
         return (place, store)
     }
 
-    /// All records could be deleted, or the end of the history, and `check` called the store sound: nothing that was left contradicted
-    /// anything. Now the store's own row says what the others come to.
+    /// All records or the end of the history could be deleted, and `check` called the store sound, because the rest did not contradict itself. Now
+    /// the store's row sums up its other rows.
     @Test(arguments: deletions)
     func checkFindsWhatWasDeleted(_ deletion: Deletion) throws {
         let (place, store) = try filled()
@@ -206,7 +206,7 @@ struct PostgresDamageTests {
         #expect(try store.check { _ in }.isEmpty)
     }
 
-    /// The tokens of what had been deleted were given again, to other changes: who followed the history took them for what it had.
+    /// The deleted tokens were assigned again, to other changes: followers of the history took them for those that they knew.
     @Test func nothingIsWrittenBehindAHistoryWhoseEndIsGone() throws {
         let (place, store) = try filled()
         let text = "DELETE FROM hs_history WHERE store = $1 AND token = 4"
@@ -216,7 +216,7 @@ struct PostgresDamageTests {
         #expect(try store.all(Tag.self).count == 8)
     }
 
-    /// A write whose digest was gone looked for it without end.
+    /// A write whose digest was gone searched for it forever.
     @Test func nothingIsWrittenWithoutItsDigest() throws {
         let (place, store) = try filled()
         try store.insert((0..<2_000).map { Tag(name: "more \($0)") })
@@ -234,7 +234,7 @@ struct PostgresDamageTests {
         try store.save(Tag(id: id, name: "new"))
     }
 
-    /// A store that a program had open was made anew, empty, by its next write.
+    /// The next write of a program that had the store open created it again, empty.
     @Test func aStoreThatIsGoneIsNotMadeAnewByWhoHasItOpen() throws {
         let (place, store) = try filled()
         for removal in PostgresStatement.removals { try run(place, [PostgresCall(removal, .uuid(place.store))]) }

@@ -6,14 +6,14 @@ import Testing
 
 import struct HabitTracker.Tag
 
-/// Which values are taken is asked for a batch at once, before its records are stored. What the transaction writes meanwhile counts, too.
+/// Uniqueness is checked for a whole batch, before its records are stored. Earlier writes of the transaction count, too.
 @Suite("PostgreSQL: unique values in a batch", .needsServer)
 struct PostgresExpectedTests {
     private let store: PostgresHabitStore
 
     init() throws { store = try PostgresHabitStore(TestServer.place(), schema: HabitSchema.current) }
 
-    /// The record that has a value which a write wants for another one.
+    /// The record that has a value which the write wants for another record; nil if there is none.
     private func owner(_ body: (any WriteTransaction) throws -> Void) throws -> UUID? {
         do {
             try store.write(author: nil, body)
@@ -61,7 +61,7 @@ struct PostgresExpectedTests {
         #expect(try store.fetchCount(FetchDescriptor<Tag>()) == 8)
     }
 
-    /// Keys end at 511 bytes: of longer values the records decide.
+    /// Keys end at 511 bytes: longer values are compared in the records.
     @Test func aValueThatIsTooLongForKeysIsComparedWhole() throws {
         let long = String(repeating: "long ", count: 200)
         let tags = (0..<5).map { Tag(name: long + "\($0)") }

@@ -4,7 +4,7 @@ import Testing
 
 @_spi(Engines) @testable import HabitStorePostgres
 
-/// What a version of a program declares about the same records.
+/// One version's declarations about the same records.
 private protocol IndexChoice: Sendable {
     static var indexes: [IndexDescription] { get }
 }
@@ -64,8 +64,8 @@ struct PostgresIndexTests {
         #expect(try new.check { _ in }.isEmpty)
     }
 
-    /// A store remembers which indexes are complete, so that a read need not ask. One that had been emptied meanwhile, by a program
-    /// that does not declare it, was walked all the same, and led to no records.
+    /// A store remembers which indexes are complete, so that a read need not ask. If a program that does not declare an index had emptied it in the
+    /// meantime, the read still used it, and found no records.
     @Test func anIndexThatAnotherProgramHasEmptiedIsNotBelieved() throws {
         let old = try PostgresHabitStore(place, schema: Item<ByRank>.schema)
         try old.insert((0..<50).map { Item<ByRank>(title: "t", rank: $0) })
@@ -75,12 +75,11 @@ struct PostgresIndexTests {
         #expect { try old.fetch(ranked) } throws: { ($0 as? HabitStoreError)?.code == .busy }
         #expect(try old.fetch(ranked).count == 25)
         #expect(try old.explain(ranked).accessPath == "scan Item")
-        // And no write passes by an index that the other program counts on.
+        // Nor may a write skip an index that the other program relies on.
         #expect { try old.save(Item<ByRank>(title: "u")) } throws: { ($0 as? HabitStoreError)?.code == .schemaMismatch }
     }
 
-    /// What is put off until the commit is sent in parts where it is much: one statement of all of it took longer than an answer is
-    /// waited for.
+    /// Work deferred until the commit is sent in parts if it is large: a single statement took longer than the limit for an answer.
     @Test func aLargeWriteIsSentInParts() throws {
         let store = try PostgresHabitStore(place, schema: Item<ByRank>.schema)
         try store.insert((0..<30_000).map { Item<ByRank>(title: "t", rank: $0) })
@@ -91,7 +90,7 @@ struct PostgresIndexTests {
         #expect(try store.check { _ in }.isEmpty)
     }
 
-    /// Random queries came to an offset as large as numbers are, and one more was one too many.
+    /// Random queries reached an offset of the greatest integer, and adding one overflowed.
     @Test func anOffsetMayBeAsLargeAsNumbersAre() throws {
         let store = try PostgresHabitStore(place, schema: Item<ByRank>.schema)
         try store.insert((0..<5).map { Item<ByRank>(title: "t", rank: $0 % 2) })

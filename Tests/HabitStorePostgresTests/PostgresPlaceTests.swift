@@ -26,7 +26,7 @@ struct PostgresPlaceTests {
         #expect(throws: HabitStoreError.self) { try PostgresPlace(parsing: text) }
     }
 
-    /// Addresses stand in logs, in evidence and in lists of processes.
+    /// Addresses appear in logs, in evidence and in lists of processes.
     @Test(arguments: [
         "//me:secret@db/habits#alice", "//db/habits?sslmode=require&password=secret#alice",
         "//db/habits?%70assword=secret#alice", "//db/habits?PASSWORD=secret#alice",
@@ -41,7 +41,7 @@ struct PostgresPlaceTests {
         }
     }
 
-    /// An address of the other scheme came out with its first letters missing.
+    /// An address with the other scheme lost its first letters.
     @Test func bothSchemesNameTheSameServer() throws {
         let usual = PostgresPlace(server: "postgresql://db/habits", name: "alice")
         for server in ["postgres://db/habits", try PostgresPlace.server("postgres://db/habits")] {

@@ -10,7 +10,7 @@ struct PostgresPlanTests {
         return try connection.run([call], until: .after(seconds: 20))[0]
     }
 
-    /// A database whose tables are empty, as their statistics say, and a connection to it.
+    /// A database whose tables are empty according to their statistics, and a connection to it.
     private static func withEmptyDatabase(_ body: (PostgresConnection) throws -> Void) throws {
         let uri = try TestServer.place().server
         let name = "plans_\(UInt32.random(in: 0 ... .max))"
@@ -37,8 +37,8 @@ struct PostgresPlanTests {
         return try (0..<lines.count).map { try lines.text($0, 0) }.joined(separator: "\n")
     }
 
-    /// A session that had planned while a table was empty went on reading all of it for each record, until the server made its statistics anew:
-    /// 20 ms for a record among 40,000.
+    /// A session that had planned while a table was empty kept reading all of it for each record until the server renewed its statistics: 20 ms for a
+    /// record among 40,000.
     @Test func nothingReadsAWholeTableEvenIfItWasPlannedWhileThatWasEmpty() throws {
         try Self.withEmptyDatabase { connection in
             _ = try Self.run(connection, "SET plan_cache_mode = force_generic_plan")
@@ -49,8 +49,8 @@ struct PostgresPlanTests {
         }
     }
 
-    /// Of a store that the statistics did not know, all records were gone through for each one of a range, for each one that was removed and
-    /// for each identifier that was to be free: 50 ms for 30 records of 5,000, and as much for 500 that were inserted.
+    /// In a store that the statistics did not know, each record of a range, each removed record and each identifier to check scanned all records: 50
+    /// ms for 30 records of 5,000, and as much for inserting 500.
     @Test func nothingGoesThroughAllRowsOfAStoreForEachThatIsLookedFor() throws {
         try Self.withEmptyDatabase { connection in
             _ = try Self.run(connection, "SET plan_cache_mode = force_generic_plan")

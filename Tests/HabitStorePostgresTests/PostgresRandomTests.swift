@@ -44,8 +44,8 @@ struct PostgresRandomTests {
         }
     }
 
-    /// The plans are those of every engine over ordered keys, and random queries find each bug that is planted there in LMDB; here
-    /// it is seen that they are found through a server, too, by the same queries. The slowest takes 6,693 of them, the next one 1,389.
+    /// The planner is shared by all engines over ordered keys, and random queries find each bug planted in it with LMDB. Here the same queries must
+    /// also find them through a server. The slowest bug takes 6,693 of them, the next one 1,389.
     @Test(arguments: KeyPlannerMutant.allCases.filter { $0 != .narrowsBehindFailure })
     func aPlantedBugIsFound(_ mutant: KeyPlannerMutant) throws {
         let seed: UInt64 = 2_026
@@ -55,8 +55,7 @@ struct PostgresRandomTests {
         #expect(table.isComplete)
     }
 
-    /// The one bug that is left out above: it takes a record that fails, and that the condition behind leaves out, which random queries
-    /// need not hold.
+    /// The bug left out above: it takes a record that fails and that the next condition excludes, which random queries may not have.
     @Test func aFailureIsReportedWhereverALaterConditionLeads() throws {
         let place = try TestServer.place()
         let filter = FetchDescriptor<Habit>(filter: try FilterExpression(text: "1 / streak == 1 AND name == \"b\""))

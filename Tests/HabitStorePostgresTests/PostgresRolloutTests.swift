@@ -34,16 +34,16 @@ import Testing
         try clause.verify(try #require(Self.rollouts[direction]).get())
     }
 
-    /// A kill from `complete` left a store sealed whose commits are never confirmed, and no read was answered any more: nothing but the
-    /// seal keeps other machines' writers from it.
+    /// A kill from `complete` left a sealed store whose commits are never confirmed, and no read succeeded any more: only the seal keeps other
+    /// machines' writers away.
     @Test func aStoreWhoseCommitsAreNeverConfirmedIsReadDuringAKill() async throws {
         let rollout = try #require(Self.rollouts[.betweenServers]).get()
         let fault = Fault(.fail(.outcomeUnknown), on: .writes, at: .afterCommit)
         try await FaultCell(.complete, .new, fault, pullsKillSwitch: true).verify(rollout)
     }
 
-    /// The same where nobody hears the end of a commit, which has happened, and reads are answered: the store that had been sealed so was
-    /// given its role again, and again nobody heard of it.
+    /// The same if the commit happens, its confirmation never arrives, and reads succeed: the sealed store got its role again, and that was not
+    /// confirmed either.
     @Test(arguments: [Direction.toServer, .betweenServers])
     func aStoreWhoseCommitsHangIsReadDuringAKill(_ direction: Direction) async throws {
         let rollout = try #require(Self.rollouts[direction]).get()
@@ -51,7 +51,7 @@ import Testing
         try await FaultCell(.complete, .new, fault, pullsKillSwitch: true).verify(rollout)
     }
 
-    /// What was counted of the last reads was shared with the server that was left, which hung, before the kill went on.
+    /// The counts of the last reads were shared with the server that the kill left, which hung, before the kill continued.
     @Test func aKillBetweenServersWaitsForNoneThatHangs() async throws {
         let rollout = try #require(Self.rollouts[.betweenServers]).get()
         for moment in [Fault.Moment.beginning, .beforeCommit, .afterCommit] {

@@ -8,8 +8,7 @@ import Testing
 
 import struct HabitTracker.Tag
 
-/// What a server is asked is counted at a proxy between: on a network that takes a millisecond each way nothing else decides how long
-/// an operation takes.
+/// A proxy counts the round trips: on a network that takes a millisecond each way nothing else determines how long an operation takes.
 @Suite("PostgreSQL: round trips", .needsServer)
 struct PostgresRoundTripTests {
     private let proxy: PostgresProxy
@@ -60,7 +59,7 @@ struct PostgresRoundTripTests {
         #expect(trips.count == 1)
     }
 
-    /// One to lock the row, one for all that is asked about the record, one for all that is written with the commit.
+    /// One to lock the row, one for all reads about the record, one for all writes with the commit.
     @Test func aRecordIsWrittenInThree() throws {
         defer { proxy.close() }
         func write(_ body: (any WriteTransaction) throws -> Void) throws -> Int {
@@ -78,7 +77,7 @@ struct PostgresRoundTripTests {
         #expect(try write { try $0.delete(tag) } <= 4)
     }
 
-    /// Each record of a copy was asked for by itself.
+    /// Each record of a copy had a separate query.
     @Test func aCopyOfAThousandRecordsTakesADozen() throws {
         defer { proxy.close() }
         let source = try InMemoryHabitStore(schema: HabitSchema.current)
@@ -93,7 +92,7 @@ struct PostgresRoundTripTests {
         #expect(trips.count <= 70, "\(trips.count)")
     }
 
-    /// One more reads the records of a digest that is divided.
+    /// A fourth reads the records of a digest that is split.
     @Test func aThousandRecordsAreInsertedInFour() throws {
         defer { proxy.close() }
         let entries = Self.entries(1_000, of: habit)
@@ -101,7 +100,7 @@ struct PostgresRoundTripTests {
         #expect(trips.count == 4)
     }
 
-    /// Whether a value was taken was asked for each record by itself: 2,002 round trips.
+    /// Uniqueness was checked for each record separately: 2,002 round trips.
     @Test func aThousandRecordsWithAUniqueValueAreInsertedInThree() throws {
         defer { proxy.close() }
         let tags = (0..<1_000).map { Tag(name: "tag \($0)") }
@@ -116,7 +115,7 @@ struct PostgresRoundTripTests {
         #expect(trips.count == 1)
     }
 
-    /// Messages that go together by chance are not taken for one: the count is the same where each takes 20 ms.
+    /// Messages that coincide by chance do not count as one: with a delay of 20 ms the count is the same.
     @Test func theCountIsTheSameOnASlowWay() throws {
         defer { proxy.close() }
         _ = try store.model(Habit.self, id: habit.id)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import HabitStorePostgres
 
-/// What `habitstore server check` says of a server's tables.
+/// The findings of `habitstore server check` about a server's tables.
 @Suite("PostgreSQL: what a server lacks", .needsServer)
 struct PostgresServerTests {
-    /// What somebody has done to the tables, and what is said of it.
+    /// A change to the tables, and the findings about it.
     struct Change: CustomTestStringConvertible {
         let statements: [String]
         let lacks: [String]
@@ -18,7 +18,7 @@ struct PostgresServerTests {
         var testDescription: String { statements.joined(separator: "; ") }
     }
 
-    /// A schema of its own, in which the tables are.
+    /// A separate schema for the tables.
     private static func schema() throws -> (name: String, server: String) {
         let name = "check_" + UUID().uuidString.lowercased().replacing("-", with: "_")
         let server = try TestServer.place().server
@@ -32,7 +32,7 @@ struct PostgresServerTests {
         _ = try pool.withConnection(until: pool.deadline) { try $0.run([call], until: pool.answerDeadline) }
     }
 
-    /// How the test's own server is set up is no concern of these.
+    /// The findings about the tables, without those about the test server's setup.
     private static func lacks(_ server: String) throws -> [String] {
         try PostgresServer(server).check().filter {
             $0.contains("hs_") || $0.contains("table") || $0.contains("encoding")
@@ -92,7 +92,7 @@ struct PostgresServerTests {
         #expect(try Self.lacks(server) == change.lacks)
     }
 
-    /// Tables of the same names that come first on `search_path` are those that are used.
+    /// Tables of the same names that come first on `search_path` are the ones used.
     @Test func checkSaysWhichTablesAreHidden() throws {
         let (first, server) = try Self.schema()
         let (second, other) = try Self.schema()

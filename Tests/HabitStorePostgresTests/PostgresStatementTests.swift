@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What is sent to servers")
 struct PostgresStatementTests {
-    /// What one product or another does not have, or means otherwise: see the article *On-disk formats*.
+    /// Features that some compatible product lacks or treats differently: see the article *On-disk formats*.
     private static let foreign = [
         "advisory", "nextval", "create sequence", "trigger", "listen", "notify", "savepoint", "collate", "ctid",
         "deferrable",
@@ -30,7 +30,7 @@ struct PostgresStatementTests {
         let all =
             PostgresStatement.all + PostgresTables.statements + PostgresTableCheck.calls.map(\.statement)
         #expect(Set(all.map(\.name)).count == all.count)
-        // Servers cut longer names, and would take two for one.
+        // Servers truncate longer names, and would confuse two of them.
         #expect(all.allSatisfy { $0.name.utf8.count < 64 })
     }
 }

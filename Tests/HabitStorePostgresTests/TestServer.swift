@@ -12,14 +12,14 @@ enum TestServer {
     /// The store of this target.
     static var store: StoreUnderTest { get throws { try #require(StoreUnderTest.servers.first) } }
 
-    /// A place for a store that nobody else has.
+    /// A place for a new store.
     static func place(_ name: String = UUID().uuidString) throws -> PostgresPlace {
         let server = try #require(StoreUnderTest.serverURIs.first)
         try PostgresServer(server).prepare()
         return PostgresPlace(server: server, name: name)
     }
 
-    /// The last server, which is another one than the first where two were started.
+    /// The last server, which differs from the first if two were started.
     static func otherURI() throws -> String {
         let uri = try #require(StoreUnderTest.serverURIs.last)
         try PostgresServer(uri).prepare()
@@ -34,7 +34,7 @@ enum TestServer {
         }
     }
 
-    /// How the server is reached through a proxy.
+    /// The server's address through a proxy.
     static func uri(of proxy: PostgresProxy) throws -> String {
         let uri = try #require(StoreUnderTest.serverURIs.first)
         return uri.replacing(/@[^\/]*/, with: "@127.0.0.1:\(proxy.port)")
@@ -42,7 +42,7 @@ enum TestServer {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Left out where no server was started.
+    /// Skips the test if no server was started.
     static var needsServer: Self {
         .enabled(if: TestServer.isThere, "no PostgreSQL server was started; see scripts/postgres.sh")
     }

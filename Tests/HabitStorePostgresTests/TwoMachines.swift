@@ -5,14 +5,14 @@ import HabitStoreRollout
 import PostgresTesting
 import RolloutTesting
 
-/// One user on two machines: each has a root and flag files of its own, and nothing is shared but the servers.
+/// One user on two machines: each has its own root and flag files, and they share only the servers.
 struct TwoMachines {
-    /// The engine that the user comes from, and the one that the user goes to.
+    /// The user's old and new engines.
     let pair: EnginePair
     let a: StagedUser
     let b: StagedUser
 
-    /// - Parameter old: the engine that the user comes from; nil for a server.
+    /// - Parameter old: the user's old engine; nil for a server.
     init(from old: (any EngineProvider)? = nil) throws {
         let store = UUID().uuidString
         let first = try old ?? FolderServer(name: "postgres-eu", server: TestServer.place().server, store: store)
@@ -23,7 +23,7 @@ struct TwoMachines {
         b = try StagedUser(pair, engines)
     }
 
-    /// Has the other machine accept the new store, as if the one with the old store were lost.
+    /// Lets the other machine accept the new store, as if the one with the old store were lost.
     func acceptElsewhere() throws {
         _ = try b.stores().adopt(
             pair.new,
@@ -34,7 +34,7 @@ struct TwoMachines {
         )
     }
 
-    /// Has the flag files of both want a stage.
+    /// Sets the stage in both flag files.
     func want(_ stage: Stage) throws {
         try a.want(stage.rawValue)
         try b.want(stage.rawValue)

@@ -7,10 +7,10 @@ import RolloutTesting
 import Synchronization
 import Testing
 
-/// Both machines write, read, move the user, pull the kill switch and re-arm at the same time. Whatever was acknowledged is there in
-/// the end, once, wherever it was written, and nobody has ever read less than was acknowledged before the read began.
+/// Both machines write, read, move the user, pull the kill switch and re-arm at the same time. In the end every acknowledged write is present once,
+/// wherever it was written, and no read has ever returned less than was acknowledged before it began.
 @Suite(.needsServer) struct TwoMachinesRandomTests {
-    /// What was told to those who wrote and read.
+    /// The results of the writers and readers.
     private final class Told: Sendable {
         let written = Mutex<Set<String>>([])
         let unknown = Mutex<Set<String>>([])
@@ -72,7 +72,7 @@ import Testing
     }
 
     private static func write(_ name: String, _ store: UserStore, _ told: Told) {
-        // Whoever moves the user is to get on.
+        // Leaves time for moving the user.
         Thread.sleep(forTimeInterval: pauseSeconds)
         do {
             try store.write { try $0.insert(Habit(name: name)) }
@@ -92,7 +92,7 @@ import Testing
         told.complaints.withLock { $0.append("\(machine) did not read \(missing.sorted().prefix(3))") }
     }
 
-    /// One step of whoever moves the user; most are refused, since the other one has moved the user meanwhile.
+    /// One attempt to move the user; most are refused, because the other machine has moved the user in the meantime.
     private static func move(_ store: UserStore, _ user: StagedUser, _ step: Int) -> Bool {
         do {
             switch step {

@@ -9,8 +9,8 @@ import Testing
 @testable import HabitStorePostgres
 @testable import HabitStoreRollout
 
-/// Users whose stores are on servers belong to no machine: what is known of them is in the stores, and whoever reaches these may
-/// serve them, move them and take them back.
+/// Users whose stores are on servers belong to no machine: all knowledge about them is in the stores, and any process that reaches these may serve
+/// them, move them and take them back.
 @Suite(.needsServer) struct TwoMachinesTests {
     @Test func aMoveByOneIsSeenByTheOtherAtItsNextOperation() throws {
         let machines = try TwoMachines()
@@ -56,7 +56,7 @@ import Testing
         #expect(try there.stage() == .off)
         try here.save(Habit(name: "Read"))
         #expect(try here.stage() == .off)
-        // The gate is closed where no flag pulls the kill switch, too.
+        // The gate is also closed while no flag pulls the kill switch.
         #expect(try here.promote(to: .dualwrite).reasons.contains(.killed))
         try machines.want(.complete)
         here.reloadFlags()
@@ -89,7 +89,7 @@ import Testing
         )
         #expect(Array(theirs.prefix(mine.count)) == mine)
         #expect(theirs.count > mine.count)
-        // And back on the first one, whose file has not seen the rest.
+        // And back on the first machine, whose file does not have the rest.
         try machines.a.want("live")
         let again = try machines.a.stores().store(for: "alice")
         defer { again.close() }
@@ -99,8 +99,8 @@ import Testing
         )
     }
 
-    /// The store that was left had lines which the one that took over had not: a kill by a machine that knew less than the others left
-    /// evidence without its end, and what followed was added again with each change of the stores, ever more of it.
+    /// The store that was left had lines that the one taking over lacked: a kill by a machine that knew less than the others truncated the evidence,
+    /// and the rest was appended again with each change of the stores, more and more of it.
     @Test func killsByAMachineThatIsBehindLeaveTheEvidenceWhole() throws {
         let machines = try TwoMachines()
         let here = try machines.a.stores().store(for: "alice")
@@ -127,11 +127,11 @@ import Testing
             #expect(records[0] == records[1])
             lengths.append(records[0].count)
         }
-        // A round adds what it does: 12 lines or so on the way up, and a few on the way back.
+        // Each round adds its own lines: about 12 on the way up, and a few on the way back.
         #expect(lengths[2] - lengths[1] < 2 * lengths[0], "\(lengths)")
     }
 
-    /// Whoever damages the lines on the server keeps the gate closed, and not for ever.
+    /// Damage to the lines on the server closes the gate, but not forever.
     @Test(arguments: [
         "UPDATE hs_evidence SET line = 'nothing' WHERE store = $1 AND number = (SELECT max(number) FROM hs_evidence WHERE store = $1)",
         "UPDATE hs_evidence SET line = 'nothing' WHERE store = $1 AND number = 2",
@@ -162,7 +162,7 @@ import Testing
         #expect(try here.stage() == .live)
         #expect(try here.all(Habit.self).map(\.name) == ["Run"])
         #expect(try here.advance() == nil)
-        // What was compared last is still on its way; who looks takes over what the other one has added.
+        // The last comparison may still be in progress; reading the evidence takes over the other machine's lines.
         for store in [here, there] { store.close() }
         let logs = try [machines.a, machines.b, machines.a].map { try $0.stores().evidence(of: "alice").read() }
         #expect(logs.allSatisfy { $0.damage == nil })
@@ -188,7 +188,7 @@ import Testing
         #expect(try there.all(Habit.self).map(\.name) == ["Run"])
         try there.save(Habit(name: "Read"))
         #expect(try here.all(Habit.self).count == 2)
-        // Who goes back makes the store in files anew, and has the user from then on.
+        // Going back makes the store in files again, and the user then belongs to this machine.
         try there.demote()
         #expect(try there.stage() == .rampdown)
         try there.save(Habit(name: "Swim"))
@@ -199,8 +199,8 @@ import Testing
         #expect { try machines.a.stores().store(for: "alice") } throws: { "\($0)".contains("on another machine") }
     }
 
-    /// Until the role changes hands the store on the server is a copy, which named no machine: another one accepted it as all that was
-    /// left, while the machine with the files went on, and was not told.
+    /// Until the role changes hands, the store on the server is a copy, which named no machine: another machine accepted it as the only one left,
+    /// while the machine with the files continued without notice.
     @Test(arguments: [Stage.dualwrite, .shadow]) func aCopyIsNotAcceptedWhileItsMachineGoesOn(_ stage: Stage) throws {
         let machines = try TwoMachines(from: SQLiteProvider())
         let here = try machines.a.stores().store(for: "alice")
@@ -219,7 +219,7 @@ import Testing
         let taken = try there.store(for: "alice")
         defer { taken.close() }
         #expect(try taken.all(Habit.self).count == 2)
-        // The machine goes on all the same: one write may be acknowledged before it sees that.
+        // The machine continues all the same: one write may be acknowledged before it notices.
         try? here.save(Habit(name: "Swim"))
         let end = ContinuousClock.now + .seconds(60)
         while (try? here.all(Habit.self)) != nil, ContinuousClock.now < end { usleep(10_000) }
@@ -228,7 +228,7 @@ import Testing
         here.close()
         for _ in 0..<3 { try taken.save(Habit(name: "there")) }
         #expect(throws: HabitStoreError.self) { try machines.a.stores().store(for: "alice") }
-        // What is in the file only is still there, wherever a person has the user go.
+        // What only the file has is still there, wherever an operator moves the user.
         #expect(try machines.a.withStore(.old) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 3)
         _ = try machines.a.stores().adopt(machines.pair.new, for: "alice", by: "a test", because: "it went on there")
         let back = try machines.a.stores().store(for: "alice")
@@ -236,8 +236,8 @@ import Testing
         #expect(try back.all(Habit.self).count == 5)
     }
 
-    /// What this machine had acknowledged while it did not reach the server was hidden by whoever only looked: that took the evidence
-    /// over, the next opening asked both stores, and the higher epoch counted. The doctor set the file aside.
+    /// Writes that this machine had acknowledged while it could not reach the server were hidden by a mere inspection: it took over the evidence, the
+    /// next opening asked both stores, and the higher epoch won. The doctor set the file aside.
     @Test func whatOnlyAMachineHasIsHiddenByNoLook() throws {
         let machines = try TwoMachines(from: SQLiteProvider())
         let here = try machines.a.stores().store(for: "alice")
@@ -257,7 +257,7 @@ import Testing
         _ = try? stores.mend("alice")
         #expect { try stores.store(for: "alice") } throws: { "\($0)".contains("was accepted on another machine") }
         #expect(try machines.a.withStore(.old) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 2)
-        // What serves elsewhere is not set aside by the way.
+        // A store that serves on another machine is not set aside as a side effect.
         #expect {
             try stores.adopt(machines.pair.old, for: "alice", by: "a test", because: "it is ours")
         } throws: {
@@ -276,8 +276,8 @@ import Testing
         #expect(try back.all(Habit.self).count == 2)
     }
 
-    /// A second machine had a user of the same id in files: its doctor took the first one's copy on the server for a store that had parted
-    /// from its own, and put it aside.
+    /// A second machine had a user of the same id in files: its doctor took the first one's copy on the server for a diverged store of its own, and
+    /// set it aside.
     @Test func whatAnotherMachinesUserOfTheSameIdHasIsLeftAlone() throws {
         let machines = try TwoMachines(from: SQLiteProvider())
         let there = try machines.b.stores().store(for: "alice")
@@ -302,7 +302,7 @@ import Testing
         #expect(try there.all(Habit.self).count == 1)
     }
 
-    /// Whatever a machine is asked that the user does not belong to, it names the one that has the user.
+    /// Every request on a machine to which the user does not belong names the machine that has the user.
     @Test(arguments: [Stage.shadow, .live]) func aMachineWithoutTheUserSaysWhichOneHasIt(_ stage: Stage) throws {
         let machines = try TwoMachines(from: SQLiteProvider())
         let here = try machines.a.stores().store(for: "alice")
@@ -320,7 +320,7 @@ import Testing
         #expect(try here.all(Habit.self).map(\.name) == ["Run"])
     }
 
-    /// What only looks does not decide between a store that was accepted elsewhere and the one that this machine went on with.
+    /// An inspection does not decide between a store accepted on another machine and the one with which this machine continued.
     @Test func whoOnlyLooksTakesNoSide() throws {
         let machines = try TwoMachines(from: SQLiteProvider())
         let here = try machines.a.stores().store(for: "alice")
@@ -361,7 +361,7 @@ import Testing
         #expect(try taken.all(Habit.self).count == 3)
     }
 
-    /// The folder of copies was removed, and what was on the server stayed there with a person's records in it.
+    /// The folder of copies was removed, and the copies on the server stayed, with the user's records.
     @Test func whatAKilledRehearsalLeavesOnAServerIsNamedAndRemoved() throws {
         let machines = try TwoMachines()
         let store = try machines.a.stores().store(for: "alice")
@@ -373,7 +373,7 @@ import Testing
         let control = try ControlFile(path: directory.path + "/control")
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: 5)
         let actual = try #require(try change.settle(machines.pair))
-        // It is never removed, as where its process is killed.
+        // It is never removed, as when its process is killed.
         _ = try Rehearsal(pair, actual, schema: HabitSchema.current)
         pair.close()
         let folder = try UserDirectory(
@@ -398,7 +398,7 @@ import Testing
         } throws: {
             "\($0)".contains("engines eu and us would have one store")
         }
-        // The address may be written in another way.
+        // The address may be written differently.
         let other = server + (server.contains("?") ? "&" : "?") + "application_name=other"
         let engines = try Engines([
             try PostgresProvider(name: "eu", server: server), try PostgresProvider(name: "us", server: other),
@@ -416,7 +416,7 @@ import Testing
         #expect(try store.all(Habit.self).map(\.name) == ["Run"])
     }
 
-    /// A machine dies between the decision, in the store that is left, and the other store's role.
+    /// A machine dies between recording the decision in the store that is left and changing the other store's role.
     @Test(arguments: [(Stage.shadow, Stage.live), (.complete, .off)])
     func aMoveThatWasDecidedIsFinishedByTheOther(_ from: Stage, _ to: Stage) throws {
         let machines = try TwoMachines()

@@ -7,8 +7,8 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// `adopt` took an older store in the place of the one that served, without a question and without a word on what was given up: by a
-/// command that could not open the serving one, and by one that was meant for another store of the user's.
+/// `adopt` replaced the serving store with an older one without asking and without saying what was lost, both when the command could not open the
+/// serving store and when the user meant a different store.
 @Suite("Accepting a store", .timeLimit(.minutes(5)))
 struct AcceptanceTests {
     private typealias V1 = HabitSchemaV1
@@ -32,7 +32,7 @@ struct AcceptanceTests {
         store.close()
         let other = try user.address(stage.authority.other)
         let copy = user.folder.path("copy")
-        // The log first: what a checkpoint takes out of it meanwhile is in the file then.
+        // Copy the log first: what a checkpoint moves out of it in the meantime is then in the file.
         for suffix in ["-wal", ""] where FileManager.default.fileExists(atPath: other.path + suffix) {
             try FileManager.default.copyItem(atPath: other.path + suffix, toPath: copy + suffix)
         }
@@ -80,7 +80,7 @@ struct AcceptanceTests {
         #expect(try served.all(Draft.self).map(\.content) == ["a"])
     }
 
-    /// A program that cannot open a store decides nothing about it, whichever store it would accept.
+    /// A program that cannot open one of the stores decides nothing, whichever store it would accept.
     @Test(arguments: [Stage.dualwrite, .complete])
     func isRefusedByAProgramThatDoesNotHaveAStoresVersion(stage: Stage) throws {
         let user = try StagedUser()

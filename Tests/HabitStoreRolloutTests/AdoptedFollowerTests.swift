@@ -6,9 +6,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A person accepted the new store while it only followed: it knew nothing of the rollout, and the user came to `off` with the
-/// engines exchanged. A kill right after it said that everybody was on the old store and took nobody there, and the doctor
-/// called the evidence another's.
+/// An operator accepted the new store while it was a mirror that had no record of the rollout, and the user ended at `off` with the engines
+/// exchanged. A kill right after that reported every user on the old store but moved no user there, and the doctor took the evidence for another
+/// user's.
 struct AdoptedFollowerTests {
     @Test(arguments: [Stage.dualwrite, .shadow], EngineName.standard)
     func theUserOfAnAdoptedNewStoreHasCompletedTheWay(stage: Stage, old: EngineName) throws {
@@ -24,7 +24,7 @@ struct AdoptedFollowerTests {
         #expect(status.engine == user.new)
         #expect(try stores.examine("alice").isEmpty)
         #expect(try stores.verifyEvidence(of: "alice").isWhole)
-        // Before anything else has opened the user.
+        // Before any other process opens the user.
         try user.want(stage.rawValue, kill: true)
         let killed = try user.stores().store(for: "alice")
         defer { killed.close() }

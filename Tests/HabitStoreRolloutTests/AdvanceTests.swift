@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What an advance waits for and provides, so that it does not give up where nothing is wrong.
+/// `advance` waits, or provides what is missing, instead of giving up while nothing is wrong.
 struct AdvanceTests {
     private func user(at stage: Stage) throws -> StagedUser {
         let user = try StagedUser()
@@ -17,8 +17,7 @@ struct AdvanceTests {
         return user
     }
 
-    /// A copy that took more than the limit of a step, five seconds, ended the advance with "not filled", and everybody had
-    /// to run it again and again.
+    /// A copy that took longer than the step limit of five seconds ended the advance with "not filled", and operators had to repeat the command.
     @Test func aCopyThatTakesLongerThanAStepIsWaitedFor() throws {
         let user = try user(at: .off)
         try user.want("shadow")
@@ -36,9 +35,8 @@ struct AdvanceTests {
         #expect(told.contains("copying"))
     }
 
-    /// Where another process, an app say, was just copying, an advance ended at once with "not filled": the mirror of this
-    /// process took the turn that the other one had for a failure, and nobody waits for what fails. The copy is this mirror's
-    /// as well, and is waited for.
+    /// While another process, such as an app, was copying, an advance ended immediately with "not filled": this process's mirror took the busy copy
+    /// lock for a failure, and a failed mirror is not waited for. The other process fills the same mirror, so the advance waits for it.
     @Test func aCopyThatAnotherProcessMakesIsWaitedFor() throws {
         let user = try user(at: .off)
         try user.want("shadow")
@@ -60,8 +58,8 @@ struct AdvanceTests {
         #expect(try store.stage() == .shadow)
     }
 
-    /// A verification that finds no moment without writes compares nothing, which is no finding; but it kept the gate closed
-    /// until somebody verified by hand.
+    /// A verification that finds no moment without writes compares nothing, which is not a finding, but it kept the gate closed until someone
+    /// verified by hand.
     @Test func aVerificationThatComparedNothingIsMadeAgain() throws {
         let user = try user(at: .shadow)
         try user.want("live")
@@ -87,7 +85,7 @@ struct AdvanceTests {
         #expect(try store.stage() == .live)
     }
 
-    /// A write of another process that had not been carried over yet was a lag, and the gate refused.
+    /// The gate counted another process's write as lag before the mirror had applied it, and refused.
     @Test func aWriteThatWasNotCarriedOverYetIsNoLag() throws {
         let user = try user(at: .dualwrite)
         try user.want("shadow")

@@ -6,10 +6,10 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What an app throws, or a newer version of it has stored, says nothing about the file.
+/// An error that an app throws, or a value that its newer version stored, does not mean that the file is damaged.
 ///
-/// The rollout went by an error's code alone: a closure that threw `.corrupt` because of a file of its own, or one record with
-/// an enum case of a newer version, took the user from `live` to `off`.
+/// The rollout looked only at the error's code: a closure that threw `.corrupt` because of its own file, or one record with an enum case of a newer
+/// version, moved the user from `live` to `off`.
 struct AppErrorTests {
     @Test(arguments: EngineName.standard, [HabitStoreError.Code.corrupt, .notAStore, .unreadableValue])
     func anErrorThatAClosureThrowsMovesNobody(old: EngineName, code: HabitStoreError.Code) throws {
@@ -29,7 +29,7 @@ struct AppErrorTests {
         #expect(try store.stage() == .live)
     }
 
-    /// A closure may read a store of its own beside the user's; damage in that one is not the user's.
+    /// A closure may also read another store; damage in that store is not damage of the user's.
     @Test(arguments: EngineName.standard)
     func damageOfAnotherStoreMovesNobody(old: EngineName) throws {
         let user = try StagedUser(old: old)
@@ -71,7 +71,7 @@ struct AppErrorTests {
         #expect(try store.stage() == .live)
     }
 
-    /// The stores were alike, the check called them sound, and the user went to `live`, where every fetch of all records threw.
+    /// The stores were equal, the check found them sound, and the user advanced to `live`, where every fetch of all records threw.
     @Test(arguments: EngineName.standard)
     func aUserWhoseRecordsThisVersionCannotReadDoesNotReachLive(old: EngineName) throws {
         let user = try StagedUser(old: old)

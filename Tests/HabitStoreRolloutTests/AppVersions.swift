@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A version of an app.
+/// An older version of an app.
 enum OlderApp {
     enum Mood: String, AttributeEnum, Codable {
         case good, bad
@@ -41,7 +41,7 @@ enum OlderApp {
     }
 }
 
-/// The version after it, which has one more mood, and other details.
+/// The next version, with another mood and different details.
 enum NewerApp {
     enum Mood: String, AttributeEnum, Codable {
         case good, bad, elated
@@ -61,7 +61,7 @@ enum NewerApp {
 
         init(mood: Mood = .good) { self.mood = mood }
 
-        /// A note with lines in place of a text.
+        /// A note with lines instead of a text.
         init(details: Details) {
             self.details = details
             self.details.text = nil

@@ -7,8 +7,8 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Opening a user had no async form: an app that was put on another engine, or whose store was migrated, blocked a thread of the
-/// cooperative pool for as long, and with one user for each processor every task stood still.
+/// Users could only be opened synchronously: switching engines or migrating a store blocked a thread of the cooperative pool for as long as it took,
+/// and with one such user for each processor every task stopped.
 @Suite(.timeLimit(.minutes(5)))
 struct AsyncOpeningTests {
     private final class Threads: Sendable {
@@ -23,7 +23,7 @@ struct AsyncOpeningTests {
         func isFirst(of user: String) -> Bool { users.withLock { $0.insert(user).inserted } }
     }
 
-    /// Users with a habit on SQLite, whom the flags want on LMDB.
+    /// Users with a habit on SQLite, whom the flags move to LMDB.
     private func toggled(_ users: [String]) throws -> UserStoresFixture {
         let fixture = try UserStoresFixture(.sqlite)
         for user in users { try fixture.with(user) { try $0.save(Habit(name: user)) } }
@@ -57,7 +57,7 @@ struct AsyncOpeningTests {
                     }
                 }
             }
-            // With a blocked pool this would never be reached: every opening waits for what a task does.
+            // With a blocked pool this task would never run: every opening waits for it.
             let released = Task.detached {
                 await withCheckedContinuation { continuation in
                     DispatchQueue.global().async {

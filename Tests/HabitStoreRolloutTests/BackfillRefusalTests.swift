@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What a copy would destroy is refused, and stays as it was.
+/// A backfill refuses to destroy data, and leaves the destination unchanged.
 struct BackfillRefusalTests {
     private struct Stop: Error {}
 

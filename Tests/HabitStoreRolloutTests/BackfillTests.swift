@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A copy has everything that its source has, whatever happens while it is made.
+/// A copy contains everything that its source does, whatever happens while it is made.
 struct BackfillTests {
     private struct Stop: Error {}
 
@@ -46,7 +46,7 @@ struct BackfillTests {
         #expect(try SampleRecords.verdict(source, copy) == .match)
     }
 
-    /// An empty store was copied again and again, each time with a new round of bookkeeping.
+    /// An empty store was copied again and again, with new bookkeeping each time.
     @Test func anEmptyStoreIsCopiedOnce() throws {
         let (source, copy) = (
             try InMemoryHabitStore(schema: HabitSchema.current), try InMemoryHabitStore(schema: HabitSchema.current)
@@ -56,8 +56,8 @@ struct BackfillTests {
         #expect(try Backfill(from: source, to: copy).run().kind == .alreadyCurrent)
     }
 
-    /// A process was killed while it emptied a store for a new copy. The next run took the store for empty, and what the
-    /// source had deleted since the old copy stayed there: a crash sweep found mirrors with more entries than their source.
+    /// A process was killed while it emptied a store for a new copy. The next run took the store for empty, and records that the source had deleted
+    /// since the old copy remained: a crash sweep found mirrors with more entries than their source.
     @Test func aRunThatWasKilledWhileItEmptiedTheDestinationBeginsAgain() throws {
         let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         _ = try Backfill(from: source, to: copy).run()
@@ -119,7 +119,7 @@ struct BackfillTests {
         let done = try copy.replicaRead { replica in
             try copy.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
         }
-        // Nobody is served from an unfinished copy.
+        // An unfinished copy serves no reads.
         let refusal = #expect(throws: HabitStoreError.self) { _ = try copy.all(Habit.self) }
         #expect(refusal?.code == .notAuthoritative)
         var first: Backfill.Progress?
@@ -135,7 +135,7 @@ struct BackfillTests {
         _ = try Backfill(from: source, to: copy, chunk: 3).run { _ in
             step += 1
             try source.write(author: "meanwhile") { transaction in
-                // Before and behind the copy, changed and deleted on both sides of it.
+                // Changes and deletions before and after the position of the copy.
                 try transaction.insert(SampleRecords.entry(10 + step))
                 try transaction.insert(SampleRecords.entry(400 + step))
                 try transaction.save(SampleRecords.entry(102, note: "step \(step)"))
@@ -145,7 +145,7 @@ struct BackfillTests {
             }
         }
         #expect(step >= 8)
-        // The last writes came behind the end of the copy.
+        // The last writes came after the end of the copy.
         _ = try Backfill(from: source, to: copy).run()
         #expect(try SampleRecords.verdict(source, copy) == .match)
         #expect(try copy.fetchHistory(after: .zero) == source.fetchHistory(after: .zero))

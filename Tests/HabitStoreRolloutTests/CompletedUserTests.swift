@@ -7,7 +7,7 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// A user who has completed the way is opened by the new store alone, once the other one was seen to.
+/// Opening a completed user opens only the new store, once the old one has been dealt with.
 struct CompletedUserTests {
     private let user: StagedUser
 
@@ -20,7 +20,7 @@ struct CompletedUserTests {
         store.close()
     }
 
-    /// Opens the user and reads, and gives the engines that were opened for it.
+    /// Opens the user, reads, and returns the engines that this opened.
     private func openedEngines() throws -> [EngineName] {
         let opened = OpenedEngines()
         let stores = try user.stores { options in
@@ -64,7 +64,7 @@ struct CompletedUserTests {
         #expect(try openedEngines() == [.lmdb])
     }
 
-    /// As a process leaves it that was killed when the new store had the role already.
+    /// A process killed after the new store became authoritative leaves this state.
     @Test func aStoreThatIsStillSealedIsSeenToWhereNobodyHasYet() throws {
         try FileManager.default.removeItem(atPath: user.directory.path + "/control")
         let epoch = try #require(try standing(.lmdb)).epoch
@@ -74,7 +74,7 @@ struct CompletedUserTests {
         #expect(try openedEngines() == [.lmdb])
     }
 
-    /// The new store's word counts only while it is the one that the processes share.
+    /// The new store's status alone decides only if its epoch is the one that the processes share.
     @Test func anotherEpochThanTheOneThatIsKnownHasBothStoresAsked() throws {
         _ = try openedEngines()
         let epoch = try #require(try standing(.lmdb)).epoch

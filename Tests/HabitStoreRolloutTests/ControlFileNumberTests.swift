@@ -5,17 +5,16 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A control file whose cells have the greatest and the least numbers, with the complements and checks that make them whole: an epoch
-/// of 2^64 - 1 ended the process that claimed the next one, and one of 2^60 would have been written into a store that no version
-/// reads again.
+/// Control files with extreme numbers in their cells, and matching complements and checks: an epoch of 2^64 - 1 crashed the process that claimed the
+/// next one, and one of 2^60 would have been written into a store that no version can read.
 struct ControlFileNumberTests {
     static let extremes: [UInt64] = [
         0, 1, .max, .max - 1, 1 << 31, (1 << 31) - 1, 1 << 32, 1 << 47, (1 << 47) - 1, 1 << 56, 1 << 63, (1 << 63) - 1,
     ]
-    /// The cells that numbers with a complement begin at, and those with a check or without either.
+    /// The first cells of numbers with a complement, and the cells with a check or with neither.
     private static let (pairs, singles) = ([1, 3, 5, 8, 11, 12, 15, 17, 21, 23], [0, 7, 10, 13, 14, 19, 20, 511])
 
-    /// Every way in which one number is put into the file: what is written, by cell.
+    /// Every way to put one number into the file, as values by cell.
     private static let damages: [[Int: UInt64]] = extremes.flatMap { number in
         let check = number << 16 | ((number & 0xFFFF_FFFF_FFFF) &+ 1) &* 0x9E37_79B9_7F4A_7C15 >> 48
         return pairs.map { [$0: number, $0 + 1: ~number] } + pairs.map { [$0: number] }
@@ -27,7 +26,7 @@ struct ControlFileNumberTests {
         for (cell, number) in cells {
             withUnsafeBytes(of: number.littleEndian) { bytes.replaceSubrange(cell * 8..<cell * 8 + 8, with: $0) }
         }
-        // In its place: whoever has mapped the file sees it.
+        // In place, so that processes that have mapped the file see it.
         let file = try #require(FileHandle(forWritingAtPath: path))
         try file.write(contentsOf: bytes)
         try file.close()
@@ -60,12 +59,12 @@ struct ControlFileNumberTests {
             control.notePassing(claimed)
             control.publish(.shadow, epoch: claimed)
             control.noteSettled(claimed)
-            // The greatest epoch is one that nobody can claim another behind.
+            // No process can claim an epoch after the greatest one.
             #expect(control.floor >= claimed || claimed == greatest, "\(cells)")
         }
     }
 
-    /// A user whose control file says anything is served, or refused in a sentence; the file can be deleted, and serves again.
+    /// Whatever a user's control file contains, the user is served or refused with a message. Without the file, the user is served again.
     @Test func aUserWithAnyNumbersIsServedOrRefusedAndNeverLost() throws {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")

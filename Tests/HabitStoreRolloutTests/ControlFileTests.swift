@@ -4,14 +4,14 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What the control file remembers beside the stores.
+/// The control file's record of marks, pending differences and epochs.
 struct ControlFileTests {
     private let folder: TemporaryFolder
     private var path: String { folder.path("control") }
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A check of more bits than it had room for made nearly every token read as 0, and no store that was put back was doubted.
+    /// The check had more bits than fit, so nearly every token was read as 0, and no restored store was detected.
     @Test func theLastTokenThatWasAcknowledgedIsReadBack() throws {
         let control = try ControlFile(path: path)
         for token in Array(0...2_000) + [1 << 20, 1 << 33, 1 << 46] {
@@ -23,7 +23,7 @@ struct ControlFileTests {
         #expect(try ControlFile(copying: path).mark == control.mark)
     }
 
-    /// Two processes may owe a difference each: who has written one down must not forget the other.
+    /// Two processes may each add a pending difference: clearing one must not clear the other.
     @Test func aDifferenceThatCameMeanwhileStaysOwed() throws {
         let (first, second) = (try ControlFile(path: path), try ControlFile(path: path))
         first.oweDifference()
@@ -48,7 +48,7 @@ struct ControlFileTests {
         #expect(copy.confirmed == 3)
     }
 
-    /// A kill that passed by the lock may be reading what the lock's holder serves: nobody is shown that from then on.
+    /// A kill that bypassed the lock may be reading what the lock's holder serves, so no process may publish an older epoch from then on.
     @Test func nothingIsPublishedBelowTheEpochOfAKillThatPassedBy() throws {
         let control = try ControlFile(path: path)
         control.notePassing(5)
@@ -68,7 +68,7 @@ struct ControlFileTests {
         #expect(!control.isKilled)
     }
 
-    /// `rollout status` waited for ever for somebody to write into a FIFO.
+    /// `rollout status` waited forever for a process to write into a FIFO.
     @Test func whatIsNotAFileIsRefusedAtOnce() throws {
         #expect(mkfifo(path, 0o600) == 0)
         let error = #expect(throws: HabitStoreError.self) { try ControlFile.copy(of: path) }

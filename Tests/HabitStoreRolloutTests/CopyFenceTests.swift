@@ -5,9 +5,8 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Copies were neither locked nor fenced: several kills from `complete` at once left two standbys, and a copier that slept
-/// overwrote what was acknowledged in the store that had taken over meanwhile. Each copy proves in each transaction that the
-/// destination is its own.
+/// Copies were neither locked nor fenced: several simultaneous kills from `complete` left two standbys, and a copier that slept overwrote
+/// acknowledged writes in the store that had taken over. Now each transaction of a copy checks that the destination still belongs to it.
 struct CopyFenceTests {
     private struct Stop: Error {}
 
@@ -63,7 +62,7 @@ struct CopyFenceTests {
             let error = #expect(throws: HabitStoreError.self) { try Backfill(from: source, to: copy, epoch: 3).run() }
             #expect(error?.code == .notAuthoritative)
         }
-        // One that was left without being sealed is.
+        // A store that was left at a lower epoch without being sealed is a valid destination.
         try copy.replicate { try $0.setRole(.authoritative, epoch: 2) }
         try source.save(SampleRecords.entry(901))
         #expect(try Backfill(from: source, to: copy, epoch: 3).run().kind == .caughtUp)
@@ -77,7 +76,7 @@ struct CopyFenceTests {
         #expect(try copy.replicaRead { try $0.information() }.role == .backfilling)
     }
 
-    /// Equal tokens were taken for equal stores: one that had gone another way was believed to be current.
+    /// Equal tokens were taken for equal stores, so a store with a diverged history passed for current.
     @Test func aStoreThatHasGoneAnotherWayIsCopiedAnew() throws {
         let (source, copy) = (try filled(), try InMemoryHabitStore(schema: HabitSchema.current))
         _ = try Backfill(from: source, to: copy, epoch: 3).run()

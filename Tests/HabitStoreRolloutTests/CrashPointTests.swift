@@ -3,7 +3,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Points that were added to the sources and not to the list were come by in no sweep, and none said so.
+/// Crash points in the sources that were missing from the list were never swept, and nothing reported it.
 struct CrashPointTests {
     @Test(.enabled(if: !CrashPoint.all.isEmpty, "only debug builds have crash points"))
     func theListNamesEveryPointInTheSources() throws {

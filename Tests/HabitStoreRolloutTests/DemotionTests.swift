@@ -7,10 +7,10 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Back is always possible.
+/// A user can always go back.
 struct DemotionTests {
-    /// At the stage `complete` nothing kept the history that the copy into the old store had still to read: for an app that
-    /// forgets history as it goes, the way back failed for as long as it wrote. A crash sweep came upon it.
+    /// At `complete` nothing kept the history that the copy into the old store still had to read: if an app pruned its history, the way back failed
+    /// for as long as the app wrote. A crash sweep found this.
     @Test(arguments: EngineName.standard)
     func theWayBackFromCompleteSucceedsWhileHistoryIsForgotten(engine: EngineName) throws {
         let user = try StagedUser(old: engine)

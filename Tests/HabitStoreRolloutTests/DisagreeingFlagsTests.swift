@@ -6,8 +6,8 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A killed user whom nobody had re-armed went back to the killed engine when a flag file exchanged `habit-store-old` and
-/// `habit-store-new`, and two processes with different files moved a user at every operation.
+/// A flag file that exchanged `habit-store-old` and `habit-store-new` sent a killed user back to the killed engine without a re-arm, and two
+/// processes with different files moved a user at every operation.
 struct DisagreeingFlagsTests {
     private func flags(_ user: StagedUser, old: EngineName) throws -> String {
         let path = user.folder.path("other-\(old.rawValue).json")
@@ -70,7 +70,7 @@ struct DisagreeingFlagsTests {
         #expect(moved <= (epoch ?? 0) + 1)
         #expect(first.notes.contains { $0.contains("flag files disagree") })
         #expect(try first.fetchCount(FetchDescriptor<Draft>()) == 13)
-        // The file that says something new is followed.
+        // A file whose content changes takes effect.
         try user.want("dualwrite")
         first.files.context.flags.provider.reload()
         _ = try first.stage()

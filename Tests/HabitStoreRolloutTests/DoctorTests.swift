@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What went wrong with a user's folder is named, and mended where that takes no guessing.
+/// The doctor names what is wrong with a user's folder, and repairs it if that takes no guessing.
 struct DoctorTests {
     private func user(at stage: Stage, from old: EngineName = .sqlite) throws -> StagedUser {
         let user = try StagedUser(old: old)
@@ -25,15 +25,15 @@ struct DoctorTests {
         return try store.replicate(body)
     }
 
-    /// The evidence was held against the store that follows where that is on SQLite: for each user who came from LMDB and was
-    /// at `dualwrite` or `shadow`, the doctor found lines lacking, and proposed to throw all proofs away.
+    /// The doctor compared the evidence with the mirror if that was on SQLite: for each user from LMDB at `dualwrite` or `shadow` it reported missing
+    /// lines, and proposed to discard all evidence.
     @Test(arguments: Stage.allCases, EngineName.standard)
     func nothingIsFoundWhereNothingIsWrong(stage: Stage, old: EngineName) throws {
         let user = try user(at: stage, from: old)
         #expect(try user.stores().examine("alice") == [])
     }
 
-    /// Opening refused a user whose file `user` named somebody else, and the doctor, whom one asks then, found nothing wrong.
+    /// Opening refused a user whose file `user` named another user, and the doctor, which one then asks, found nothing wrong.
     @Test(arguments: ["another", "empty", "folder", "pipe", "link to a pipe"])
     func aFileThatDoesNotNameTheUserIsFound(what: String) throws {
         let user = try user(at: .off)
@@ -62,7 +62,7 @@ struct DoctorTests {
         }
     }
 
-    /// In a folder that says that it is somebody else's nothing is mended, whatever else is wrong with it.
+    /// The doctor repairs nothing in a folder that names another user, whatever else is wrong with it.
     @Test func nothingIsTouchedInAFolderThatNamesAnother() throws {
         let user = try user(at: .off)
         let path = try user.directory.path
@@ -112,7 +112,7 @@ struct DoctorTests {
         #expect(try stores.examine("alice") == [])
     }
 
-    /// A store that went another way is never served and never deleted: it is set aside, and the mirror makes a new one.
+    /// A store whose history diverged is never served and never deleted: the doctor sets it aside, and the mirror makes a new one.
     @Test func aStoreThatPartedIsSetAside() throws {
         let user = try user(at: .dualwrite)
         try change(user, .new) { try $0.setRole(.authoritative, epoch: 0) }
@@ -131,7 +131,7 @@ struct DoctorTests {
         #expect(try again.verify().verdict == .match)
     }
 
-    /// The gate and `status` said that `advance` fills the mirror, or catches it up, which it never did.
+    /// The gate and `status` said that `advance` fills the mirror or catches it up, which it never did.
     private func expectThatOnlyTheDoctorHelps(_ user: StagedUser, _ stores: UserStores) throws {
         try user.want("shadow")
         #expect(try stores.status(of: "alice").mirror == .parted)
@@ -142,8 +142,8 @@ struct DoctorTests {
         #expect(try store.advance()?.reasons == [.mirrorParted])
     }
 
-    /// A mirror whose file was damaged never followed again, and the doctor said that it should be put back: it is copied anew.
-    /// The store that serves is never touched.
+    /// A mirror whose file was damaged never followed again, and the doctor said to restore it. Now it is set aside and copied again; the serving
+    /// store is never touched.
     @Test(arguments: [Stage.dualwrite, .shadow, .live, .rampdown, .complete])
     func aDamagedStoreThatDoesNotServeIsSetAsideAndCopiedAnew(stage: Stage) throws {
         let user = try user(at: stage)
@@ -174,7 +174,7 @@ struct DoctorTests {
         #expect(try store.verify().verdict == .match)
     }
 
-    /// What serves is damaged, and what is beside it is not current: there is nothing to mend without guessing.
+    /// The serving store is damaged and the other one is not current: any repair would be a guess.
     @Test func aDamagedStoreThatServesIsLeftWhereItIs() throws {
         let user = try user(at: .complete)
         let path = try user.address(.new).path
@@ -187,7 +187,7 @@ struct DoctorTests {
         #expect(!names.contains { $0.contains("-damaged-") })
     }
 
-    /// A user at `live` whose old store was put back from an older copy that the new one's history does not reach back to.
+    /// A user at `live` whose old store was restored from a copy older than the new store's history.
     private func userWithAnOldStorePutBack(from stage: Stage) throws -> StagedUser {
         let user = try user(at: stage)
         let old = try user.address(.old).path
@@ -205,8 +205,8 @@ struct DoctorTests {
         return user
     }
 
-    /// An older copy of the old store was put back at `live`, and the new one's history does not reach back to it: reads went on,
-    /// every write was refused, and nothing said what helps.
+    /// At `live` the old store was restored from a copy older than the new store's history: reads continued, every write was refused, and no message
+    /// said what helps.
     @Test(arguments: [Stage.shadow, .live])
     func anOldStoreThatCannotFollowIsCopiedAnew(from: Stage) throws {
         let user = try userWithAnOldStorePutBack(from: from)
@@ -221,9 +221,9 @@ struct DoctorTests {
         #expect(try store.verify().verdict == .match)
     }
 
-    /// One that was put back from `shadow` calls itself authoritative: a way back was told for ever that the user had been switched
-    /// meanwhile, and to try again. One that was put back from `live` was found not to follow once the new store was sealed, which
-    /// nothing unsealed then: the user was not even read any more. A kill landed in neither case.
+    /// A store restored from `shadow` calls itself authoritative: every way back failed because the user "had been switched meanwhile", with the
+    /// advice to try again. A store restored from `live` turned out not to follow only after the new store was sealed, and nothing unsealed it: the
+    /// user could not even read. A kill failed in both cases.
     @Test(arguments: [Stage.shadow, .live], [true, false])
     func theWayBackCopiesAnOldStoreThatCannotFollow(from: Stage, isKill: Bool) throws {
         let user = try userWithAnOldStorePutBack(from: from)
@@ -253,7 +253,7 @@ struct DoctorTests {
         )
     }
 
-    /// Nobody was told of a user who could not be served at all.
+    /// The doctor did not report a user who could not be served at all.
     @Test func aUserWhoseStoresAreGoneIsNamed() throws {
         let user = try user(at: .shadow)
         for name in try FileManager.default.contentsOfDirectory(atPath: user.directory.path)
@@ -263,8 +263,8 @@ struct DoctorTests {
         #expect(try user.stores().examine("alice").map(\.kind).contains(.noneAuthoritative))
     }
 
-    /// At `live` both stores have one epoch, and the doctor asked the one that follows, which is told of no line: it said of each read that
-    /// it does not count.
+    /// At `live` both stores have the same epoch. The doctor asked the mirror, in which no lines are recorded, and reported for each read that it
+    /// does not count.
     @Test(arguments: EngineName.standard) func linesThatTheStoreWhichServesWasToldOfAreNotNamed(old: EngineName) throws
     {
         let user = try StagedUser(old: old)
@@ -280,7 +280,7 @@ struct DoctorTests {
 }
 
 extension UserStore {
-    /// The move alone, as a kill does it that waits for no copy.
+    /// The move alone, as in a kill that waits for no copy.
     fileprivate func demoteWithoutACopy() throws {
         try opened().withSwitch { look in
             let actual = try look.change.settle(Engines.standard.pair(old: .sqlite))

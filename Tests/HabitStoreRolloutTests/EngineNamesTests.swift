@@ -6,7 +6,7 @@ struct EngineNamesTests {
     private static let above = [
         "HabitStoreRollout", "ShadowVerifier", "HabitStoreOperator", "HabitStoreCommand", "Trials/Soak",
     ]
-    /// A state of the first versions names the old one of the two engines that there were then.
+    /// States of the first versions name only the old engine, one of the two that existed then.
     private static let exception = "RolloutState+Codable.swift"
 
     @Test func noFileAboveTheEnginesNamesOne() throws {

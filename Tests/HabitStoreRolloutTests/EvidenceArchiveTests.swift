@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What was archived is still a part of the chain, and the gate does without it.
+/// Archived lines remain part of the chain, and the gate does not need them.
 struct EvidenceArchiveTests {
     private let folder: TemporaryFolder
     private let log: EvidenceLog
@@ -35,9 +35,9 @@ struct EvidenceArchiveTests {
         #expect(chain.records.first?.sequence == archived.last + 1)
         let after = try log.summary(anchor: .start)
         #expect(after.evidence == before.evidence)
-        // A checkpoint was due, or was not.
+        // A checkpoint may have been due.
         #expect((before.records...before.records + 1).contains(after.records))
-        // It is older than the checkpoint, and in the archive.
+        // The anchor is older than the checkpoint, in the archive.
         #expect(try log.summary(anchor: first).containsAnchor)
         try log.append([.killed(trigger: "flag")], at: Date(), anchor: first)
         let found = try log.verify(anchor: first)
@@ -99,7 +99,7 @@ struct EvidenceArchiveTests {
         #expect(error?.code == .corrupt)
     }
 
-    /// The archive was there, and the process was killed before the log was shortened.
+    /// The process was killed after it wrote the archive and before it shortened the log.
     @Test func whoWasKilledInBetweenLeavesEverythingInBothFiles() throws {
         try fill(bytes: 200_000)
         let whole = try Data(contentsOf: URL(fileURLWithPath: log.path))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What is judged by a checkpoint and the lines behind it is what all the lines together come to.
+/// A checkpoint and the lines after it give the same result as all lines together.
 struct EvidenceCheckpointTests {
     private let folder: TemporaryFolder
     private let log: EvidenceLog
@@ -21,7 +21,7 @@ struct EvidenceCheckpointTests {
         try log.read().records.count { if case .checkpoint = $0.event { true } else { false } }
     }
 
-    /// Everything that was recorded, one event at a time, as its process finds it.
+    /// Records the events one at a time, as separate calls do.
     private func fill(bytes: Int, anchor: EvidenceHead? = nil) throws {
         while size() < bytes {
             for (event, time) in GateCase(.shadow).events { try log.append([event], at: time, anchor: anchor) }
@@ -66,7 +66,7 @@ struct EvidenceCheckpointTests {
         #expect(after.evidence == whole.evidence, "seed \(seed)")
     }
 
-    /// An earlier version's log of 200 KB, and of any size, has none; it is read in blocks, and gets its first one.
+    /// An earlier version's log, of 200 KB or any other size, has no checkpoint; it is read in blocks, and gets its first one.
     @Test func aLogWithoutCheckpointsIsReadAsAWholeOnce() throws {
         var events: [(EvidenceEvent, Date)] = []
         for _ in 0..<300 { events += GateCase(.shadow).events }
@@ -85,7 +85,7 @@ struct EvidenceCheckpointTests {
         #expect(try log.read().isIntact)
     }
 
-    /// Of the hundred thousands of refusals in an old log only the places are read.
+    /// Of the hundreds of thousands of refusals in an old log, only the positions are read.
     @Test func aRefusalIsPassedOverByItsPlaceAndTheLastOneIsKnown() throws {
         let refusals = [Stage.live, .shadow].map { EvidenceEvent.refused(to: $0, reasons: EvidenceSample.reasons) }
         let bytes = try EvidenceSample.bytes(refusals)
@@ -109,7 +109,7 @@ struct EvidenceCheckpointTests {
         try fill(bytes: 150_000)
         let summary = try log.summary(anchor: .start)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: log.path))
-        // A space or a letter becomes another one, in the last line.
+        // Flips one bit in the last line.
         bytes[bytes.count - 10] ^= 1
         try bytes.write(to: URL(fileURLWithPath: log.path))
         let damaged = try log.summary(anchor: .start)
@@ -131,7 +131,7 @@ struct EvidenceCheckpointTests {
         #expect(try log.verify().damage?.line == 1)
     }
 
-    /// A checkpoint that is itself damaged is none: the one before is taken, and the damage found behind it.
+    /// A damaged checkpoint is not used: reading starts at the one before and finds the damage after it.
     @Test func aDamagedCheckpointIsNotBelieved() throws {
         try fill(bytes: 250_000)
         let last = try log.summary(anchor: .start).start
@@ -155,7 +155,7 @@ struct EvidenceCheckpointTests {
         #expect(try log.summary(anchor: middle).start > 0)
     }
 
-    /// A process that another test begins has the file locked until it has become another program.
+    /// A child process that another test spawns holds the file lock until its `exec`.
     private func appendWithoutWaiting() throws {
         for _ in 0..<1_000 {
             do {
@@ -189,7 +189,7 @@ struct EvidenceCheckpointTests {
         #expect(reads.all == 30_000)
         let now = EvidenceSample.start.addingTimeInterval(9_999 * 3_600)
         let fresh = reads.count { now.timeIntervalSince($0) <= 7 * 86_400 }
-        // 169 hours of them; a group that is in part too old does not count.
+        // 169 hours of reads; a group that is partly too old does not count.
         #expect((350...507).contains(fresh))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What happens to an evidence file shows, and goes on to show however much is appended behind it.
+/// Damage to an evidence file is found, and stays visible however many lines are appended after it.
 struct EvidenceDamageTests {
     private static let newline = UInt8(ascii: "\n")
     private let folder: TemporaryFolder
@@ -26,7 +26,7 @@ struct EvidenceDamageTests {
         try Data(bytes).write(to: URL(fileURLWithPath: log.path))
     }
 
-    /// The damage in line `line` is there, and stays when events are appended.
+    /// Expects damage in line `line`, also after events are appended.
     private func expectDamage(_ line: Int, _ damaged: [UInt8], anchor: EvidenceHead? = nil) throws {
         try put(damaged)
         for _ in 0..<2 {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A log of 255 MiB was listed in 103 s and 1.6 GB of memory, and a longer one not at all. Its newest records are listed now, and
-/// all of it is checked, in a memory that does not depend on its length.
+/// Listing a log of 255 MiB took 103 s and 1.6 GB of memory, and a longer one could not be listed. Now the newest records are listed and the whole
+/// log is checked, with memory that does not depend on its length.
 struct EvidenceListingTests {
     private let folder: TemporaryFolder
     private let log: EvidenceLog
@@ -25,7 +25,7 @@ struct EvidenceListingTests {
         #expect(listing.isIntact == chain.isIntact, "\(name)")
     }
 
-    /// Whatever byte is another one, it is found as by reading everything.
+    /// A changed byte is found just as by reading everything.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func itIsTheEndOfWhatReadingEverythingGives(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

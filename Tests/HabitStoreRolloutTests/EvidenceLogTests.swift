@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The evidence of a user is added to by any number of processes, and never loses what was acknowledged.
+/// Any number of processes may append to a user's evidence, and no acknowledged line is ever lost.
 struct EvidenceLogTests {
     private let folder: TemporaryFolder
     private let log: EvidenceLog

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Lines of the evidence with the right hash, in which any number is the greatest or the least there is, and policies of the gate
-/// alike: an event that no version wrote, or one that counts for what it can. A checkpoint of 2^63 - 1 records once ended the process,
-/// and a listing of lines whose numbers were none ended with an error that nobody knew, instead of naming the line.
+/// Evidence lines with the right hash and extreme numbers, and gate policies with the same: each gives an event that counts for no more than it can,
+/// or one that no version wrote. A checkpoint of 2^63 - 1 records once crashed the process, and a listing of lines with malformed numbers ended in an
+/// unknown error instead of naming the line.
 struct EvidenceNumberTests {
     static let extremes = [
         "0", "-1", "1", "2147483647", "2147483648", "9223372036854775807", "-9223372036854775808",
@@ -40,7 +40,7 @@ struct EvidenceNumberTests {
         for variant in try variants(content) {
             var bytes = entry.bytes
             var head = entry.head
-            // Twice, since what is counted is added up.
+            // Twice, because counts are added up.
             for _ in 0..<2 {
                 let line = try EvidenceLine.make(variant, after: head)
                 bytes += line.bytes

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Only what was proven in the present stay at a stage, of the present files, opens the gate.
+/// Only evidence from the current stay at a stage, of the current files, opens the gate.
 struct EvidenceOfThisStayTests {
     private static let tooFew = GateReason.tooFewShadowReads(have: 0, need: 1_000)
 
@@ -12,14 +12,14 @@ struct EvidenceOfThisStayTests {
         .shadowReads(stage: stage, clean: clean, different: 0, skewed: 0, failed: 0, shed: 0, epoch: epoch)
     }
 
-    /// Eleven processes had read a user at `shadow` and not written that down yet, when the user was taken back and came to
-    /// `shadow` again. They wrote it down then, and a gate that asks for 1,000 clean reads of this stay opened with none.
+    /// Eleven processes had read a user at `shadow` without recording it yet when the user was taken back and returned to `shadow`. They recorded it
+    /// then, and a gate that asks for 1,000 clean reads of this stay opened with none.
     @Test func readsOfAnEarlierStayDoNotCountHoweverLateTheyAreWrittenDown() throws {
         let stay = GateCase(.shadow).without("shadowReads")
         #expect(try stay.adding(reads(epoch: GateCase.epoch - 2)).reasons() == [Self.tooFew])
         #expect(try stay.adding(reads(epoch: nil)).reasons() == [Self.tooFew])
         #expect(try stay.adding(reads(epoch: GateCase.epoch)).reasons() == [])
-        // A switch that was undone raises the epoch, and the user has stayed.
+        // An undone switch raises the epoch, but the user stayed.
         #expect(try stay.adding(reads(epoch: GateCase.epoch + 1)).reasons() == [])
     }
 
@@ -65,7 +65,7 @@ struct EvidenceOfThisStayTests {
         #expect(try adopted.reasons().prefix(2) == [.verificationMissing, Self.tooFew])
     }
 
-    /// Evidence that a clock wrote which was a year ahead was fresh for the whole year: the age was taken without its sign.
+    /// Evidence dated a year ahead by a wrong clock counted as fresh for the whole year, because the age was compared without its sign.
     @Test func whatIsDatedInTheFutureDoesNotCount() throws {
         let ahead = -Gate.clockToleranceSeconds - 1
         let whole = GateCase(.shadow)

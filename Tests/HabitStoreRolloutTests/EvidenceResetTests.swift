@@ -5,8 +5,8 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A log that was deleted, cut off, changed or another user's kept its user from going forward for ever. Begun anew, with
-/// everything proven anew, the way leads to `complete` again.
+/// A log that was deleted, truncated, changed or another user's blocked its user forever. After a reset, with everything verified again, the user can
+/// reach `complete`.
 struct EvidenceResetTests {
     enum Loss: CaseIterable {
         case deleted
@@ -92,7 +92,7 @@ struct EvidenceResetTests {
         #expect(try store.stage() == .off)
     }
 
-    /// Another process still knows the old chain, and writes down what it has read meanwhile.
+    /// Another process still knows the old chain, and records its latest reads.
     @Test func whatAnotherProcessStillKnowsDoesNotDamageTheNewChain() throws {
         let user = try StagedUser()
         let (one, two) = (try user.stores(), try user.stores())
@@ -109,8 +109,7 @@ struct EvidenceResetTests {
         #expect(try other.stage() == .off)
     }
 
-    /// A folder got the log of another user, and the stores had never been moved: everything that was proven of the other one
-    /// counted.
+    /// A folder got another user's log, and its stores had never been moved: all of the other user's evidence counted.
     @Test func anotherUsersLogProvesNothingOfAUserWhoWasNeverMoved() throws {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")

@@ -3,7 +3,7 @@ import HabitStore
 
 @testable import HabitStoreRollout
 
-/// One event of each kind, and logs made of events.
+/// One event of each kind, and logs of given events.
 enum EvidenceSample {
     static let start = Date(timeIntervalSince1970: 1_780_000_000.25)
 
@@ -41,7 +41,7 @@ enum EvidenceSample {
         .checkpoint(EvidenceCheckpoint(records: 7, anchor: .start, evidence: evidence)),
     ]
 
-    /// What a user has who was verified, rehearsed, compared and read.
+    /// The evidence of a user who was verified, rehearsed, compared and read.
     private static let evidence: StageEvidence = {
         do {
             return try GateCase(.shadow).facts().evidence.evidence

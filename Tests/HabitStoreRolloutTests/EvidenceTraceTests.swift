@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What is found from a log's end is what reading all of it comes to.
+/// Reading a log from its end finds the same as reading all of it.
 struct EvidenceTraceTests {
     private let folder: TemporaryFolder
     private let log: EvidenceLog
@@ -25,13 +25,13 @@ struct EvidenceTraceTests {
         #expect(try log.contains(anchor) == summary.containsAnchor, "\(name)")
     }
 
-    /// Random logs, some longer than a block, of all kinds of lines, some of them damaged.
+    /// Random logs with all kinds of lines, some longer than a block, with and without damage.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func itIsWhatAllLinesComeTo(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let events = EvidenceSample.events.filter { event in
             switch event {
-            // A checkpoint is written behind what it stands for only.
+            // A checkpoint is valid only after the lines that it summarizes.
             case .checkpoint: false
             default: true
             }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Looking at a misspelt user made a folder and a store, and looking at an erased one brought the user back.
+/// Inspecting a misspelt user created a folder and a store, and inspecting an erased one brought the user back.
 struct ExistingStoreTests {
     private func expectNoSuchUser(_ body: () throws -> Void) {
         let error = #expect(throws: HabitStoreError.self) { try body() }
@@ -44,7 +44,7 @@ struct ExistingStoreTests {
         #expect(!FileManager.default.fileExists(atPath: try fixture.directory().path))
     }
 
-    /// A folder whose files are gone is no user either: an empty store in their place would be taken for all that there was.
+    /// A folder without store files is not a user either: a new empty store would pass for all of the user's data.
     @Test func aFolderWithoutStoresGetsNone() throws {
         let fixture = try UserStoresFixture(.sqlite)
         try fixture.with { try $0.save(Habit(name: "Run")) }
@@ -57,7 +57,7 @@ struct ExistingStoreTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == before)
     }
 
-    /// Who begins a user after all gets a store that takes writes, also from the process that has looked in vain before.
+    /// The user can still be created and written to, also by the process that looked for it in vain.
     @Test func theUserCanStillBegin() throws {
         let fixture = try UserStoresFixture(.sqlite)
         let stores = try fixture.stores()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A flag file that is missing, broken or strange moves nobody, and says why.
+/// A flag file that is missing, broken or strange moves no user, and the reason is reported.
 struct FlagFileTests {
     private func openWithFlags(_ change: (UserStoresFixture) throws -> Void) throws -> (UserStore, UserStoresFixture) {
         let fixture = try UserStoresFixture(.lmdb)
@@ -78,8 +78,8 @@ struct FlagFileTests {
         }
     }
 
-    /// The flag file that ships has a stage besides the engine, `off` for everybody. A user whom it put on the new engine
-    /// directly stayed there when it named the old one again: at `complete` a stage takes nobody back.
+    /// The flag file that ships has a stage as well as an engine, and the stage is `off` for all users. A user whom it moved to the new engine
+    /// directly stayed there when the file named the old one again, because at `complete` a stage takes no user back.
     @Test(arguments: EngineName.standard)
     func aUserWhoWasPutOnTheNewEngineDirectlyComesBackTheSameWay(old: EngineName) throws {
         let fixture = try UserStoresFixture(old)

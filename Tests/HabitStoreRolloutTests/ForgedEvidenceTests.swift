@@ -6,11 +6,10 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The chain of the evidence has no key: five lines that somebody had added behind the last one, with right hashes, opened the
-/// gate of a user for whom nothing was proven. Lines that speak for a user count only where the process that wrote them has
-/// told the stores of them.
+/// The evidence chain has no key: five lines appended with the right hashes opened the gate for a user without any evidence. Lines in a user's favour
+/// count only if the process that wrote them recorded them in the stores.
 struct ForgedEvidenceTests {
-    /// A user at `shadow` for whom nothing is proven there yet.
+    /// A user at `shadow` without evidence for the next stage.
     private func unproven() throws -> StagedUser {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")
@@ -21,7 +20,7 @@ struct ForgedEvidenceTests {
         return user
     }
 
-    /// Proves everything that the gate to `live` asks for.
+    /// Collects everything that the gate to `live` asks for.
     private func prove(_ store: UserStore) throws {
         for _ in 0..<5 { _ = try store.all(Habit.self) }
         store.drainShadowReads(seconds: 60)
@@ -41,7 +40,7 @@ struct ForgedEvidenceTests {
 
     private func epoch(_ user: StagedUser) throws -> Int { try #require(try user.stores().status(of: "alice").epoch) }
 
-    /// Gives the store that serves another record of the rollout.
+    /// Changes the record of the rollout in the serving store.
     private func restate(_ user: StagedUser, _ change: (inout RolloutState) -> Void) throws {
         let store = try user.address(.old).open(.readWrite, schema: HabitSchema.current)
         defer { store.close() }
@@ -97,7 +96,7 @@ struct ForgedEvidenceTests {
         #expect(try store.promote(to: .live).isOpen)
     }
 
-    /// A process counts what it has written itself before the stores were told, and others count it after.
+    /// A process counts its own lines before they are recorded in the stores, and other processes count them after.
     @Test func whatSeveralProcessesHaveProvenCountsTogether() throws {
         let user = try unproven()
         let first = try user.stores().store(for: "alice")
@@ -115,7 +114,7 @@ struct ForgedEvidenceTests {
         #expect(try user.stores().uncountedEvidence(of: "alice").sentence == nil)
     }
 
-    /// A move took forged rehearsals with it into the next stage, where they would have counted.
+    /// A move carried forged rehearsals into the next stage, where they would have counted.
     @Test func aMoveMakesThemNoBetter() throws {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")
@@ -151,14 +150,14 @@ struct ForgedEvidenceTests {
             try prove(store)
         }
         #expect(try decision(user).isOpen)
-        // Cut off to what the last move had anchored, and filled with others of the same numbers.
+        // Truncated to the anchor of the last move, and refilled with other lines of the same numbers.
         try before.write(to: URL(fileURLWithPath: log.path))
         #expect(try decision(user).reasons.contains(.anchorMissing))
         try log.append(goodNews(try epoch(user)), at: Date())
         #expect(try decision(user).reasons.contains(.anchorMissing))
     }
 
-    /// A line about the way into the stage, of an epoch long past, would have let reads of an earlier stay count.
+    /// A forged line that dates the user's admission to an old epoch would have let reads of an earlier stay count.
     @Test func nobodyIsSaidToHaveComeEarlierByALineThatDoesNotCount() {
         let before = String(repeating: "0", count: 64)
         let time = Date(timeIntervalSince1970: 0)
@@ -195,7 +194,7 @@ struct ForgedEvidenceTests {
         #expect(try decision(user).reasons.contains(.shadowDifferences(count: 1)))
     }
 
-    /// A process that died between a line and telling the stores of it keeps nobody from going on.
+    /// A process that died between writing a line and recording it in the stores does not block the user.
     @Test func whatADeadProcessHasNotToldIsProvenAnew() throws {
         let user = try unproven()
         do {
@@ -213,8 +212,8 @@ struct ForgedEvidenceTests {
         #expect(try store.advance(to: .live)?.isOpen == true)
     }
 
-    /// Where an earlier version has made the last move, the stores have no list: its lines count until this version tells the
-    /// stores of its own, and all that are there then stay.
+    /// After a move by an earlier version the stores have no list of lines: that version's lines count until this version records its own, and remain
+    /// valid then.
     @Test func linesOfAnEarlierVersionAreTakenUp() throws {
         let user = try unproven()
         try restate(user) { $0.vouched = nil }
@@ -263,7 +262,7 @@ struct ForgedEvidenceTests {
             try user.bring(store, to: .shadow)
             try user.want("live")
         }
-        // Also who writes to the stores vouches for nothing here.
+        // Even a forger who can write to the stores cannot vouch for lines.
         for forger in [nil, try Self.keys("f")] {
             let log = EvidenceLog(try user.directory, keys: forger)
             try log.append(goodNews(try epoch(user)), at: Date())
@@ -284,7 +283,7 @@ struct ForgedEvidenceTests {
         #expect(try store.promote(to: .live).isOpen)
     }
 
-    /// The first key of a user who has evidence already: what was written before is proven anew.
+    /// Introducing a key for a user with evidence: earlier lines no longer count, and everything must be verified again.
     @Test func withAKeyThatIsNewTheGateBeginsAnew() throws {
         let user = try unproven()
         do {
@@ -302,10 +301,10 @@ struct ForgedEvidenceTests {
         try prove(store)
         store.close()
         #expect(try decision(user, keys: keys).isOpen)
-        // Without the key nothing is lost either, and another one proves nothing.
+        // Without the key nothing is lost, and a different key proves nothing.
         #expect(try decision(user).isOpen)
         #expect(try decision(user, keys: try Self.keys("l")).isOpen == false)
-        // The next key is put before it.
+        // A new key goes before the old one.
         #expect(try decision(user, keys: try Self.keys("l", "k")).isOpen)
     }
 
@@ -325,7 +324,7 @@ struct ForgedEvidenceTests {
             #expect(!holds(seal, changed), "byte \(place)")
         }
         #expect(!holds(seal, Array(lines[0].dropLast(76))) && !holds(seal, []))
-        // Who knows of no seals reads the same records.
+        // A reader without keys sees the same records.
         #expect(try EvidenceLog(path: log.path).read().isIntact)
     }
 

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Synchronization
 
-/// An engine that forgets a write now and then, and says that it was done: what the rollout kit has to find.
+/// An engine that drops a write now and then but reports success: the rollout kit has to find it.
 final class ForgetfulEngine: StorageEngine {
     private struct Forgotten: Error {}
 
@@ -43,7 +43,7 @@ final class WriteCount: Sendable {
     func next() -> Int { count.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// Its store.
+/// The forgetful engine's store.
 final class ForgetfulStore: EngineBackedStore {
     let core: EngineStore<ForgetfulEngine>
 
@@ -53,7 +53,7 @@ final class ForgetfulStore: EngineBackedStore {
     }
 }
 
-/// The store in memory, but for what it forgets.
+/// The in-memory store, except for the writes that it drops.
 struct ForgetfulProvider: EngineProvider {
     private let base = InMemoryProvider(name: "forgetful")
     private let writes = WriteCount()

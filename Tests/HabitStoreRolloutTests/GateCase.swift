@@ -3,7 +3,7 @@ import HabitStore
 
 @testable import HabitStoreRollout
 
-/// A user of whom everything is proven that the gate to the next stage asks for, and what can be taken from it.
+/// A user with all evidence that the gate to the next stage asks for, from which tests remove parts.
 struct GateCase {
     static let now = EvidenceSample.start
     static let epoch = 5
@@ -11,7 +11,7 @@ struct GateCase {
     let stage: Stage
     private(set) var events: [(EvidenceEvent, Date)]
 
-    /// - Parameter version: the form of the lines when the user came here; nil for an earlier version's.
+    /// - Parameter version: the format of the lines when the user reached the stage; nil for an earlier version's.
     init(_ stage: Stage, version: Int? = EvidenceEvent.currentVersion) {
         self.stage = stage
         events = [
@@ -47,7 +47,7 @@ struct GateCase {
         )
     }
 
-    /// With an event behind the others, recorded `age` seconds ago.
+    /// With an event after the others, recorded `age` seconds ago.
     func adding(_ event: EvidenceEvent, age: Double = 0) -> Self {
         var copy = self
         copy.events.append((event, Self.now.addingTimeInterval(-age)))
@@ -70,7 +70,7 @@ struct GateCase {
         )
     }
 
-    /// What the gate to the next stage says, with changed facts.
+    /// The reasons of the gate to the next stage, with changed facts.
     func reasons(
         _ policy: GatePolicy = GatePolicy(),
         _ change: (inout GateFacts) throws -> Void = { _ in }

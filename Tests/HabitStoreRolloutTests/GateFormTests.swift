@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What people and files see of the gate.
+/// The gate's sentences, JSON and policy files.
 struct GateFormTests {
     private func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The gate is open when everything is there, and closed by each thing that is missing.
+/// The gate is open if nothing is missing, and closed by each thing that is.
 struct GateTests {
     private let gate = Gate()
 
@@ -19,7 +19,7 @@ struct GateTests {
         #expect(decision.isOpen == decision.reasons.isEmpty)
     }
 
-    /// What each stage needs: nothing is known of the user but the stage.
+    /// The requirements of each stage: nothing is known of the user but the stage.
     private static let bare: [(from: Stage, reasons: [GateReason])] = [
         (.off, []),
         (.dualwrite, [.notBackfilled, .lagging(transactions: 1)]),
@@ -76,7 +76,7 @@ struct GateTests {
         for stage in [Stage.dualwrite, .shadow] {
             #expect(try GateCase(stage).reasons { $0.isBackfilled = false } == [.notBackfilled])
         }
-        // What is missing there is not filled by anything that fills it, nor caught up.
+        // Neither filling nor catching up repairs a diverged mirror, so only that is reported.
         for stage in [Stage.dualwrite, .shadow] {
             let reasons = try GateCase(stage).reasons { facts in
                 (facts.isMirrorParted, facts.isBackfilled, facts.lag) = (true, false, 7)
@@ -219,7 +219,7 @@ struct GateTests {
         #expect(try both.adding(compared(.old, false)).adding(compared(.old)).reasons() == [])
         let stale = old.adding(compared(.new), age: 604_801)
         #expect(try stale.reasons() == [.selfComparisonMissing(side: .new)])
-        // The new store serves already: nothing is decided by it any more.
+        // The new store already serves, so this comparison no longer decides anything.
         #expect(try GateCase(.live).without("selfCompared").reasons() == [])
     }
 
@@ -236,7 +236,7 @@ struct GateTests {
         #expect(try GateCase(.rampdown).adding(ignored).reasons() == [.ignoredRules(count: 1)])
     }
 
-    /// What says that it ignored, but not by which rules, is no proof of anything.
+    /// A verification that ignored differences without naming the rules proves nothing.
     @Test(arguments: [
         GateCase.verified("ignored"), GateCase.verified("ignored", differences: 1, ignoredRules: 1),
         GateCase.verified("error"), GateCase.verified("timedOut"), GateCase.verified("later"),

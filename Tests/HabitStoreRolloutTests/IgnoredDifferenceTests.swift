@@ -8,8 +8,8 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What rules ignore lets a user go on, but never so far that the other store is given up; and what could not be verified
-/// lets nobody go on.
+/// A user may advance with differences that rules ignore, but not to `complete`, where the other store is given up. A failed verification lets no
+/// user advance.
 @Suite(.timeLimit(.minutes(5)))
 struct IgnoredDifferenceTests {
     private static func rule(kind: StoreDifference.Kind? = nil, expires: Date = .distantFuture) throws -> IgnoreRule {
@@ -23,7 +23,7 @@ struct IgnoredDifferenceTests {
         )
     }
 
-    /// A user at a stage whose mirror has another name for each habit, as only a bug could bring it about.
+    /// A user at a stage whose mirror has another name for each habit, as only a bug could cause.
     private func user(at stage: Stage) throws -> StagedUser {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")
@@ -93,7 +93,7 @@ struct IgnoredDifferenceTests {
         }
     }
 
-    /// A switch of engines gives the other store up for good, and a rule of the gate's is no leave for that.
+    /// Switching engines gives up the other store for good, which the gate's rules do not permit.
     @Test func onlyTheGateGoesByTheRules() throws {
         let user = try user(at: .shadow)
         let rules = try IgnoreRules([try Self.rule()])
@@ -103,8 +103,8 @@ struct IgnoredDifferenceTests {
         #expect(try store.rehearse() != nil)
     }
 
-    /// A verification that threw was not written down, and the one before it, of the same day, went on opening the gate for
-    /// a store that could no longer be read.
+    /// A verification that threw was not recorded, and the one before it, of the same day, kept the gate open for a store that could no longer be
+    /// read.
     @Test func aVerificationThatFailsEndsTheOneBeforeIt() throws {
         let user = try FaultyUser(at: .rampdown)
         try user.staged.want("complete")
@@ -117,7 +117,7 @@ struct IgnoredDifferenceTests {
         let error = #expect(throws: HabitStoreError.self) { try store.verify() }
         #expect(error?.code == .corrupt)
         #expect(try store.decision().reasons.contains(.verificationNotClean(verdict: "error", differences: 0)))
-        // An advance looks again, and tells what is wrong; when nothing is any more, it goes on.
+        // An advance verifies again and reports what is wrong; once nothing is, it proceeds.
         #expect(throws: HabitStoreError.self) { try store.advance() }
         #expect(try store.stage() == .rampdown)
         user.heal()

@@ -6,18 +6,18 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A switch that ends in the middle of any step leaves the user on a store that is current and takes writes.
+/// A switch interrupted at any step leaves the user on a store that is current and takes writes.
 struct InterruptedSwitchTests {
     private struct Stop: Error {}
 
-    /// A user with data on `engine`, whom the flag file wants on the other one.
+    /// A user with data on `engine`.
     private func fixture(on engine: EngineName) throws -> UserStoresFixture {
         let fixture = try UserStoresFixture(engine)
         try fixture.with { try SampleRecords.fill($0) }
         return fixture
     }
 
-    /// Everything is there, writes are taken, and the next switch succeeds.
+    /// Expects all data, a working write, and that the next switch succeeds.
     private func expectIntact(
         _ fixture: UserStoresFixture,
         on engine: EngineName,
@@ -40,8 +40,8 @@ struct InterruptedSwitchTests {
         }
     }
 
-    /// The new file was made and nothing more: it passed for the authoritative store, as any new file does, and a user
-    /// of the engine that was looked at second was shown the empty one.
+    /// Only the new file had been made: it passed for the authoritative store, as any new file does, and if the user's engine was examined second,
+    /// the user got the empty store.
     @Test(arguments: EngineName.standard)
     func killedRightAfterTheOtherFileWasMade(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
@@ -50,7 +50,7 @@ struct InterruptedSwitchTests {
         try expectIntact(fixture, on: engine)
     }
 
-    /// The new file was made, and then the current one could not be read any more: the empty one is no substitute.
+    /// The new file was made, and then the current one became unreadable: the empty one must not replace it.
     @Test(arguments: EngineName.standard)
     func anEmptyStoreIsNeverServedBesideADamagedOne(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
@@ -61,7 +61,7 @@ struct InterruptedSwitchTests {
         #expect(throws: HabitStoreError.self) { try fixture.stores().currentAddress(of: "alice") }
     }
 
-    /// The same for a user whose store is from before epochs were counted.
+    /// The same for a user whose store predates epochs.
     @Test(arguments: EngineName.standard)
     func killedRightAfterTheOtherFileWasMadeForAStoreInEpochZero(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
@@ -168,7 +168,7 @@ struct InterruptedSwitchTests {
         try fixture.with { _ in }
         try fixture.want(engine)
         try fixture.with { _ in }
-        // The standby is at the same token, and an entry in it has another note.
+        // The standby is at the same token, but one entry has a different note.
         let entry = SampleRecords.entry(100)
         let record = try EncodedRecord(
             [.uuid(entry.id), .date(entry.date), .string("other"), .null, .uuid(SampleRecords.id(2))],
@@ -185,9 +185,8 @@ struct InterruptedSwitchTests {
         #expect(try fixture.information(engine).role == .authoritative)
     }
 
-    /// A toggle that was killed, or whose verification did not come out clean, left its flag file behind as one that had been
-    /// followed. The file was never followed again, and the user was told that flag files disagree. Now a toggle that comes to
-    /// nothing is tried anew at the next opening.
+    /// An engine switch that was killed, or whose verification was not clean, marked its flag file as followed. The file was never followed again,
+    /// and the user saw that flag files disagree. Now the next opening retries such a switch.
     @Test(arguments: EngineName.standard)
     func aToggleThatCameToNothingIsTriedAgainByTheSameFlagFile(engine: EngineName) throws {
         let fixture = try fixture(on: engine)

@@ -10,7 +10,7 @@ import Testing
 struct LiveUserTests {
     private static let drafts = FetchDescriptor<Draft>(sortBy: [SortDescriptor(\.content)])
 
-    /// Follows a user until so many drafts are there, and holds each answer against the one before.
+    /// Follows a user until there are `count` drafts, and checks each result against the one before.
     private func follow(_ store: UserStore, until count: Int) async throws -> (answers: Int, drafts: [String]) {
         var known: [Draft] = []
         var token = HistoryToken.zero
@@ -27,7 +27,7 @@ struct LiveUserTests {
         return (answers, known.map(\.content))
     }
 
-    /// A stream goes on whichever store answers: nothing is lost and nothing comes twice.
+    /// A stream continues whichever store answers: no change is lost or repeated.
     @Test(arguments: EngineName.standard) func aStreamGoesOnThroughAWholeRollout(old: EngineName) async throws {
         let user = try StagedUser(old: old)
         let store = try await user.stores().store(for: "alice")
@@ -68,7 +68,7 @@ struct LiveUserTests {
         #expect(try #require(tokens.last) > before || tokens.count == 63)
     }
 
-    /// Another object stands for another process: it shares nothing with this one but the files.
+    /// Another `UserStores` object stands in for another process: the two share only the files.
     @Test func writesOfOtherProcessesAreSeenWhileTheFilesAreClosed() async throws {
         let users = try PooledUsers(limit: 2)
         let names = (0..<12).map { "user \($0)" }
@@ -78,7 +78,7 @@ struct LiveUserTests {
             for store in stores {
                 group.addTask { try await follow(store, until: 5).drafts }
             }
-            // The first answers are there when all of them were asked.
+            // The first results are known once all queries have been asked.
             while stores.contains(where: { $0.liveQueries.statistics.asked == 0 }) {
                 try await Task.sleep(for: .milliseconds(5))
             }
@@ -94,7 +94,7 @@ struct LiveUserTests {
         #expect(users.stores.openUserCount <= 2)
     }
 
-    /// The control file is looked at by its own mapping: one that is removed and made anew is followed as well.
+    /// The control file is watched through its own mapping: a deleted and recreated one is followed as well.
     @Test func aControlFileThatIsMadeAnewIsFollowed() async throws {
         let fixture = try UserStoresFixture(.sqlite)
         let store = try await fixture.stores().store(for: "alice")

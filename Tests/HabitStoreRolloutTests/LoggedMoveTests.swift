@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The log of a user's evidence is read by an opening only where a move may be missing in it.
+/// Opening a user reads the evidence log only if a move may be missing in it.
 struct LoggedMoveTests {
     private let user: StagedUser
 
@@ -17,7 +17,7 @@ struct LoggedMoveTests {
         store.close()
     }
 
-    /// Where the log holds nothing that is a record, an opening that reads it finds the last move missing.
+    /// Overwrites the log with empty lines: an opening that reads it finds the last move missing.
     private func spoilTheLog(keepingBytes count: Int? = nil) throws {
         let path = try EvidenceLog(user.directory).path
         let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
@@ -39,7 +39,7 @@ struct LoggedMoveTests {
 
     private func control() throws -> ControlFile { try ControlFile(path: user.directory.path + "/control") }
 
-    /// Writes over numbers of the control file.
+    /// Overwrites cells of the control file.
     private func setCells(_ cells: Range<Int>, to value: UInt8 = 0) throws {
         let file = try #require(FileHandle(forUpdatingAtPath: user.directory.path + "/control"))
         defer { try? file.close() }
@@ -53,7 +53,7 @@ struct LoggedMoveTests {
         #expect(try recoveries().isEmpty)
     }
 
-    /// As the control file of an earlier version is, and one that was deleted.
+    /// As in the control file of an earlier version, or one that was deleted.
     @Test func aControlFileThatSaysNothingOfTheLogHasItRead() throws {
         try spoilTheLog()
         try setCells(5..<8)
@@ -63,8 +63,8 @@ struct LoggedMoveTests {
         #expect(try recoveries().count == 1)
     }
 
-    /// Where the process is that of a kill, nothing is looked for: a log that an earlier version had left made it wait for 3.6 s at
-    /// 100 MiB. The kill's own lines begin another stay in any case.
+    /// A kill does not search the log: with an earlier version's log of 100 MiB it waited for 3.6 s. The kill's own lines begin another stay in any
+    /// case.
     @Test func aKillLooksForNothingInTheLog() throws {
         try spoilTheLog()
         try setCells(5..<8)
@@ -82,7 +82,7 @@ struct LoggedMoveTests {
         #expect(store.files.leases.present?.actual.epoch == (try EvidenceLog(user.directory).summary().evidence.epoch))
     }
 
-    /// A process may be killed between the writing of a number and of its complement.
+    /// A process may be killed between writing a number and its complement.
     @Test(arguments: [5, 6])
     func aNoteThatIsHalfWrittenIsNone(cell: Int) throws {
         try spoilTheLog()
@@ -103,8 +103,7 @@ struct LoggedMoveTests {
         #expect(try recoveries().count == 1)
     }
 
-    /// The process was killed when the store had the next epoch and the log did not: what is known to be logged is the move
-    /// before.
+    /// The process was killed when the store had the next epoch and the log did not: the last move known to be logged is the one before.
     @Test func aMoveBehindTheLastLoggedOneIsMadeUpFor() throws {
         let stores = try user.stores()
         let pair = StorePair(directory: try user.directory, schema: stores.schema, engines: stores.engines)
@@ -117,7 +116,7 @@ struct LoggedMoveTests {
         let log = EvidenceLog(try user.directory)
         #expect(try control().hasLogged(actual.epoch, in: log))
         #expect(try !control().hasLogged(again.epoch, in: log))
-        // The stage is the one that was logged, and the stay is another: what was proven before does not count in it.
+        // The stage is the logged one, but the stay is another: earlier evidence does not count in it.
         try openAndClose()
         #expect(try recoveries().count == 1)
         #expect(try control().hasLogged(again.epoch, in: log))

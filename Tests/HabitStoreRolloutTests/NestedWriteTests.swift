@@ -5,12 +5,11 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A write inside of another one of the same store would wait for itself.
+/// A write inside another one of the same store would wait for itself.
 ///
-/// It was refused with one sentence by one store and with others by others, so that what an app had looked up about the
-/// error did not hold any more when its user had been moved. Now all say the same.
+/// Stores refused it with different errors, so an app's handling of one no longer applied after its user had been moved. Now all refuse it alike.
 struct NestedWriteTests {
-    /// What a store says to a write inside of one.
+    /// The error of a write inside another one.
     private func refusal(of store: some HabitStore) throws -> HabitStoreError {
         try store.write(author: nil) { _ in
             try #require(throws: HabitStoreError.self) { try store.save(Tag(name: "inner")) }

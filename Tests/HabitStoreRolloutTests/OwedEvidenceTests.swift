@@ -5,8 +5,8 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A difference was found while the log could not be written: it left no trace, and once the process had ended the gate to `live`
-/// opened. What cannot be recorded has not been proven, and what was seen against a user closes the gate all the same.
+/// A difference was found while the log could not be written: it left no trace, and once the process had ended the gate to `live` opened. Evidence
+/// that cannot be recorded does not count, but a difference closes the gate all the same.
 struct OwedEvidenceTests {
     /// Brings a user to `shadow` with everything that the gate to `live` asks for.
     private func proven() throws -> StagedUser {
@@ -25,7 +25,7 @@ struct OwedEvidenceTests {
         return user
     }
 
-    /// Takes the log's place with a folder, which nothing can be appended to, also not by the superuser.
+    /// Replaces the log with a folder, to which not even the superuser can append.
     private func obstruct(_ user: StagedUser) throws -> () throws -> Void {
         let path = try EvidenceLog(user.directory).path
         try FileManager.default.moveItem(atPath: path, toPath: path + ".kept")
@@ -36,8 +36,7 @@ struct OwedEvidenceTests {
         }
     }
 
-    /// A kill waited for another process's lock of the evidence, 30 s, if the user's folder had been put back: that was to be written
-    /// down first.
+    /// If the user's folder had been restored, a kill waited up to 30 s for another process's lock of the evidence in order to record that first.
     @Test func aKillDoesNotWaitToSayThatTheFolderWasPutBack() throws {
         let user = try proven()
         try FileManager.default.removeItem(atPath: user.directory.path + "/control")
@@ -84,7 +83,7 @@ struct OwedEvidenceTests {
         #expect(!decision.isOpen)
         #expect(decision.reasons.contains(.shadowDifferences(count: 1)))
         #expect(try store.stage() == .shadow)
-        // Once it is in the evidence, a clean verification and new reads are the way on, as for any difference.
+        // Once the difference is in the evidence, a clean verification and new reads open the gate, as for any difference.
         #expect(!store.owesEvidence)
         try store.verify()
         for _ in 0..<5 { _ = try store.all(Habit.self) }
@@ -96,7 +95,7 @@ struct OwedEvidenceTests {
         let user = try proven()
         let store = try user.stores { $0.lockWaitSeconds = 0.3 }.store(for: "alice")
         defer { store.close() }
-        // It can be read, and nothing can be appended.
+        // The log can be read, but not appended to.
         let lock = try EvidenceFile(try EvidenceLog(user.directory).path, .read)
         let decision = try store.promote()
         #expect(decision.reasons == [.evidenceUnwritable])
@@ -124,7 +123,7 @@ struct OwedEvidenceTests {
         }
     }
 
-    /// Whoever has the log locked and does not go on must not hold up a kill.
+    /// A process that keeps the log locked without making progress must not delay a kill.
     @Test func aKillDoesNotWaitForAFrozenWriterOfTheLog() throws {
         let user = try proven()
         let store = try user.stores().store(for: "alice")

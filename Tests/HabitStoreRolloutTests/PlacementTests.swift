@@ -7,9 +7,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// With the flag file that ships, a user who was put on LMDB by the list stayed there when the edit was undone, since the rule ends in a
-/// percentage and a percentage took nobody back. A user whom a list, a rule or a default placed goes back when it ends, whatever answers
-/// then; a user whom a percentage placed stays when the percentage is another one.
+/// With the flag file that ships, a user whom the list moved to LMDB stayed there when the edit was undone, because the rule ends in a percentage,
+/// and a percentage took no user back. Now a user placed by a list, a rule or a default goes back when that ends, whatever answers then; a user
+/// placed by a percentage stays when the percentage changes.
 struct PlacementTests {
     /// The rule of the file that ships, with other users in its list, other weights and another bucketing.
     private static func rule(_ users: [String], lmdb: Int = 0, by bucketing: String = "") -> String {
@@ -20,7 +20,7 @@ struct PlacementTests {
             """
     }
 
-    /// One state of a flag file: the rule of the backend, and whether anybody opens the user while it is in force.
+    /// One state of a flag file: the rule of the backend, and whether a process opens the user while it is in force.
     struct Edit: Sendable {
         var targeting: String?
         var defaultVariant = "sqlite"
@@ -86,7 +86,7 @@ struct PlacementTests {
         ),
     ]
 
-    /// Writes a flag file of all five flags, as the one that ships has them.
+    /// Writes a flag file with all five flags, as in the one that ships.
     private func write(_ edit: Edit, _ fixture: UserStoresFixture, stage: String = #""defaultVariant": "off""#) throws {
         let engines = #""state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}"#
         let stages = Stage.allCases.map { "\"\($0)\": \"\($0)\"" }.joined(separator: ", ")
@@ -114,7 +114,7 @@ struct PlacementTests {
         try fixture.with { store throws in
             #expect(try store.stage() == story.stage, "\(store.notes)")
             #expect(try store.all(Habit.self).count == story.edits.filter(\.isSeen).count)
-            // Not where the flags want: that has a reason, and is no success.
+            // The user is not where the flags say, for a reason, which is not a success.
             let decision = try store.advance()
             #expect(decision?.reasons ?? [] == (story.hold.map { [.notTakenBack(wanted: .off, because: $0)] } ?? []))
         }
@@ -123,7 +123,7 @@ struct PlacementTests {
         #expect((status.whyNotThere(user: "alice") != nil) == (story.stage != .off))
     }
 
-    /// The file as it ships, edited as the tour does it.
+    /// The file that ships, edited as in the tour.
     @Test func theFlagFileThatShipsTogglesThereAndBack() throws {
         let fixture = try UserStoresFixture(.sqlite)
         let root = URL(fileURLWithPath: #filePath)
@@ -149,7 +149,7 @@ struct PlacementTests {
         }
     }
 
-    /// `mv flags.bak flags` puts back a file that is older than the one in force: it was taken for one that had had its turn.
+    /// `mv flags.bak flags` restores a file that is older than the one in force: it was taken for one that had already been followed.
     @Test func anOlderFileThatIsMovedBackIsAnEdit() throws {
         let fixture = try UserStoresFixture(.sqlite)
         try write(Self.begun, fixture)
@@ -162,7 +162,7 @@ struct PlacementTests {
         #expect(try fixture.with { try $0.engine() } == .sqlite)
     }
 
-    /// The same for the stage, for a user who is open all the time.
+    /// The same for the stage, for a user who stays open.
     @Test(arguments: [true, false])
     func aStageByAListEndsAndOneByAPercentageStays(isListed: Bool) throws {
         let fixture = try UserStoresFixture(.sqlite)
@@ -187,15 +187,15 @@ struct PlacementTests {
         stores.reloadFlags()
         #expect(try store.stage() == (isListed ? .off : .shadow))
         #expect(try store.advance()?.reasons == (isListed ? nil : [.notTakenBack(wanted: .off, because: .percentage)]))
-        // The kill switch asks nobody how the user came there.
+        // The kill switch ignores how the user was placed.
         try SentinelFile(path: RolloutFlags.sentinelPath(root: fixture.root)).create()
         stores.reloadFlags()
         #expect(try store.land())
         #expect(try store.stage() == .off)
     }
 
-    /// What an earlier version wrote does not say what placed the user. It is learnt while the flags want the user there; until then a
-    /// percentage takes the user back no more than that version did.
+    /// An earlier version's records do not say what placed the user. That is learnt while the flags want the user there; until then a percentage
+    /// takes the user back no more than that version did.
     @Test func aUserOfAnEarlierVersionStaysUntilTheFlagsHaveConfirmedThePlace() throws {
         let fixture = try UserStoresFixture(.sqlite)
         try write(Self.listed, fixture)
@@ -222,7 +222,7 @@ struct PlacementTests {
         #expect(try fixture.with { try $0.stage() } == .off)
     }
 
-    /// Another process saw that the user was in the list; the one that did not goes by what the stores say.
+    /// Another process saw that the user was in the list; a process that did not goes by the stores' record.
     @Test func whatAnotherProcessHasSeenCounts() throws {
         let fixture = try UserStoresFixture(.sqlite)
         func want(_ users: [String], _ shadow: Int) throws {
@@ -249,7 +249,7 @@ struct PlacementTests {
         #expect(try store.stage() == .off)
     }
 
-    /// The engines' parts, too: a percentage that was changed exchanged them for a user whom it had given them.
+    /// The same for the engines' roles: a changed percentage exchanged them for users whom it had placed.
     @Test func aPercentageThatIsChangedTurnsNobodysEngines() throws {
         let fixture = try UserStoresFixture(.sqlite)
         func want(old targeting: String) throws {

@@ -5,10 +5,10 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The flag proposes: nobody is promoted past what it wants, and what it does not say moves nobody.
+/// The flag proposes: no user is promoted past the stage that it wants, and a missing flag moves no user.
 struct ProposalTests {
-    /// Whoever was promoted past the wanted stage was there for one moment: the next operation took the user back, and the
-    /// evidence had two moves that nobody wanted.
+    /// A user promoted past the wanted stage was there only for a moment: the next operation took the user back, and the evidence had two moves that
+    /// no flag wanted.
     @Test func aPromotionPastTheWantedStageIsRefused() throws {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")

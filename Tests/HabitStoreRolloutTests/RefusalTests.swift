@@ -5,10 +5,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What the gate refuses is written down when its reasons change.
+/// The gate records a refusal when its reasons change.
 struct RefusalTests {
-    /// Three open processes tried every five seconds and wrote down each time that they were refused: 24 MB a day for each
-    /// user, until a kill took 20 s to read them.
+    /// Three open processes tried every five seconds and recorded each refusal: 24 MB a day for each user, until a kill took 20 s to read them.
     @Test func whatIsRefusedAgainForTheSameReasonsIsWrittenDownOnce() throws {
         let user = try StagedUser()
         let first = try user.stores().store(for: "alice")
@@ -18,7 +17,7 @@ struct RefusalTests {
         func refusals() throws -> Int {
             try EvidenceLog(user.directory).read().records.count { if case .refused = $0.event { true } else { false } }
         }
-        // As short-lived commands, each with a memory of its own.
+        // Like short-lived commands, each with a separate memory.
         for number in 0..<6 {
             let store = try user.stores { $0.gate.cleanShadowReads = 1_000 }.store(for: "alice")
             if number > 0 { _ = try store.all(Habit.self) }

@@ -9,8 +9,8 @@ import Testing
 
 /// The way back is rehearsed on copies.
 struct RehearsalTests {
-    /// The stores were copied in the order of their names. Where SQLite was the old one and a write came in between, the
-    /// mirror's copy was ahead of the current store's, which no store ever is, and the rehearsal failed for it.
+    /// The stores were copied in the order of their names. If SQLite was the old one and a write came in between, the mirror's copy was ahead of the
+    /// serving store's, which no real mirror ever is, and the rehearsal failed.
     @Test(arguments: EngineName.standard)
     func itComesOutCleanWhileWritesGoOn(engine: EngineName) throws {
         let user = try StagedUser(old: engine)
@@ -35,7 +35,7 @@ struct RehearsalTests {
         #expect(failure.withLock { $0 } == nil)
     }
 
-    /// `advance` refused after a failed rehearsal, even when the cause was gone.
+    /// After a failed rehearsal `advance` kept refusing, even when the cause was gone.
     @Test func anAdvanceByHandRepeatsAFailedRehearsal() throws {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")
@@ -54,7 +54,7 @@ struct RehearsalTests {
         #expect(try store.stage() == .live)
     }
 
-    /// A process that was killed while it rehearsed left copies of both stores beside the user's own, for ever.
+    /// A process killed during a rehearsal left copies of both stores in the user's folder forever.
     @Test func whatAKilledRehearsalLeftIsRemovedByTheNext() throws {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")

@@ -7,7 +7,7 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// A store that differs is copied anew from the one that serves. Before, somebody had to move files by hand, at three in the morning.
+/// `resync` copies a differing store again from the serving one. Before, an operator had to move files by hand, at three in the morning.
 @Suite(.timeLimit(.minutes(5)))
 struct ResyncTests {
     private func user(at stage: Stage, old: EngineName) throws -> (StagedUser, UserStore) {
@@ -49,7 +49,7 @@ struct ResyncTests {
                 if case .resynced(bad.engine, _, _, "a test", "it lacks a record") = $0 { true } else { false }
             }
         )
-        // What is written goes on to both, and what moves the user finds the new store.
+        // Writes go to both stores again, and the next moves use the new copy.
         try again.save(Habit(name: "Late"))
         let names = try again.all(Habit.self).map(\.name).sorted()
         try again.demote(to: .off)
@@ -58,7 +58,7 @@ struct ResyncTests {
         #expect(try again.verify().verdict == .match)
     }
 
-    /// The store that serves is the bad one: nothing is copied from it, and the good one stays.
+    /// The serving store is the bad one: nothing is copied from it, and the good one stays.
     @Test func aDamagedStoreIsNotCopied() throws {
         let (user, store) = try user(at: .shadow, old: .sqlite)
         store.close()

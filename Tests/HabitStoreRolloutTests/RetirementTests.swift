@@ -9,7 +9,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A migration ends when the old store is gone, and nothing goes before it was proven to be in the new one.
+/// A migration ends when the old store is removed, and nothing is removed before it has been found in the new one.
 struct RetirementTests {
     private func files(_ user: StagedUser) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: try user.directory.path).sorted()
@@ -46,13 +46,13 @@ struct RetirementTests {
         let again = try store.retire(by: "a test")
         #expect(again.wasRemovedBefore && !again.isRemoved && again.decision.isOpen)
         #expect(try user.stores().examine("alice").isEmpty)
-        // The way back is a copy now.
+        // The way back is now a copy.
         try store.demote()
         #expect(try store.verify().verdict == .match)
         #expect(try store.fetchCount(FetchDescriptor<Habit>()) == count)
     }
 
-    /// A kill by flag or sentinel refused all writes of a user without an old store until an operator ran `rollout kill`: a short process has
+    /// A kill by flag or sentinel refused all writes of a user without an old store until an operator ran `rollout kill`: a short-lived process has
     /// no thread that copies the store.
     @Test(arguments: EngineName.standard) func aKilledUserWithoutAnOldStoreIsTakenBackByOpening(_ engine: EngineName)
         throws
@@ -71,7 +71,7 @@ struct RetirementTests {
         #expect(try user.stores().status(of: "alice").isKilled)
     }
 
-    /// The next rollout begins where the last one has ended.
+    /// The next rollout starts where the last one ended.
     @Test func aRetiredUserGoesOnToAThirdEngine() throws {
         let user = try StagedUser(
             old: .sqlite,
@@ -111,7 +111,7 @@ struct RetirementTests {
         #expect(try store.all(Habit.self).count == 1)
     }
 
-    /// Flags that want less would have the next operation copy everything back.
+    /// With flags that want an earlier stage, the next operation would copy everything back.
     @Test func flagsAndTheKillSwitchKeepTheStore() throws {
         let (user, store) = try completed()
         defer { store.close() }
@@ -126,7 +126,7 @@ struct RetirementTests {
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
     }
 
-    /// What was removed past the program from the store that serves is found by what was left, and stays there.
+    /// Comparing with the old store reveals a record that was removed from the serving store by other means, and the old store stays.
     @Test(arguments: EngineName.standard) func aRecordThatTheNewStoreHasLostKeepsTheOldOne(_ engine: EngineName) throws
     {
         let (user, store) = try completed(engine)
@@ -136,12 +136,12 @@ struct RetirementTests {
         #expect(!outcome.isRemoved)
         #expect(outcome.decision.reasons.contains { if case .verificationNotClean = $0 { true } else { false } })
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
-        // And another try is not waved through.
+        // Nor does another attempt succeed.
         #expect(try !store.retire(by: "a test").isRemoved)
         #expect(try !files(user).contains { $0.hasPrefix(Leftovers.retirements.prefix) })
     }
 
-    /// Copied from the new store, the old one would be equal to it whatever that had lost.
+    /// If the old store was copied from the new one, they are equal whatever the new one had lost.
     @Test func aHistoryThatDoesNotReachBackProvesNothing() throws {
         let (user, store) = try completed()
         defer { store.close() }
@@ -152,7 +152,7 @@ struct RetirementTests {
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
     }
 
-    /// Where what was left cannot be read a backup of it proves as much.
+    /// If the old store cannot be read, a backup of it proves as much.
     @Test func aBackupIsVerifiedInThePlaceOfADamagedStore() throws {
         let (user, first) = try completed()
         first.close()
@@ -163,7 +163,7 @@ struct RetirementTests {
         let store = try user.stores { $0.gate.retentionSeconds = 0 }.store(for: "alice")
         defer { store.close() }
         #expect(throws: HabitStoreError.self) { try store.retire(by: "a test") }
-        // What serves proves nothing of itself.
+        // The serving store proves nothing about itself.
         #expect { try store.retire(against: StoreAddress(.lmdb, path: serving), by: "a test") } throws: {
             "\($0)".contains("does not say that it was taken before")
         }
@@ -175,7 +175,7 @@ struct RetirementTests {
         #expect(try store.fetchCount(FetchDescriptor<Habit>()) > 0)
     }
 
-    /// The store that serves was given as the backup, and what it had lost was held against itself.
+    /// The serving store was given as the backup, and its loss was checked against itself.
     @Test func whatWasLeftIsVerifiedWhateverBackupIsGiven() throws {
         let (user, store) = try completed()
         defer { store.close() }
@@ -193,7 +193,7 @@ struct RetirementTests {
         #expect(FileManager.default.fileExists(atPath: aside))
     }
 
-    /// A process that dies between the evidence's word and the end of the files leaves a store that nobody is served from.
+    /// A process that dies between recording the retirement and deleting the files leaves a store that is never served.
     @Test func aRetirementThatWasBegunIsFinished() throws {
         let (user, store) = try completed()
         defer { store.close() }
@@ -202,7 +202,7 @@ struct RetirementTests {
         #expect(open.record([.retired(engine: .sqlite, epoch: actual.epoch, token: actual.token, by: "a test")]))
         try open.withSwitch { try $0.change.disown(.sqlite) }
         #expect(try open.pair.standing(.sqlite)?.role == .backfilling)
-        // History may be forgotten meanwhile: nothing is verified again.
+        // History may be pruned in the meantime: nothing is verified again.
         try store.pruneHistory(through: try store.currentToken())
         #expect(try store.retire(by: "a test").isRemoved)
         #expect(!FileManager.default.fileExists(atPath: try user.address(.old).path))
@@ -220,7 +220,7 @@ struct RetirementTests {
         #expect(try user.stores().examine("alice").isEmpty)
     }
 
-    /// Checkpoints of earlier versions do not say when a user came to a stage: the time runs from the checkpoint on.
+    /// Checkpoints of earlier versions do not say when a user reached a stage: the time runs from the checkpoint.
     @Test func anEarlierCheckpointBeginsTheTimeAnew() throws {
         func record(_ second: Double, _ event: EvidenceEvent) -> EvidenceRecord {
             let time = Date(timeIntervalSince1970: second)
@@ -244,7 +244,7 @@ struct RetirementTests {
         #expect(earlier.at(.live).since == nil)
     }
 
-    /// A process died before a store was told of the move's line: the time runs from the next try on.
+    /// A process died before it recorded the move's line in a store: the time runs from the next attempt.
     @Test func aTimeThatNobodyVouchesForBeginsWithTheFirstTry() throws {
         let (user, store) = try completed(retentionSeconds: 3_600)
         defer { store.close() }
@@ -263,7 +263,7 @@ struct RetirementTests {
         #expect(abs(since.date.timeIntervalSinceNow) < 300)
     }
 
-    /// Whoever can add a line could say that the user has been there for a year.
+    /// A forger who can add a line could date the user's arrival a year back.
     @Test(arguments: [false, true]) func theTimeOfALineThatDoesNotCountIsNotBelieved(hasKey: Bool) throws {
         let user = try StagedUser()
         let keys = try EvidenceKeys([Data(String(repeating: "k", count: 32).utf8)])

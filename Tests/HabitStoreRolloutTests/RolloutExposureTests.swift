@@ -7,15 +7,15 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// An app that wanted to know who is served which stage had the hook on `FlagProvider` only, and the rollout made a provider of
-/// its own and told nobody.
+/// An app that wanted to know which stage each user gets had only the hook of `FlagProvider`, and the rollout created its own provider and reported
+/// nothing.
 struct RolloutExposureTests {
     private final class Exposures: Sendable {
         private let list = Mutex<[FlagExposure]>([])
 
         func add(_ exposure: FlagExposure) { list.withLock { $0.append(exposure) } }
 
-        /// What was told since the last call.
+        /// The exposures since the last call.
         func take() -> [FlagExposure] {
             list.withLock { list in
                 defer { list = [] }
@@ -38,7 +38,7 @@ struct RolloutExposureTests {
         #expect(stage.variant == "off" && stage.reason == .static && stage.errorCode == nil)
         let subject = try #require(stage.subject)
         #expect(!subject.contains("alice") && first.allSatisfy { $0.subject == subject })
-        // No operation asks the flags again, and no one who only looks is an exposure.
+        // Operations do not evaluate the flags again, and inspecting a user is not an exposure.
         try store.save(Habit(name: "Run"))
         _ = try store.all(Habit.self)
         _ = try stores.status(of: "alice")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Options that ended the process, or the user's version, at some later moment.
+/// Invalid options that took effect only later: they crashed the process, or took the user to another version.
 @Suite("Options that are refused")
 struct RolloutOptionsTests {
     @Test(arguments: [-1, -.infinity, .infinity, .nan, 1e300])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What a store keeps of its user's stage is read the same way, in the short form and by the decoder of any JSON.
+/// The short-form parser and the general JSON decoder read a store's rollout state alike.
 struct RolloutStateTests {
     private static let states: [RolloutState] = Stage.allCases.flatMap { stage in
         EngineName.standard.flatMap { old in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-// What the public kit is made of serves these tests too.
+// These tests use the parts of the public kit, too.
 typealias TemporaryFolder = RolloutTesting.TemporaryFolder
 typealias StagedUser = RolloutTesting.StagedUser
 typealias FaultyUser = RolloutTesting.FaultyUser
@@ -26,7 +26,7 @@ extension RolloutUnderTest {
 }
 
 extension StagedUser {
-    /// - Parameter new: the engine that the user goes to; nil for the other one of the two that an app has without a word.
+    /// - Parameter new: the user's new engine; nil for the other one of the two default engines.
     init(old: EngineName = .sqlite, new: EngineName? = nil, engines: Engines = .standard) throws {
         try self.init(EnginePair(old: old, new: new ?? old.otherStandard), engines)
     }

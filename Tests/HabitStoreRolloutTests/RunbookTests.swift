@@ -3,9 +3,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Whoever is woken by a reason finds it in the runbook.
+/// Each reason that can alert an operator has an entry in the runbook.
 struct RunbookTests {
-    /// Where the article is to be written anew: `HABITSTORE_RUNBOOK=1` with the tests of this suite.
+    /// Whether to rewrite the article: run this suite with `HABITSTORE_RUNBOOK=1`.
     private static let isRewritten = ProcessInfo.processInfo.environment["HABITSTORE_RUNBOOK"] != nil
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -19,7 +19,7 @@ struct RunbookTests {
         #expect(Runbook.entry("fullMoon") == nil)
     }
 
-    /// Errors of single calls of an app, for which no user waits: they are told to the caller, and nothing is moved by them.
+    /// Errors of single calls, for which no user waits: only the caller gets them, and they move no user.
     private static let callers: Set<String> = [
         "uniqueViolation", "danglingReference", "deleteDenied", "unknownEntity", "unknownAttribute", "invalidQuery",
         "evaluationFailed", "transactionEnded", "closed",
@@ -48,7 +48,7 @@ struct RunbookTests {
         #expect(entry.command.hasPrefix("habitstore "))
     }
 
-    /// The article was forgotten when the list changed, as hand-written tables are.
+    /// The article was forgotten when the list changed, as happens to hand-written tables.
     @Test func theArticleIsWhatTheListMakes() throws {
         let path = Self.root.appendingPathComponent("Sources/HabitStoreRollout/Documentation.docc/Runbook.md")
         if Self.isRewritten { try Data(Runbook.markdown.utf8).write(to: path) }

@@ -3,7 +3,7 @@ import HabitStore
 import HabitTracker
 import ShadowVerifier
 
-/// Records that a test store is filled with.
+/// The records of a test store.
 enum SampleRecords {
     static let referenceDate = Date(timeIntervalSinceReferenceDate: 700_000_000)
 
@@ -14,7 +14,7 @@ enum SampleRecords {
         return UUID(uuidString: text) ?? UUID()
     }
 
-    /// Two habits with a tag, and entries in several transactions.
+    /// Inserts two habits with a tag, and entries in several transactions.
     static func fill(_ store: any HabitStore, entries: Int = 20) throws {
         try store.write(author: "test") { transaction in
             try transaction.insert(Tag(id: id(1), name: "sport"))
@@ -35,7 +35,7 @@ enum SampleRecords {
         return Entry(id: id(number), date: date, note: note, habitID: id(number.isMultiple(of: 2) ? 2 : 3))
     }
 
-    /// What the verifier says about two stores.
+    /// The verifier's verdict on two stores.
     static func verdict(_ a: any MaintainableStore, _ b: any MaintainableStore) throws -> VerificationReport.Verdict {
         try ShadowVerifier(.init(name: "A", store: a), .init(name: "B", store: b)).run().verdict
     }

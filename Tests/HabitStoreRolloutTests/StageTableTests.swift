@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The public kit, run with both ways between the two engines that come with the package, and with one that is in no file.
+/// The public kit, run in both directions between the two engines of the package, and with one that has no files.
 struct StageTableTests {
     static let rollouts: [RolloutUnderTest] = [.fromSQLite, .fromLMDB, .intoMemory, .outOfMemory]
 

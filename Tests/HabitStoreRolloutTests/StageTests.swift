@@ -1,7 +1,7 @@
 import HabitStoreRollout
 import Testing
 
-/// The table of the stages, as the design has it.
+/// The table of stages from the design.
 struct StageTests {
     private typealias Row = (stage: Stage, authority: StoreSide, shadow: StoreSide?, mirror: StoreSide?, awaits: Bool)
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A path says which engine it needs, or why it cannot.
+/// A path names its engine, or is refused with a reason.
 struct StoreAddressTests {
     @Test(arguments: EngineName.standard)
     func theKindOfAFileIsRecognised(engine: EngineName) throws {
@@ -42,8 +42,8 @@ struct StoreAddressTests {
     }
 
     #if DEBUG
-    /// LMDB 1.0 took the place of 0.9 on a machine, and every LMDB store of it was beyond reach: it could not be copied, verified
-    /// or even counted. Now it can be read without the library, and is not written to.
+    /// LMDB 1.0 replaced 0.9 on a machine, and every LMDB store on it became inaccessible: it could not be copied, verified or even counted. Now it
+    /// can be read without the library, but not written to.
     @Test func aStoreThatTheLibraryRefusesIsReadAndNotWritten() throws {
         let folder = try TemporaryFolder()
         let address = StoreAddress(.lmdb, path: folder.path("store"))

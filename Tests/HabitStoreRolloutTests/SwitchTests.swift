@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A toggle moves a user without losing a record, and never shows an empty or an older store.
+/// Switching engines moves a user without losing a record, and never shows an empty or an older store.
 struct SwitchTests {
     @Test(arguments: EngineName.standard)
     func aNewUserBeginsOnTheEngineThatTheFlagFileNames(engine: EngineName) throws {
@@ -53,7 +53,7 @@ struct SwitchTests {
             try opened.save(Habit(name: "There"))
             try opened.delete(SampleRecords.entry(100))
         }
-        // Nothing is switched twice.
+        // The switch happens once.
         try fixture.with { #expect($0.notes.isEmpty) }
         try fixture.want(engine)
         try fixture.with { opened in
@@ -87,7 +87,7 @@ struct SwitchTests {
         }
     }
 
-    /// A process that slept through a switch wrote to the store that it knew, or was refused until it opened anew.
+    /// A process that slept through a switch wrote to the store that it knew, or was refused until it reopened the user.
     @Test(arguments: EngineName.standard)
     func aHandleFromBeforeASwitchFollowsTheUser(engine: EngineName) throws {
         let fixture = try UserStoresFixture(engine)
@@ -99,7 +99,7 @@ struct SwitchTests {
         #expect(try fixture.names(old) == ["Read", "Run", "There"])
         try old.save(Habit(name: "Late"))
         #expect(try old.engine() == engine.otherStandard)
-        // Also when the role has come back in a later epoch.
+        // Also when the store has become authoritative again in a later epoch.
         try fixture.want(engine)
         try fixture.with { _ in }
         try old.save(Habit(name: "Later"))

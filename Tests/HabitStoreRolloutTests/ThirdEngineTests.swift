@@ -8,13 +8,13 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A rollout is between two engines of however many an app has.
+/// A rollout is between two of the app's engines, however many it has.
 struct ThirdEngineTests {
     private func engines() throws -> Engines { try Engines([SQLiteProvider(), LMDBProvider(), InMemoryProvider()]) }
 
     private func pair(_ old: EngineName, _ new: EngineName) -> EnginePair { EnginePair(old: old, new: new) }
 
-    /// The way on from the end of a rollout, to an engine that did not take part in it.
+    /// After the end of a rollout, the user moves on to an engine that did not take part in it.
     @Test func theNextRolloutBeginsWhenTheStoreThatWasLeftIsGone() throws {
         let user = try StagedUser(old: .sqlite, new: .lmdb, engines: try engines())
         let store = try user.stores().store(for: "alice")
@@ -43,7 +43,7 @@ struct ThirdEngineTests {
         #expect(try again.fetchCount(FetchDescriptor<Habit>()) == 2)
     }
 
-    /// A flag file of another rollout's engines says nothing about a user in the middle of this one.
+    /// A flag file about another rollout's engines does not affect a user in the middle of this one.
     @Test func flagsOfOtherEnginesMoveNobodyInTheMiddleOfARollout() throws {
         let user = try StagedUser(old: .sqlite, new: .lmdb, engines: try engines())
         let store = try user.stores().store(for: "alice")
@@ -64,8 +64,8 @@ struct ThirdEngineTests {
         }
     }
 
-    /// The flags name two engines that the user has nothing of, and the one store that says so cannot be read: nobody is served
-    /// an empty store, and what follows is not taken for what serves.
+    /// The flags name two engines for which the user has no store, and the one store that would say so is damaged: no empty store is served, and the
+    /// mirror does not pass for the serving store.
     @Test(arguments: [Stage.off, .complete])
     func aDamagedStoreOfAnotherEngineIsNotPassedOver(stage: Stage) throws {
         let user = try StagedUser(old: .lmdb, new: .sqlite, engines: try engines())
@@ -82,7 +82,7 @@ struct ThirdEngineTests {
         #expect(try user.engines.identity(of: user.engines.address(.memory, of: user.directory)) == nil)
     }
 
-    /// An earlier version knows two engines, and the other one by the old one: it would take such a user to LMDB.
+    /// An earlier version knows two engines, and derives the new one from the old: it would take such a user to LMDB.
     @Test func aStateOfOtherEnginesIsRefusedByAnEarlierVersion() throws {
         for engines in StageTableTests.rollouts.map(\.pair) + [pair(.memory, .sqlite)] {
             var state = RolloutState(stage: .live, engines: engines, movingTo: .off)

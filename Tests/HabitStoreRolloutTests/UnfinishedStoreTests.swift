@@ -6,11 +6,11 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A process that is killed while it makes a SQLite file leaves one that is no store yet; LMDB's appears as a whole.
+/// A process that is killed while it creates a SQLite file leaves one that is not a store yet; an LMDB file appears as a whole.
 ///
-/// What broke: a crash sweep came upon a user whose mirror's file was begun and no more. The gate asked that file how far it
-/// was, and threw; the user could never go forward again. A new user in the same place could not be opened at all. Now the
-/// file is finished by whoever needs it next, and anything else that is no store is still refused.
+/// What broke: a crash sweep found a user whose mirror's file had only been started. The gate asked that file for its token, and threw; the user
+/// could never go forward again. A new user in the same state could not be opened at all. Now the next process that needs the file finishes it, and
+/// any other file that is not a store is still refused.
 struct UnfinishedStoreTests {
     @Test func aNewUsersFirstStoreIsFinished() throws {
         let user = try StagedUser(old: .sqlite)

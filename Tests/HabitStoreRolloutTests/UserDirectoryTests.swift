@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// No user id names a folder outside of the root, or another user's.
+/// No user id names a folder outside the root, or another user's.
 struct UserDirectoryTests {
     private static let ids = [
         "alice", "Alice", "ALICE", "../x", "../../etc/passwd", "/etc/passwd", ".", "..", "a/b", "a\\b", "con", "a\0b",
@@ -61,8 +61,8 @@ struct UserDirectoryTests {
         #expect(attributes[.posixPermissions] as? Int == 0o700)
     }
 
-    /// Under a root that others could write to, a link in the place of the user's folder had records written where the link
-    /// led, and the modes of what was there changed.
+    /// Under a root that others could write to, a link instead of the user's folder made records go where the link led, and changed the modes of the
+    /// files there.
     @Test(arguments: ["users", "user"])
     func aLinkInThePlaceOfAFolderIsRefused(which: String) throws {
         let folder = try TemporaryFolder()
@@ -100,7 +100,7 @@ struct UserDirectoryTests {
         #expect(error?.code == .permissionDenied)
     }
 
-    /// `rollout kill` answered "0 of 0 users" and 0 when the file `user` in the folders was gone.
+    /// `rollout kill` answered "0 of 0 users" and exited with 0 when the file `user` was missing in the folders.
     @Test func everybodyIsListedOrNamedAsUnknown() throws {
         let folder = try TemporaryFolder()
         let ids = Self.ids.filter { !$0.isEmpty }
@@ -129,7 +129,7 @@ struct UserDirectoryTests {
         #expect(Set(unknown).isSuperset(of: ["u-61zz", "u-", "u-616C", "h-6c", "h-"]))
     }
 
-    /// Whoever lists all users, or asks whose a folder is, must not wait for somebody to write into a pipe.
+    /// Listing all users, or asking whose a folder is, must not wait for a writer of a pipe.
     @Test(.timeLimit(.minutes(5))) func aPipeThatIsToSayWhoseAFolderIsIsNotWaitedFor() throws {
         let folder = try TemporaryFolder()
         let directory = try UserDirectory(root: folder.path, user: String(repeating: "x", count: 101))
@@ -143,7 +143,7 @@ struct UserDirectoryTests {
         #expect(directory.label == .special)
     }
 
-    /// While "é" in one character was open, "é" in two was given its records, and wrote into its store.
+    /// While "é" as one scalar was open, "é" as two scalars got its records, and wrote into its store.
     @Test func idsThatSwiftTakesForEqualHaveStoresOfTheirOwn() throws {
         let fixture = try UserStoresFixture(.sqlite)
         let stores = try fixture.stores()
@@ -157,7 +157,7 @@ struct UserDirectoryTests {
         #expect(try stores.store(for: "\u{E9}") === one)
     }
 
-    /// A file `user` that was cut off made its user another one for ever, with stores that are sound.
+    /// A truncated file `user` turned its user into another one forever, although the stores were sound.
     @Test func aFileThatWasCutOffIsWrittenAnew() throws {
         let folder = try TemporaryFolder()
         let directory = try UserDirectory(root: folder.path, user: "alice")

@@ -6,7 +6,7 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// What is said of a user, without touching the user.
+/// The status of a user is read without changing the user.
 struct UserStatusTests {
     private func user(at stage: Stage) throws -> StagedUser {
         let user = try StagedUser()

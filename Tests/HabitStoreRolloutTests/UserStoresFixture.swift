@@ -19,7 +19,7 @@ struct UserStoresFixture {
         try want(engine)
     }
 
-    /// The stores as a new process sees them; flags are read once, and nobody is moved behind a test's back.
+    /// The stores as a new process sees them; flags are read once, and only the test moves users.
     func stores(_ change: (inout RolloutOptions) -> Void = { _ in }) throws -> UserStores {
         var options = RolloutOptions()
         options.followsFlags = false
@@ -28,7 +28,7 @@ struct UserStoresFixture {
         return try UserStores(root: root, flags: flags, schema: HabitSchema.current, options: options)
     }
 
-    /// Sets the engine that the flag file names for everybody.
+    /// Sets the engine that the flag file names for all users.
     func want(_ engine: EngineName) throws { try wantValue(#"{"v": "\#(engine.rawValue)"}"#, state: "ENABLED") }
 
     func wantValue(_ variants: String, state: String) throws {
@@ -47,7 +47,7 @@ struct UserStoresFixture {
         try directory(user).address(engine)
     }
 
-    /// Opens a user's store, hands it to `body`, and closes it.
+    /// Opens a user's store, runs `body` on it, and closes it.
     @discardableResult
     func with<R>(_ user: String = "alice", _ body: (UserStore) throws -> R) throws -> R {
         let opened = try stores().store(for: user)
@@ -55,7 +55,7 @@ struct UserStoresFixture {
         return try body(opened)
     }
 
-    /// Opens one of the user's files as it is, hands it to `body`, and closes it.
+    /// Opens one of the user's files, runs `body` on it, and closes it.
     func file<R>(_ engine: EngineName, _ body: (any UserStoreBackend) throws -> R) throws -> R {
         let store = try address(engine).open(.readWrite, schema: HabitSchema.current)
         defer { store.close() }

@@ -7,7 +7,7 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// Ways back that have more to do than to change a role.
+/// Ways back that need more than a change of role.
 struct WayBackTests {
     /// A user's store whose new side fails when the plan says so.
     private func open(_ user: StagedUser, failingBy plan: FaultPlan) throws -> UserStore {
@@ -20,8 +20,8 @@ struct WayBackTests {
         }.store(for: "alice")
     }
 
-    /// At `complete` the old store is left behind, and the new one's history was forgotten since: the kill switch had nothing
-    /// to bring the old store up with, and the user stayed on the new one, for reading only, until somebody copied by hand.
+    /// At `complete` the old store is left behind, and the new one's history had been pruned since: the kill switch could not bring the old store up
+    /// to date, and the user stayed on the new one, read-only, until someone copied by hand.
     @Test(arguments: EngineName.standard)
     func theKillSwitchLandsFromCompleteAlsoWithoutAHistory(old: EngineName) throws {
         let user = try StagedUser(old: old)
@@ -44,7 +44,7 @@ struct WayBackTests {
         #expect(try store.all(Habit.self).map(\.name).sorted() == ["Back", "Late", "Read", "Run"])
     }
 
-    /// The new store turns out to be damaged while it serves: one read is told so, and the next is served by the old store.
+    /// The new store turns out to be damaged while it serves: one read fails, and the old store serves the next.
     @Test(arguments: EngineName.standard)
     func aNewStoreThatIsDamagedWhileItServesIsLeft(old: EngineName) throws {
         let user = try StagedUser(old: old)
@@ -61,9 +61,8 @@ struct WayBackTests {
         try store.save(Habit(name: "Still takes writes"))
     }
 
-    /// At `complete` an old store that is sealed, or was only just made, was taken for one that holds everything: with a new
-    /// store that fails, the kill switch would have landed on what the user had long ago, or on nothing. It lands there only
-    /// once the new one was read to bring it up.
+    /// At `complete` a sealed or newly created old store was taken for a complete one: with a failing new store, the kill switch would have moved the
+    /// user to very old data, or to none. Now it moves the user only after reading the new store to bring the old one up to date.
     @Test(arguments: EngineName.standard, [StoreRole.sealed, .authoritative])
     func theKillSwitchNeverLandsOnAStoreThatWasLeftBehind(old: EngineName, role: StoreRole) throws {
         let user = try StagedUser(old: old)
@@ -79,7 +78,7 @@ struct WayBackTests {
             stepLimitSeconds: 5
         )
         let actual = try #require(try change.settle(Engines.standard.pair(old: old)))
-        // What a move directly to `complete` leaves of the old store when it cannot write to it any more.
+        // The state that a direct move to `complete` leaves in the old store when it can no longer write to it.
         let state = RolloutState(stage: .off, engines: Engines.standard.pair(old: old), movingTo: .complete)
         try store.opened().pair.store(old).replicate { replica in
             try replica.setRole(role, epoch: role == .sealed ? 1 : 0)

@@ -6,48 +6,46 @@ import Testing
 @testable import HabitStore
 @testable import HabitStoreRollout
 
-/// The one rule of where a user is, as a table of everything that a pair of stores can say.
+/// The rule that decides which store serves, as a table of all states of a pair of stores.
 struct WhereaboutsTests {
-    /// What one of the two stores says.
+    /// The state of one of the two stores.
     enum Word: String, CaseIterable {
         case absent
         /// Its file is damaged.
         case damaged
         /// It cannot be read now.
         case busy
-        /// It was only just made, and never served anybody.
+        /// It was just created, and has never served a user.
         case unborn
         /// It serves, at epoch 2.
         case serves
         /// It was left in a move at epoch 2.
         case sealed
-        /// It was left at epoch 1 with a write that nobody was told of, and has been sealed since. A move that then failed
-        /// from the store that serves left both sealed: the old one was to take its role again, which it never could, and no
-        /// process could open the user.
+        /// It was left at epoch 1 with an unacknowledged write, and has been sealed since. A later move away from the serving store that failed left
+        /// both sealed: the old one was to take its role again, which it never could, and no process could open the user.
         case left
-        /// It follows at epoch 2; the old one claims to hold everything.
+        /// It follows at epoch 2; the old one claims to have everything.
         case standby
         /// A copy into it is not finished.
         case unfinished
-        /// It is read past the engine's library, and serves at epoch 2.
+        /// It is read without the engine's library, and serves at epoch 2.
         case rescued
         /// It serves, at epoch 2, another user.
         case foreign
     }
 
-    /// What is known beside the stores.
+    /// What is known from the control file.
     enum Knowledge: CaseIterable {
         case nothing
-        /// That the user has come to epoch 2 and token 5.
+        /// That the user has reached epoch 2 and token 5.
         case allOfIt
-        /// That the user has come to epoch 3, where no store is.
+        /// That the user has reached epoch 3, which no store has.
         case more
     }
 
     /// Rows are the old store's words, columns the new one's, in the order of ``Word``.
     ///
-    /// `o` and `n`: that store serves; `O` and `N`: it was sealed and takes its role again; `<`: the old one takes over;
-    /// `-`: nobody; `x`: refused.
+    /// `o` and `n`: that store serves; `O` and `N`: it was sealed and takes its role again; `<`: the old one takes over; `-`: nobody; `x`: refused.
     private static let tables: [Knowledge: [String]] = [
         .nothing: [
             "-xxnnNNxxnx",
@@ -62,7 +60,7 @@ struct WhereaboutsTests {
             "oooxnNNoooo",
             "xxxxnNNxxnx",
         ],
-        // What was only just made is not taken for the user's store, and nobody is no answer.
+        // A newly created store is not taken for the user's, and "nobody" is not an answer.
         .allOfIt: [
             "xxxxnNxxxnx",
             "xxxxnxxxxnx",
@@ -161,8 +159,7 @@ struct WhereaboutsTests {
 
     private static let lineage = UUID()
 
-    /// - Parameter stage: nil in a store that was told nothing of the rollout; the one at which the store serves unless said
-    ///   otherwise.
+    /// - Parameter stage: nil in a store without a record of the rollout; by default the stage at which the store serves.
     private func standing(
         _ engine: EngineName,
         _ role: StoreRole,

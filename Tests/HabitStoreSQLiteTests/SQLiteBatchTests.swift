@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreSQLite
 
-/// Batches that are large beside what is there make the indexes anew, and nobody can tell.
+/// Batches that are large compared with the table rebuild the indexes, with the same result.
 @Suite("SQLite's batches")
 struct SQLiteBatchTests {
     private static func entries(_ count: Int, _ habit: Habit) -> [Entry] {
@@ -21,7 +21,7 @@ struct SQLiteBatchTests {
         return try connection.int64("PRAGMA schema_version")
     }
 
-    /// What the file has, without the order in which it was made.
+    /// The declarations in the file, without their order.
     private func schema(_ file: SQLiteTestStore) throws -> Set<String> {
         let connection = try SQLiteConnection(path: file.path, mode: .readOnly)
         defer { connection.close() }
@@ -73,7 +73,7 @@ struct SQLiteBatchTests {
         #expect(try store.check { _ in }.isEmpty)
     }
 
-    /// An index that an earlier version has written otherwise is kept as it is, and kept up.
+    /// An index that an earlier version declared differently is kept unchanged, and maintained.
     @Test func anIndexOfAnotherMakeIsLeftAlone() throws {
         let file = try SQLiteTestStore()
         let habit = Habit(name: "Run")

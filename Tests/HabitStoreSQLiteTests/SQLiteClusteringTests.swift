@@ -5,7 +5,7 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreSQLite
 
-/// A habit's days are read from the index that holds them in their order, and from nowhere else.
+/// A habit's entries are read from the index that has them in their order, and from nowhere else.
 @Suite("SQLite's clustering index")
 struct SQLiteClusteringTests {
     private static let index = "Entry_by_habitID_date"
@@ -23,7 +23,7 @@ struct SQLiteClusteringTests {
         return file
     }
 
-    /// Makes the file one of a version whose index held its keys only.
+    /// Turns the file into one of a version whose index had only keys.
     private func makeOlder(_ file: SQLiteTestStore) throws {
         try file.sql(
             """
@@ -77,7 +77,7 @@ struct SQLiteClusteringTests {
         }
     }
 
-    /// The verifier and the digests go by the table, which is what the copies are compared with.
+    /// The verifier and the digests read the table, with which the copies are compared.
     @Test func recordsByIdentifierComeFromTheTable() throws {
         let file = try filled()
         let table = "\"Entry\""
@@ -112,7 +112,7 @@ struct SQLiteClusteringTests {
         #expect(try schemaVersion(file) == version, "the index was made twice")
     }
 
-    /// Whoever cannot write now is served even so; the index is made another time.
+    /// A program that cannot write now is served all the same; the index is rebuilt another time.
     @Test func aStoreThatIsBusyIsServedWithTheIndexThatItHas() throws {
         let file = try filled()
         try makeOlder(file)

@@ -79,8 +79,7 @@ struct SQLiteDamageTests {
         #expect(try store.fetchCount(FetchDescriptor<Entry>()) == 0)
     }
 
-    /// The integrity check says which index does not fit its table, and no word of whose record it is: whoever had to repair
-    /// a store was left to search.
+    /// The integrity check named the index that does not match its table but not the record, which someone repairing the store had to search for.
     @Test func anIndexEntryThatDoesNotFitNamesItsRecord() throws {
         let file = try filled()
         func define(_ index: String, _ condition: String) throws {
@@ -92,7 +91,7 @@ struct SQLiteDamageTests {
                 """
             )
         }
-        // An index over some rows only is made anew, or not kept up; then it is called one over all rows again.
+        // A partial index is rebuilt, or not maintained; then it is declared as a full one again.
         try define("Entry_by_date", " WHERE date IS NULL")
         try file.shell("REINDEX Entry_by_date")
         try define("Entry_by_date", "")
@@ -150,7 +149,7 @@ struct SQLiteDamageTests {
             for number in 0..<3_000 { try transaction.insert(Tag(name: "tag \(number)")) }
         }
         var bytes = try Data(contentsOf: URL(fileURLWithPath: file.path))
-        // The pages of the records and of their index; not those of the bookkeeping, which an opening reads.
+        // The pages of the records and of their index; not those of the bookkeeping, which opening the store reads.
         for start in stride(from: 0, to: bytes.count, by: 4_096)
         where bytes[start..<start + 4_096].range(of: Data("tag 2999".utf8)) != nil {
             bytes.replaceSubrange(start..<start + 64, with: Data(repeating: 0xA5, count: 64))

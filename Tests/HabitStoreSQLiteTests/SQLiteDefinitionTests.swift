@@ -6,10 +6,10 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreSQLite
 
-/// SQLite does what a file's own declarations say, and nobody compared them: with `Tag.name` made `COLLATE NOCASE` a query found
-/// one tag more than in the other engine and "Health" was refused beside "health"; a trigger changed each entry after it had
-/// been acknowledged; a view that leads to itself held every command for ever. The verification said that all was the same, and
-/// the check that the store was sound. Now nothing is read through a declaration that is not the store's.
+/// SQLite does what a file's own declarations say, and nothing compared them with the store's: with `Tag.name` as `COLLATE NOCASE` a query found one
+/// tag more than in the other engine and "Health" was refused next to "health"; a trigger changed each entry after it had been acknowledged; a
+/// recursive view blocked every command forever. The verification reported equality, and the check a sound store. Now nothing is read through a
+/// declaration that is not the store's.
 @Suite("SQLite: definitions")
 struct SQLiteDefinitionTests {
     private func filled() throws -> SQLiteTestStore {
@@ -24,7 +24,7 @@ struct SQLiteDefinitionTests {
         return file
     }
 
-    /// What a person can do in the stock shell, and the name of what is then not a store's.
+    /// Statements for the stock shell, and the name of the foreign object that each one makes.
     static let foreign: [(sql: String, name: String)] = [
         ("CREATE TRIGGER t1 BEFORE INSERT ON Entry BEGIN SELECT raise(ignore); END", "t1"),
         ("CREATE TRIGGER t2 AFTER INSERT ON Entry BEGIN UPDATE Entry SET note = 'x' WHERE id = new.id; END", "t2"),
@@ -65,7 +65,7 @@ struct SQLiteDefinitionTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == before)
     }
 
-    /// What the shell does to the text of a declaration, which changes what is read from the same bytes.
+    /// Edits to the text of a declaration, which change how the same bytes are read.
     static let rewritten: [(table: String, old: String, new: String)] = [
         ("Tag", "\"name\" TEXT NOT NULL", "\"name\" TEXT NOT NULL COLLATE NOCASE"),
         ("Habit", "\"name\" TEXT NOT NULL", "\"name\" TEXT NOT NULL COLLATE RTRIM"),
@@ -107,7 +107,7 @@ struct SQLiteDefinitionTests {
         #expect(text.first?.contains(new) == true)
     }
 
-    /// A view that leads to itself gives rows without end, and none at all from one step that counts them.
+    /// A recursive view returns rows without end, and never finishes the step that counts them.
     @Test(.timeLimit(.minutes(5)), arguments: ["Tag", "Entry", "habitstore_metadata", "history_transaction"])
     func anEndlessViewHoldsNobody(_ name: String) throws {
         let file = try filled()
@@ -140,7 +140,7 @@ struct SQLiteDefinitionTests {
         #expect(try connection.int64("SELECT 7") == 7)
     }
 
-    /// Many short steps are no long one, however long they take together.
+    /// Many short steps do not count as a long one, however long they take together.
     @Test func stepsThatEndGoOn() throws {
         let folder = try SQLiteWrapperFolder()
         let connection = try SQLiteConnection(
@@ -208,9 +208,9 @@ struct SQLiteDefinitionTests {
         #expect(error.message.contains("UTF-16"))
     }
 
-    // MARK: What is a store's
+    // MARK: Declarations of a store
 
-    /// Statistics are SQLite's own; they change how it looks for something, and not what it finds.
+    /// Statistics are SQLite's own; they change how it searches, not what it finds.
     @Test func statisticsMayBeThere() throws {
         let file = try filled()
         try file.shell("ANALYZE")
@@ -219,8 +219,8 @@ struct SQLiteDefinitionTests {
         #expect(try store.check { _ in } == [])
     }
 
-    /// Earlier versions wrote names with quotes and without, and NOT NULL before the key; indexes without the copies that
-    /// clustering ones hold now, and such as no schema declares any more.
+    /// Earlier versions wrote names with and without quotes, and NOT NULL before the key; indexes without the copies in today's clustering indexes,
+    /// and indexes that no schema declares any more.
     @Test func whatEarlierVersionsDeclaredIsAStores() throws {
         let file = try filled()
         try file.shell(
@@ -261,7 +261,7 @@ struct SQLiteDefinitionTests {
         store.close()
     }
 
-    /// A store that another process has migrated says so, and is not called damaged.
+    /// A store that another process has migrated is reported as such, not as damaged.
     @Test func anotherSchemaIsNoDamage() throws {
         let file = try filled()
         let error = try requireSQLiteWrapperError(.newerVersion) {

@@ -14,7 +14,7 @@ struct SQLiteDifferentialTests {
         #expect(report.answered > report.queries / 10)
     }
 
-    /// A store that does not say in which form its text is: nothing of it may be compared by its bytes.
+    /// A store that does not say in which Unicode form its text is: none of its text may be compared by bytes.
     @Test(arguments: [UInt64.random(in: 0...UInt64.max)])
     func anOlderStoreAnswersTheSame(_ seed: UInt64) throws {
         print("SQLite differential test of an older store: seed \(seed)")

@@ -5,9 +5,8 @@ import HabitStoreTesting
 import HabitTracker
 import Testing
 
-/// A task that a transaction's closure had started went on to read a relationship when the closure had ended: from a
-/// connection that another caller had by then. That caller's sound read failed, or the process died somewhere else. Now the
-/// one who reads it is told, at the line that does.
+/// A task started by a transaction's closure read a relationship after the closure had ended, from a connection that belonged to another caller by
+/// then. That caller's sound read failed, or the process crashed elsewhere. Now the offending read traps at its own line.
 struct SQLiteEscapeTests {
     @Test(arguments: RelationshipEscape.allCases)
     func aRelationshipOutsideOfItsTransactionIsATrap(_ escape: RelationshipEscape) async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("SQLite: filters as SQL")
 struct SQLiteExpressionTests {
-    /// A filter, and the condition that SQL narrows by; nil for none.
+    /// A filter, and the SQL condition that narrows it; nil for none.
     struct Case: Sendable, CustomTestStringConvertible {
         let entity: String
         let filter: String

@@ -9,7 +9,7 @@ import Testing
 struct SQLiteFormatTests {
     private static let python = "/usr/bin/python3"
 
-    /// Runs a program that prints what it finds in the file, in an SQLite of its own.
+    /// Runs a program that prints the file's contents, using Python's SQLite.
     private func runPython(_ program: String, _ path: String) throws -> [String] {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Self.python)
@@ -160,7 +160,7 @@ struct SQLiteFormatTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == before)
     }
 
-    /// Stores of the first versions have written down hashes only, and are given the whole schema when they are opened.
+    /// Stores of the first versions record only hashes; opening one adds the whole schema.
     @Test func anotherSchemaIsRefusedByItsHashAlone() throws {
         let file = try SQLiteTestStore()
         try file.make()

@@ -12,8 +12,8 @@ struct SQLiteJoinPlanTests {
 
     private func date(_ day: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(day) * 86_400) }
 
-    /// Sixty habits, each with an entry on each of fifty days, six with a tag of their own and all with a common one;
-    /// a late entry of the first, and one without a habit.
+    /// Sixty habits, each with an entry on each of fifty days, six with a separate tag and all with a common one; a late entry of the first, and one
+    /// without a habit.
     private func withStore(_ body: (SQLiteHabitStore) throws -> Void) throws {
         let file = try SQLiteTestStore()
         let store = try file.open()
@@ -98,7 +98,7 @@ struct SQLiteJoinPlanTests {
         }
     }
 
-    /// A fetch of one habit's entries in a date range looks at nothing else, and neither does a page in the middle.
+    /// A fetch of one habit's entries in a date range examines nothing else, and neither does a page in the middle.
     @Test func aWindowOfAnIndexRangeLooksAtNoMoreThanItHandsOut() throws {
         try withStore { store in
             let filter = #"habitID == "00000000-0000-0000-0000-000000000005" AND date >= "2001-01-06""#
@@ -118,7 +118,7 @@ struct SQLiteJoinPlanTests {
         }
     }
 
-    /// What an index cannot answer is passed over row by row, and is counted.
+    /// Rows that an index cannot exclude are skipped one by one, and counted.
     @Test(arguments: [
         ("Entry", "value == 3", 3_002, 60),
         ("Entry", #"date >= "2001-04-01" AND value == 3"#, 2, 0),
@@ -238,7 +238,7 @@ struct SQLiteJoinPlanTests {
         }
     }
 
-    /// A long list of texts went to SQLite as JSON, where a text ends at a NUL: such a list is bound text by text.
+    /// A long list of texts went to SQLite as JSON, where a text ends at a NUL: such a list is now bound text by text.
     @Test func aTextWithNULInALongListIsFound() throws {
         try withStore { store in
             try store.save(Habit(id: testID(100), name: "a\0b"))
@@ -251,7 +251,7 @@ struct SQLiteJoinPlanTests {
         }
     }
 
-    /// A constant was bound that the text did not have, and the query was an error.
+    /// A constant that the text did not contain was bound, and the query failed.
     @Test(arguments: [(#""A" != nil"#, 60), (#"nil == "x""#, 0), ("0.0 != nil AND streak > 2", 58)])
     func aConstantIsComparedWithNil(_ filter: String, _ count: Int) throws {
         try withStore { store in

@@ -5,12 +5,12 @@ import Testing
 
 @testable import HabitStoreSQLite
 
-/// A backup of `store.sqlite` was put back under the newer log: three of eight entries were served, and writes were acknowledged on top.
-/// An older log was put back next to the current file: commands refused, but had let SQLite copy the log over the file first. SQLite's
-/// log does not say which file it was written for; now every commit leaves a mark in both, and a pair that does not belong together is
-/// refused before SQLite sees it, with every byte in place.
+/// A backup of `store.sqlite` was restored next to the newer log: three of eight entries were served, and writes on top were acknowledged. An older
+/// log was restored next to the current file: commands refused it, but only after SQLite had copied the log over the file. SQLite's log does not say
+/// which file it was written for; now every commit leaves a mark in both, and a mismatched pair is refused before SQLite opens it, with every byte
+/// unchanged.
 struct SQLiteLogMarkTests {
-    /// A store's file and log at one moment.
+    /// A store's file and log at one time.
     struct Moment {
         var file: Data
         var log: Data
@@ -39,7 +39,7 @@ struct SQLiteLogMarkTests {
         return try store.all(HabitTag.self).map(\.name).sorted()
     }
 
-    /// Writes one commit for each tag, and gives the files before them, after each, and after closing.
+    /// Writes one commit for each tag, and returns the files before them, after each, and after closing.
     private func moments(_ names: [String], closes: Bool = true) throws -> [Moment] {
         let store = try files.open()
         var moments = [try Moment(files.path)]
@@ -70,7 +70,7 @@ struct SQLiteLogMarkTests {
         }
     }
 
-    // MARK: What does not belong together
+    // MARK: Mismatched pairs
 
     @Test func aFileThatIsOlderThanItsLogIsRefused() throws {
         let early = try moments(["a", "b"])
@@ -94,7 +94,7 @@ struct SQLiteLogMarkTests {
         }
     }
 
-    /// The log was copied before it was checkpointed further: its end is in the file already, and its middle would undo that.
+    /// The log was copied before a further checkpoint: its end is in the file already, and its middle would undo that.
     @Test func anEarlierStateOfTheSameLogIsRefusedOnceTheFileHasMoreOfIt() throws {
         let store = try files.open()
         try store.save(HabitTag(name: "a"))
@@ -111,7 +111,7 @@ struct SQLiteLogMarkTests {
         #expect(try names() == ["a", "b", "c"])
     }
 
-    /// An app whose file was written over by an older one must not copy its log into that one when it ends.
+    /// An app whose file was overwritten by an older one must not copy its log into that one when it ends.
     @Test func aLogIsNotCopiedIntoAFileThatWasWrittenOver() throws {
         let early = try #require(try moments(["a"]).last)
         _ = try moments(["b"])
@@ -143,7 +143,7 @@ struct SQLiteLogMarkTests {
         try expectRefusal(further.file, foreign.log, "its log")
     }
 
-    /// Two histories that begin with the same file have marks of the same numbers.
+    /// Two histories that start from the same file have marks with the same numbers.
     @Test func theLogOfAnotherCopyOfTheStoreIsRefused() throws {
         let common = try #require(try moments(["a"]).last)
         let first = try moments(["b", "c"])
@@ -155,7 +155,7 @@ struct SQLiteLogMarkTests {
         try expectRefusal(try #require(second.last).file, first[1].log, "its log")
     }
 
-    /// `VACUUM INTO` keeps the marks and gives every page another number.
+    /// `VACUUM INTO` keeps the marks and renumbers every page.
     @Test func aRebuiltCopyIsRefusedBesideTheLogOfTheOriginal() throws {
         _ = try moments((0..<200).map { "tag \($0)" })
         let store = try files.open()
@@ -179,7 +179,7 @@ struct SQLiteLogMarkTests {
         try expectRefusal(early[0].file, log, sharedMemory: shared, "the file is older than its log")
     }
 
-    /// A store that only earlier versions have written to has no marks. What its headers count tells less, and something.
+    /// A store that only earlier versions have written to has no marks. The counters in its headers reveal less, but something.
     @Test func withoutMarksTheHeadersCountersTell() throws {
         _ = try moments(["a"])
         try files.shell("DELETE FROM habitstore_metadata WHERE key = 'logMark'")
@@ -207,10 +207,10 @@ struct SQLiteLogMarkTests {
         return end <= data.count ? Array(data[Int(position)..<end]) : nil
     }
 
-    // MARK: What does
+    // MARK: Matching pairs
 
-    /// A killed process or a power cut can leave the log up to any commit, and the file with pages of the log up to any commit, some of
-    /// them, or the last one torn.
+    /// A killed process or a power cut can leave the log up to any commit, and the file with pages of the log up to any commit, some of them, or the
+    /// last one torn.
     @Test func whateverACrashLeavesIsOpened() throws {
         _ = try moments((0..<60).map { "tag \($0)" })
         let moments = try moments(["a", "b", "c", "d"], closes: false)
@@ -286,7 +286,7 @@ struct SQLiteLogMarkTests {
         store.close()
     }
 
-    /// Writes that come together share a commit, and a commit has one mark: two would leave a gap that a file could stand in.
+    /// Writes that arrive together share a commit, and a commit has one mark: two would leave a gap into which a file could fall.
     @Test func everyCommitHasOneMark() throws {
         let store = try files.open()
         DispatchQueue.concurrentPerform(iterations: 40) { number in
@@ -320,7 +320,7 @@ struct SQLiteLogMarkTests {
 
     // MARK: Bytes
 
-    /// The last form of each page in a log, by ascending numbers, as a checkpoint writes them.
+    /// The last version of each page in a log, by ascending numbers, as a checkpoint writes them.
     private func pages(ofLog log: Data) -> [(number: Int, page: Data)] {
         var pages: [Int: Data] = [:]
         var offset = 32

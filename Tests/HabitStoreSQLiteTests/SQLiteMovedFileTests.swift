@@ -6,8 +6,8 @@ import Testing
 
 @testable import HabitStoreSQLite
 
-/// SQLite's file was looked for when a write began, and not when it was committed: a folder that was put back from a backup while
-/// a write's closure ran left an acknowledged write in a file that no path led to. Now both are refused.
+/// SQLite's file was looked up when a write began, but not when it committed: if a folder was restored from a backup while a write's closure ran, the
+/// acknowledged write was in a file that no path led to. Now both are checked.
 @Suite("SQLite's files that are moved while they are open")
 struct SQLiteMovedFileTests {
     private let folder: SQLiteWrapperFolder
@@ -53,14 +53,14 @@ struct SQLiteMovedFileTests {
         store.close()
     }
 
-    /// A file with two names was refused to readers, too.
+    /// Reads of a file with two names were refused, too.
     @Test(arguments: [true, false]) func aFileWithTwoNamesIsReadAndNotWrittenTo(hasLog: Bool) throws {
         let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
         try store.save(HabitTag(name: "one"))
         if !hasLog { store.close() }
         try #require(link(path, folder.file("other")) == 0)
         if hasLog {
-            // As a process leaves it that was killed.
+            // A killed process leaves this state.
             let log = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
             store.close()
             try log.write(to: URL(fileURLWithPath: path + "-wal"))

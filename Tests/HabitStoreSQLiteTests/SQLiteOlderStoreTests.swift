@@ -5,14 +5,14 @@ import Testing
 
 @testable import HabitStoreSQLite
 
-/// Versions before this one kept text as it was typed. On another keyboard "é" is two scalars: the habit was there and
-/// could not be found. Now it is read, found and ordered as its NFC form, and reported.
+/// Earlier versions stored text as typed. On another keyboard "é" is two scalars: the habit was there and could not be found. Now text is read, found
+/// and ordered in NFC, and reported.
 @Suite("SQLite: text of older stores")
 struct SQLiteOlderStoreTests {
     private static let composed = "caf\u{e9}"
     private static let kelvin = "K"
 
-    /// Habits 1 and 2 have the same name in two forms, 3 another one; tag 4 and draft 5 are in another form too.
+    /// Habits 1 and 2 have the same name in two forms, 3 a different one; tag 4 and draft 5 are not in NFC either.
     private func older() throws -> SQLiteTestStore {
         let file = try SQLiteTestStore()
         try file.make { transaction in
@@ -66,7 +66,7 @@ struct SQLiteOlderStoreTests {
         let file = try older()
         let store = try file.open()
         defer { file.close(store) }
-        // By its stored bytes the second would stand before the third.
+        // Ordered by stored bytes, the second would come before the third.
         let sorted = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.name)], fetchLimit: 2)
         #expect(try store.fetchIdentifiers(sorted) == [testID(3), testID(1)])
         #expect(try !store.explain(sorted).orderIsNative)

@@ -138,7 +138,7 @@ struct SQLitePlanTests {
             }
             var members = FilterExpression.always
             for number in (1...12).reversed() {
-                // From a habit to its entries, from an entry by its habit to that one's entries, and so on.
+                // From a habit to its entries, from an entry through its habit to that one's entries, and so on.
                 let owner = RecordPath(variable: number - 1, hops: number == 1 ? [] : ["habit"])
                 members = .some(CollectionPath("entries", of: owner), variable: number, members)
             }
@@ -171,7 +171,7 @@ struct SQLitePlanTests {
         }
     }
 
-    /// Its bytes are in there, but with the mark behind it the letter is another Character.
+    /// The bytes occur in the text, but with the combining mark after it the letter is another Character.
     @Test func aLetterBelowAMarkIsNotFound() throws {
         try withStore { store in
             try store.save(Habit(id: testID(4), name: "q\u{308}x"))
@@ -183,7 +183,7 @@ struct SQLitePlanTests {
         }
     }
 
-    /// In the order of the attribute that is changed, each record would come again and again.
+    /// In the order of the changed attribute, each record would come again and again.
     @Test func aWalkIsNotOvertakenByChangesMeanwhile() throws {
         try withStore { store in
             let query = BoundQuery(entity: 0, order: [.init(position: 1, ascending: true)])

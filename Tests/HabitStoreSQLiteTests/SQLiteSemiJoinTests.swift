@@ -7,7 +7,7 @@ import Testing
 
 @Suite("SQLite: semi-joins")
 struct SQLiteSemiJoinTests {
-    /// Semi-joins are chosen where tables are large, which those of the test are not.
+    /// Semi-joins are chosen for large tables, and the test's tables are small.
     private static let joining = StoreUnderTest(name: "joining SQLite", isDurable: true) {
         directory,
         schema,
@@ -26,7 +26,7 @@ struct SQLiteSemiJoinTests {
         #expect(report.answered > report.queries / 10)
     }
 
-    /// The stores of the differential test have no dangling references, which are found in old ones only.
+    /// The stores of the differential test have no dangling references, which only old stores have.
     @Test func aDanglingReferenceIsNoRecord() throws {
         let file = try SQLiteTestStore()
         try file.make { try $0.insert(Entry(id: testID(1), habitID: nil)) }

@@ -21,8 +21,8 @@ struct SQLiteSharedCommitTests {
         return store
     }
 
-    /// Runs `body` on threads of their own, while a write that shares nothing is under way: the first of them is about to
-    /// lead then, and the others wait for it.
+    /// Runs `body` on separate threads, while a write that does not share its commit is in progress: the first of them is about to lead then, and the
+    /// others wait for it.
     private func together(
         _ store: SQLiteHabitStore,
         meanwhile: () -> Void = {},
@@ -46,7 +46,7 @@ struct SQLiteSharedCommitTests {
         return results.withLock { results in (0..<Self.writers).compactMap { results[$0] } }
     }
 
-    /// The commits in the log: its frames that say how large the database is after them.
+    /// The number of commits in the log, which are the frames with the size of the database after them.
     private func commitsInLog() throws -> Int {
         let log = try Data(contentsOf: URL(fileURLWithPath: test.path + "-wal"))
         func word(_ offset: Int) -> Int { log[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }

@@ -5,10 +5,10 @@ import HabitTracker
 
 @testable import HabitStoreSQLite
 
-/// The model, which Swift Testing has a type of the same name for.
+/// The model; Swift Testing has a type of the same name.
 typealias HabitTag = Tag
 
-/// A new store in a folder of its own, both gone with the test.
+/// A new store in a separate folder, which is deleted with this value.
 struct SQLiteTestStore {
     let folder: SQLiteWrapperFolder
     let path: String
@@ -22,24 +22,24 @@ struct SQLiteTestStore {
         try SQLiteHabitStore(path: path, schema: HabitSchema.current, options: options)
     }
 
-    /// Closes a store of this file; the folder is there until then.
+    /// Closes a store of this file; this also keeps the folder until then.
     func close(_ store: SQLiteHabitStore) { store.close() }
 
-    /// Makes the store and fills it, then closes it.
+    /// Creates the store and fills it, then closes it.
     func make(_ fill: (any WriteTransaction) throws -> Void = { _ in }) throws {
         let store = try open()
         try store.write(fill)
         store.close()
     }
 
-    /// Runs SQL on the file by a connection of the test's own, as a shell would. Hazard: only while no store is open.
+    /// Runs SQL on the file through a separate connection, as a shell would. Hazard: only while no store is open.
     func sql(_ statements: String) throws {
         let connection = try SQLiteConnection(path: path, mode: .readWrite)
         try connection.exec(statements)
         connection.close()
     }
 
-    /// Runs SQL on the file as the stock shell does, which lets the schema be written. Hazard: as of ``sql(_:)``.
+    /// Runs SQL on the file as the stock shell does, which may write the schema. Hazard: see ``sql(_:)``.
     func shell(_ statements: String) throws {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
@@ -47,7 +47,7 @@ struct SQLiteTestStore {
         else { throw HabitStoreError(.inputOutput, "SQLite refuses: \(String(cString: sqlite3_errmsg(handle)))") }
     }
 
-    /// Makes the text of the store be of unknown form, as in one that an older version has written.
+    /// Marks the Unicode form of the store's text as unknown, as in a store of an older version.
     func makeOlder(_ statements: String = "") throws {
         try sql("DELETE FROM habitstore_metadata WHERE key = 'textForm'; \(statements)")
     }

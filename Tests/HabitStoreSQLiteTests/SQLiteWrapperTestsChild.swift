@@ -9,9 +9,9 @@ import Musl
 import Darwin
 #endif
 
-/// A second process with SQLite of its own: python3 runs a script against the store.
+/// A second process with its own SQLite: python3 runs a script against the store.
 ///
-/// The script prints a line when it is where the test wants it, and goes on when its input ends.
+/// The script prints a line at the point that the test waits for, and continues when its input ends.
 ///
 /// `@unchecked`: one thread at a time uses it.
 final class SQLiteWrapperChild: @unchecked Sendable {
@@ -45,14 +45,14 @@ final class SQLiteWrapperChild: @unchecked Sendable {
         try #require(String(decoding: data, as: UTF8.self) == "ready\n")
     }
 
-    /// Lets the script go on, waits for its end, and gives its exit status.
+    /// Lets the script continue, waits for its end, and returns its exit status.
     func finish() throws -> Int32 {
         try input.fileHandleForWriting.close()
         process.waitUntilExit()
         return process.terminationStatus
     }
 
-    /// Ends the script with no chance to clean up.
+    /// Kills the script without a chance to clean up.
     func kill() {
         #if canImport(Glibc)
         _ = Glibc.kill(process.processIdentifier, SIGKILL)

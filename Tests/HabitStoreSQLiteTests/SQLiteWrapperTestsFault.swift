@@ -12,7 +12,7 @@ import Testing
 struct SQLiteWrapperTestsFault {
     private let faults = SQLiteWrapperFaultInjector.shared
 
-    /// The row count that someone sees who finds the store's files as they are now, as after a power cut.
+    /// The row count in a copy of the store's present files, as after a power cut.
     private func countAfterACrash(_ folder: SQLiteWrapperFolder) throws -> Int64 {
         let copy = folder.file("crash-" + UUID().uuidString)
         for suffix in ["", "-wal"] {
@@ -34,7 +34,7 @@ struct SQLiteWrapperTestsFault {
             try faults.with(.errorAfterWriting, on: log(folder)) { try database.insert(rows: 1) }
         }
         #expect((error.underlying as? HabitStoreError)?.code == .inputOutput)
-        // The row is whole in the log: reopening finds it, and what was read once stays.
+        // The row is complete in the log: reopening finds it, and later reads agree.
         #expect(try database.rowCount() == 1)
         #expect(try database.fileSizes.logBytes == 0)
         #expect(try countAfterACrash(folder) == 1)
@@ -55,9 +55,8 @@ struct SQLiteWrapperTestsFault {
         try database.close()
     }
 
-    /// A commit failed while another snapshot was open, so that the log's index stayed alive and did not have it:
-    /// readers saw no row. After the next crash the row was there, out of frames behind the end of the log. Now they
-    /// are written over.
+    /// A commit failed while another snapshot was open, so the log's index stayed alive without it: readers saw no row. After the next crash the row
+    /// was there, from frames after the end of the log. Now those frames are overwritten.
     @Test func aCommitThatWasSeenAsAbsentDoesNotComeBack() throws {
         let folder = try SQLiteWrapperFolder()
         let database = try folder.makeStore()
@@ -80,7 +79,7 @@ struct SQLiteWrapperTestsFault {
         let database = try folder.makeStore()
         try faults.with(.errorAfterWriting, on: log(folder)) {
             try expectSQLiteWrapperError(.outcomeUnknown) { try database.insert(rows: 1) }
-            // Settling has to write to the file itself, and cannot.
+            // Settling the outcome has to write to the file itself, and cannot.
             try faults.with(.error, on: folder.file()) {
                 for _ in 0..<2 { try expectSQLiteWrapperError(.inputOutput) { _ = try database.rowCount() } }
                 try expectSQLiteWrapperError(.inputOutput) { try database.insert(rows: 1) }
@@ -151,8 +150,8 @@ struct SQLiteWrapperTestsFault {
         try database.close()
     }
 
-    /// SQLite answered "malformed" for pages that a disk failed to give for a while, and the store was called damaged: what
-    /// takes a user back to the old store, for good.
+    /// SQLite reported "malformed" for pages that a disk temporarily failed to read, and the store was called damaged, which takes a user back to the
+    /// old store for good.
     @Test(arguments: [false, true])
     func aPageThatCannotBeReadIsNoDamageUntilItIs(isInTheLog: Bool) throws {
         let folder = try SQLiteWrapperFolder()

@@ -8,18 +8,18 @@ import Glibc
 import Musl
 #endif
 
-/// Makes writes of SQLite to chosen files fail, or reads of them, through the table of system calls that its unix layer offers for tests
-/// (https://www.sqlite.org/c3ref/vfs.html, xSetSystemCall). Other files of the process are not touched.
+/// Makes SQLite's writes or reads of chosen files fail, through the table of system calls that its unix layer offers for tests
+/// (https://www.sqlite.org/c3ref/vfs.html, xSetSystemCall). Other files of the process are not affected.
 ///
 /// `@unchecked`: `faults` is guarded by `lock`; the two functions are set once.
 final class SQLiteWrapperFaultInjector: @unchecked Sendable {
-    /// What happens to a write or a read of at least 512 bytes, which in a log is a page and no header.
+    /// The fault of a write or read of at least 512 bytes, which in a log is a page, not a header.
     enum Fault: Sendable {
-        /// The bytes are written, and then an error is reported: a sync that fails looks like that.
+        /// The bytes are written, and then an error is reported, as if a sync failed.
         case errorAfterWriting
         /// Nothing is written.
         case error
-        /// Nothing is written, for want of space.
+        /// Nothing is written, because the disk is full.
         case noSpace
         /// Writes succeed, and nothing can be read.
         case unreadable
@@ -57,7 +57,7 @@ final class SQLiteWrapperFaultInjector: @unchecked Sendable {
     /// Whether the unix layer could be reached.
     var isInstalled: Bool { write != nil && read != nil }
 
-    /// Lets writes to the file, or reads of it, fail while `body` runs; a path that ends in `*` stands for all that begin like it.
+    /// Lets writes to the file, or reads of it, fail while `body` runs; a path that ends in `*` matches all that start with it.
     func with<T>(_ fault: Fault, on path: String, _ body: () throws -> T) rethrows -> T {
         lock.withLock { faults[path] = fault }
         defer { lock.withLock { faults[path] = nil } }

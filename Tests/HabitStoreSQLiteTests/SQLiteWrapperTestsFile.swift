@@ -145,7 +145,7 @@ struct SQLiteWrapperTestsFile {
         }
         #expect(try bytes(folder.file()) == before)
         #expect(try folder.names() == ["store.sqlite"])
-        // Without a log, and accepted, it is read as it is, and written with a log.
+        // Once accepted, a file without a log is read without changes, and gets a log when it is opened for writing.
         let reading = try SQLiteDatabase(path: folder.file(), mode: .readOnly)
         #expect(try reading.withRead { try $0.texts("PRAGMA journal_mode") } == ["delete"])
         try reading.close()
@@ -174,7 +174,7 @@ struct SQLiteWrapperTestsFile {
         #expect(try first.rowCount() == 3)
         try first.close()
         #expect(try folder.names().filter { $0.hasSuffix("-lock") } == ["store.sqlite-lock"])
-        // From here on no one can know which name the log belongs to.
+        // From here on it is unknown which name the log belongs to.
         let linked = try SQLiteDatabase(path: folder.file("hard"), mode: .readWrite)
         try expectSQLiteWrapperError(.unsupported) { try linked.insert(rows: 1) }
         #expect(try linked.rowCount() == 3)

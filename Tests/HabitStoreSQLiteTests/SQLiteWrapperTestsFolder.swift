@@ -12,7 +12,7 @@ import Musl
 import Darwin
 #endif
 
-/// A folder of one test's own, removed with it.
+/// A folder of one test, which is deleted with this object.
 final class SQLiteWrapperFolder {
     let path: String
 
@@ -24,14 +24,14 @@ final class SQLiteWrapperFolder {
 
     deinit {
         chmod(path, 0o755)
-        // What stays behind is in the temporary folder, where it harms nobody.
+        // What remains is in the temporary folder, where it does no harm.
         _ = try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The path of a file in here.
+    /// The path of a file in this folder.
     func file(_ name: String = "store.sqlite") -> String { path + "/" + name }
 
-    /// The names of the files in here.
+    /// The names of the files in this folder.
     func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
 
     /// A new store with one table of integers.
@@ -41,7 +41,7 @@ final class SQLiteWrapperFolder {
         return database
     }
 
-    /// Makes a store with that many rows, closed again, and gives its path.
+    /// Creates a store with `rows` rows, closes it, and returns its path.
     func makeClosedStore(rows: Int, _ name: String = "store.sqlite") throws -> String {
         let database = try makeStore(name)
         try database.insert(rows: rows)
@@ -51,7 +51,7 @@ final class SQLiteWrapperFolder {
 }
 
 extension SQLiteDatabase {
-    /// Inserts rows of some 200 bytes in one transaction.
+    /// Inserts rows of about 200 bytes in one transaction.
     func insert(rows: Int) throws {
         try withWrite { connection in
             let filling = String(repeating: "x", count: 200)
@@ -64,13 +64,13 @@ extension SQLiteDatabase {
         }
     }
 
-    /// The number of rows, in a snapshot of its own.
+    /// The number of rows, in a separate snapshot.
     func rowCount() throws -> Int64 {
         try withRead { try #require(try $0.int64("SELECT count(*) FROM t")) }
     }
 }
 
-/// Expects an error of the boundary with that code.
+/// Expects a `HabitStoreError` with that code.
 func expectSQLiteWrapperError(
     _ code: HabitStoreError.Code,
     sourceLocation: SourceLocation = #_sourceLocation,
@@ -79,7 +79,7 @@ func expectSQLiteWrapperError(
     _ = try requireSQLiteWrapperError(code, sourceLocation: sourceLocation, body)
 }
 
-/// Expects an error of the boundary with that code, and gives it back for a closer look.
+/// Expects a `HabitStoreError` with that code, and returns it.
 func requireSQLiteWrapperError(
     _ code: HabitStoreError.Code,
     sourceLocation: SourceLocation = #_sourceLocation,

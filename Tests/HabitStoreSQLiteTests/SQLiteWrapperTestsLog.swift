@@ -1,6 +1,6 @@
 import Foundation
 
-/// Numbers that several threads note down. `@unchecked`: guarded by `lock`.
+/// Numbers that several threads append. `@unchecked`: guarded by `lock`.
 final class SQLiteWrapperLog: @unchecked Sendable {
     private let lock = NSLock()
     private var noted: [Int] = []

@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// Permission bits do not bind root. On Linux one thread can give root's powers over files up and take them back.
+/// Permission bits do not apply to root. On Linux a thread can drop root's privileges over files and take them back.
 enum SQLiteWrapperPrivileges {
     private typealias SetUser = @convention(c) (UInt32) -> Int32
 
@@ -20,10 +20,10 @@ enum SQLiteWrapperPrivileges {
         #endif
     }
 
-    /// Whether permission bits can be made to count in this process.
+    /// Whether permission bits can be made to apply in this process.
     static var canBeBound: Bool { geteuid() != 0 || setFileSystemUser != nil }
 
-    /// Runs `body` on this thread as someone whom permission bits bind.
+    /// Runs `body` on this thread as a user to whom permission bits apply.
     static func withoutRoot<T>(_ body: () throws -> T) rethrows -> T {
         guard geteuid() == 0, let setFileSystemUser else { return try body() }
         _ = setFileSystemUser(65_534)

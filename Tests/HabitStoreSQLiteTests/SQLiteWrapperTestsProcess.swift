@@ -44,8 +44,8 @@ struct SQLiteWrapperTestsProcess {
         try database.close()
     }
 
-    /// A copy was killed while it made its store, before that was in log mode. The next one was told that the store is
-    /// read-only: it began with a reader, who may not play back the journal that was left.
+    /// A copy was killed while it created its store, before that was in log mode. The next one failed because the store is read-only: it started with
+    /// a reader, which may not roll back the remaining journal.
     @Test func aJournalThatAKilledProcessLeftIsPlayedBack() throws {
         let folder = try SQLiteWrapperFolder()
         let script = """
@@ -119,7 +119,7 @@ struct SQLiteWrapperTestsProcess {
         let child = try SQLiteWrapperChild(script: script, arguments: [folder.file()])
         try child.waitUntilReady()
         try database.insert(rows: 1)
-        // The reader is in the way of a whole checkpoint, and loses nothing by it.
+        // The reader blocks a full checkpoint, and no write is lost.
         #expect(try !database.checkpointBriefly())
         #expect(try child.finish() == 0)
         #expect(try database.checkpoint())
@@ -200,7 +200,7 @@ struct SQLiteWrapperTestsProcess {
         let script = Self.begin + "f = open(path + '-lock', 'w'); fcntl.flock(f, fcntl.LOCK_EX); ready()"
         let child = try SQLiteWrapperChild(script: script, arguments: [folder.file()])
         try child.waitUntilReady()
-        // The old file, which is locked by nobody, no longer counts.
+        // The old file, which no process has locked, no longer counts.
         try expectSQLiteWrapperError(.busy) { try database.insert(rows: 1) }
         #expect(try child.finish() == 0)
         try database.insert(rows: 1)
@@ -209,7 +209,7 @@ struct SQLiteWrapperTestsProcess {
 }
 
 extension SQLiteDatabase {
-    /// A checkpoint that does not wait for readers as long as a user would.
+    /// A checkpoint that waits less for readers than usual.
     fileprivate func checkpointBriefly() throws -> Bool {
         try using { file in
             try file.withWriteLock(until: .after(seconds: 5)) { connection in

@@ -56,7 +56,7 @@ struct SQLiteWrapperTestsStatement {
                     try connection.withStatement("SELECT \(column) FROM v") { statement in
                         try #require(try statement.step())
                         #expect(statement.type(at: 0) == .real)
-                        // SQLite writes a whole number in a REAL column as an integer, and there is no integer -0.
+                        // SQLite stores an integral number in a REAL column as an integer, and there is no integer -0.
                         let kept = column == "r" && value == 0 ? 0.0 : value
                         #expect(statement.double(at: 0).bitPattern == kept.bitPattern, "\(value) in \(column)")
                     }
@@ -140,7 +140,7 @@ struct SQLiteWrapperTestsStatement {
                 for (index, id) in ids.enumerated() { try statement.bind(id, at: Int32(index + 1)) }
                 try #require(try statement.step())
                 for (index, id) in ids.enumerated() { #expect(try statement.uuid(at: Int32(index)) == id) }
-                // Bound values cannot change under a row.
+                // Bound values cannot change while a row is read.
                 try expectSQLiteWrapperError(.internalInconsistency) { try statement.bind(UUID(), at: 1) }
                 #expect(try statement.uuid(at: 0) == ids[0])
             }
@@ -216,7 +216,7 @@ struct SQLiteWrapperTestsStatement {
         #expect(connection.cache.count == 3)
     }
 
-    /// In any order, and more of them than are looked through before the texts are hashed.
+    /// In any order, and more of them than are compared before the texts are hashed.
     @Test(arguments: [51, 52] as [UInt64]) func eachTextHasItsOwnStatementInWhateverOrderTheyCome(seed: UInt64) throws {
         print("seed \(seed)")
         var random = SeededGenerator(seed: seed)

@@ -67,8 +67,8 @@ struct SQLiteWrapperTestsTransaction {
         try database.close()
     }
 
-    /// A body that caught the error of a statement went on, and its transaction, which that error had ended, was taken
-    /// for committed: the user's record was gone without a word. Now the error comes out at the end.
+    /// A closure that caught a statement's error continued, and its transaction, which that error had ended, passed for committed: the user's record
+    /// was silently lost. Now the error is thrown at the end.
     @Test func aTransactionThatSQLiteEndedIsNotTakenForCommitted() throws {
         let folder = try SQLiteWrapperFolder()
         let database = try folder.makeStore()
@@ -91,7 +91,7 @@ struct SQLiteWrapperTestsTransaction {
         let folder = try SQLiteWrapperFolder()
         let database = try folder.makeStore()
         try database.withRead { connection in
-            // The snapshot stands before the first statement of the body.
+            // The snapshot begins before the first statement of the closure.
             try database.insert(rows: 2)
             #expect(try connection.int64("SELECT count(*) FROM t") == 0)
             #expect(try database.rowCount() == 2)
@@ -144,7 +144,7 @@ struct SQLiteWrapperTestsTransaction {
         try database.close()
     }
 
-    /// The seventeenth read of a process was refused as busy after five seconds.
+    /// The seventeenth concurrent read of a process was refused as busy after five seconds.
     @Test func fortyReadsAreOpenAtOnce() throws {
         let folder = try SQLiteWrapperFolder()
         let database = try folder.makeStore()
@@ -256,7 +256,7 @@ struct SQLiteWrapperTestsTransaction {
                 }
             }
         } catch is Stop {
-            // Half a transfer, on purpose: it must leave nothing behind.
+            // Half a transfer, on purpose: it must have no effect.
         }
     }
 }

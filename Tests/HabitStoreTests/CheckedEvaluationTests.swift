@@ -4,8 +4,8 @@ import Testing
 
 @testable import HabitStore
 
-/// Foundation's evaluation ends the process where a whole number overflows. What has to be evaluated, because something
-/// in the predicate has no filter form, is evaluated without that.
+/// Foundation's evaluation crashes on integer overflow. Predicates that must be evaluated, because some part has no filter form, are evaluated
+/// without that.
 @Suite("Checked evaluation of predicates")
 struct CheckedEvaluationTests {
     @Test func whatFoundationWouldTrapOnIsAnErrorWithTheRecord() throws {

@@ -4,9 +4,9 @@ import HabitTracker
 @_spi(Engines) @testable import HabitStore
 @testable import HabitStoreTesting
 
-/// Random filters over random records, compiled and not, side by side.
+/// Compares compiled and interpreted evaluation of random filters over random records.
 struct CompiledFilterRun {
-    /// What came of a run.
+    /// The results of a run.
     struct Report {
         var evaluations = 0
         var held = 0
@@ -24,7 +24,7 @@ struct CompiledFilterRun {
         "\u{4e00}",
     ]
 
-    /// Text of which much is at the edge of what bytes tell about Characters.
+    /// Text, often at the limit of what bytes reveal about Characters.
     static func text(_ generator: inout SeededGenerator, atMost most: Int = 7) -> String {
         if generator.chance(25) { return OddValues.text(&generator) }
         // Half of it has no scalar from U+0300 on.
@@ -48,7 +48,7 @@ struct CompiledFilterRun {
         return report
     }
 
-    /// One filter over all records of an entity.
+    /// Evaluates one filter over all records of an entity.
     private func compare(
         _ records: RecordsForFilters,
         _ profile: FuzzProfile,

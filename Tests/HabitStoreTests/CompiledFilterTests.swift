@@ -16,7 +16,7 @@ struct CompiledFilterTests {
         let run = CompiledFilterRun(seed: seed)
         let report = try run.run(evaluations: Self.evaluations / 4)
         #expect(report.disagreements.isEmpty, "seed \(seed): \(report.disagreements.prefix(3).joined(separator: "\n"))")
-        // A run in which nothing holds, or nothing fails, would prove nothing.
+        // A run in which no filter holds, or none fails, would prove nothing.
         #expect(report.held > report.evaluations / 10, "seed \(seed): \(report)")
         #expect(report.held < report.evaluations * 9 / 10, "seed \(seed): \(report)")
         #expect(report.failed > 10, "seed \(seed): \(report)")
@@ -58,7 +58,7 @@ struct CompiledFilterTests {
         }
     }
 
-    /// Bytes say what Characters are, or that they do not know; for ASCII and Latin letters they always know.
+    /// Bytes decide about Characters, or leave it open; for ASCII and Latin letters they always decide.
     @Test func bytesNeverContradictCharacters() {
         var generator = SeededGenerator(seed: 20_261_121)
         var decided = 0

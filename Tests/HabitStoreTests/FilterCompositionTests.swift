@@ -8,7 +8,7 @@ import Testing
 struct FilterCompositionTests {
     private let strong = Filter<Habit>(#Predicate { $0.streak >= 7 })
     private let archived = Filter<Habit>(#Predicate { $0.isArchived })
-    /// Something that only an evaluation can tell.
+    /// A condition that cannot be lowered.
     private let lettered = Filter<Habit>(#Predicate { $0.name.min() != nil })
 
     private func store() throws -> InMemoryHabitStore {
@@ -45,7 +45,7 @@ struct FilterCompositionTests {
         #expect(error?.code == .unsupported)
     }
 
-    /// A hundred conditions, which no `#Predicate` could hold.
+    /// A hundred conditions, more than a `#Predicate` can contain.
     @Test func thereIsNoLimitToTheNumberOfPieces() throws {
         let many = (0..<100).map { number in Filter<Habit>(#Predicate { $0.streak != number + 100 }) }
         #expect(try streaks(.all(many)).count == 4)
@@ -57,7 +57,7 @@ struct FilterCompositionTests {
         #expect(lowered.expression.description == "streak >= 7")
     }
 
-    /// `forced` would fail for the habit without a category, which the second term leaves out; Swift asks it first.
+    /// `forced` would fail for the habit without a category, which the second term excludes; Swift evaluates it first.
     @Test func nothingIsNarrowedByWhatStandsBehindAPieceThatMayFail() throws {
         // swift-format-ignore: NeverForceUnwrap
         let forced = Filter<Habit>(#Predicate { $0.category! == "x" })
@@ -65,8 +65,8 @@ struct FilterCompositionTests {
         #expect(try streaks(Filter(#Predicate { $0.streak == 1 }) && forced) == [1])
     }
 
-    /// An expression that overflows, beside a predicate in one alternative, was taken for one that cannot fail, and the term
-    /// behind it kept its records away: no error, and no record. Random queries found it at the 337,016th.
+    /// An expression that overflows, next to a predicate in one alternative, was taken for one that cannot fail, and the term after it excluded the
+    /// records: no error, and no record. Random queries found it at the 337,016th.
     @Test func nothingIsNarrowedByWhatStandsBehindAnExpressionThatMayFail() throws {
         let overflowing: Filter<Habit> = .any([try Filter(text: "streak * 9223372036854775807 == 0"), lettered])
         #expect(throws: HabitStoreError.self) { try streaks(overflowing && Filter(text: "category == \"y\"")) }

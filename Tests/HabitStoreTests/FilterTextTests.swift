@@ -76,7 +76,7 @@ struct FilterTextTests {
         #expect(try FilterExpression(text: text).description == meaning)
     }
 
-    /// A filter comes from a person's command line or file: it must not be able to end the process.
+    /// A filter comes from a user's command line or file: it must not be able to crash the process.
     @Test func deepAndLongTextsAreRefusedOnASmallStack() throws {
         let texts = [
             String(repeating: "(", count: 30_000), String(repeating: "NOT ", count: 10_000) + "a",
@@ -99,7 +99,7 @@ struct FilterTextTests {
         #expect(wasRead > 100)
     }
 
-    /// `habit == 3` was answered by "Entry has no attribute or relationship of this name; it has …, habit".
+    /// For `habit == 3` the error was "Entry has no attribute or relationship of this name; it has …, habit".
     @Test func aNameOfAnotherSortIsNotSaidToBeMissing() throws {
         let schema = HabitSchema.current
         for (text, reason) in [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HabitStore
 
-/// An index of 27 texts was taken by SQLite and refused by LMDB and PostgreSQL, so that its user could not be moved.
+/// SQLite accepted an index of 27 texts and LMDB and PostgreSQL refused it, so its users could not be moved.
 @Suite("How many attributes an index can have")
 struct IndexKeyRoomTests {
     @Test func whatFitsIsTaken() throws { try Self.schema(texts: 26).validate() }
@@ -15,7 +15,7 @@ struct IndexKeyRoomTests {
         #expect(error?.message.contains("it can have 55 numbers and dates, 29 identifiers or 26 texts") == true)
     }
 
-    /// The figures that the error names.
+    /// The limits that the error names.
     @Test(arguments: [(AttributeKind.int, 55), (.date, 55), (.uuid, 29), (.string, 26), (.data, 26)])
     func theFiguresAreTheLimits(_ kind: AttributeKind, _ most: Int) {
         #expect(IndexKeyRoom.textBudget(Array(repeating: kind, count: most)) != nil)
@@ -25,7 +25,7 @@ struct IndexKeyRoomTests {
     private static func schema(texts: Int) -> Schema { Card.$texts.withValue(texts) { Schema([Card.self]) } }
 }
 
-/// A card with an index over as many texts as a test likes.
+/// A card with an index over as many texts as a test needs.
 private struct Card: PersistentModel {
     @TaskLocal static var texts = 0
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HabitStore
 
-/// Models with `Codable` attributes are proven without a word of their types.
+/// Models with `Codable` attributes are checked without any help from their types.
 struct JSONSampleTests {
     private struct Everything: Codable, Sendable, Equatable {
         enum Colour: String, Codable, CaseIterable { case red, green }

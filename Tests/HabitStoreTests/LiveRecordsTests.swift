@@ -12,7 +12,7 @@ struct LiveRecordsTests {
         BoundQuery.SortKey(position: 1, ascending: true), BoundQuery.SortKey(position: 0, ascending: true),
     ])
 
-    /// Few keys, so that many records stand where their identifiers say.
+    /// Few keys, so that many records are ordered by their identifiers.
     private func row(_ number: Int, _ random: inout SeededGenerator) -> Row {
         Row(id: UUID.random(using: &random), keys: [.int(Int64.random(in: 0..<50, using: &random))], element: number)
     }
@@ -21,7 +21,7 @@ struct LiveRecordsTests {
         Self.order.isBefore((left.keys, left.id), (right.keys, right.id))
     }
 
-    /// As many as several chunks hold, and down to none.
+    /// From several chunks' worth of records down to none.
     @Test(arguments: [0, 1, 95, 96, 97, 1_000]) func theyAreWhatAnArrayWouldHold(count: Int) {
         var random = SeededGenerator(seed: UInt64(count))
         var expected = (0..<count).map { row($0, &random) }.sorted(by: isBefore)
@@ -46,7 +46,7 @@ struct LiveRecordsTests {
             records.remove(at: place)
             if expected.count % 100 == 0 { expectSame(records, expected) }
         }
-        // Those that were there before are what they were.
+        // The earlier copy is unchanged.
         expectSame(earlier.0, earlier.1)
     }
 

@@ -3,7 +3,7 @@ import Foundation
 
 @_spi(Engines) @testable import HabitStore
 
-/// The store in memory with predicates lowered to filters, as over the engines that have files.
+/// The in-memory store with predicates lowered to filters, as for engines with files.
 final class LoweringStore: EngineBackedStore {
     let core: EngineStore<InMemoryEngine>
 

@@ -90,8 +90,8 @@ struct LoweringTests {
         #expect(lowered(same) == nil)
     }
 
-    /// Foundation evaluates from left to right. A term that is lowered narrows the search only where no term before it
-    /// could have failed for a record that the term leaves out.
+    /// Foundation evaluates from left to right. A lowered term narrows the search only if no earlier term could have failed for a record that the
+    /// term excludes.
     @Test func aConjunctionIsLoweredAsFarAsThatKeepsEveryFailure() {
         let cases: [(Predicate<Habit>, String)] = [
             (#Predicate { $0.streak > 3 && $0.name.min() == nil }, "streak > 3"),
@@ -110,8 +110,8 @@ struct LoweringTests {
         }
     }
 
-    /// Random queries found it: a filter that overflowed on a later member was lowered to a test that stops at the first
-    /// member that decides, so that stores answered where Swift fails.
+    /// Random queries found it: a filter that overflowed on a later member was lowered to a test that stops at the first deciding member, so that
+    /// stores answered where Swift fails.
     @Test func aFilterThatMayFailIsNotMergedIntoATestThatStopsEarly() {
         let predicates: [Predicate<Habit>] = [
             #Predicate { $0.entries.filter { ($0.habit?.streak ?? 0) * 3 == 0 }.contains { $0.note == nil } },
@@ -158,7 +158,7 @@ struct LoweringTests {
         #expect(lowered(#Predicate<Draft> { $0.attachments.max() == nil }) == "MAX(attachments) == nil")
     }
 
-    /// A captured empty set was taken for an empty list of texts, so that every native store refused the comparison.
+    /// A captured empty set was taken for an empty list of texts, and every native store refused the comparison.
     @Test func aCapturedSetIsComparedAsLinks() {
         let (none, ids): (Set<UUID>, Set<UUID>) = ([], [UUID()])
         #expect(lowered(#Predicate<Habit> { $0.tagIDs != none }) == "tagIDs != links([])")

@@ -3,8 +3,8 @@ import HabitStore
 import HabitTracker
 import Testing
 
-/// An app had a precondition in its model's only initializer, which `init(row:)` called. The process died at the first opening with
-/// the app's own message and a value that nobody had ever given it, and nothing said where that came from.
+/// An app had a precondition in its model's only initializer, which `init(row:)` called. The process crashed at the first opening with the app's
+/// message and an unfamiliar value, and nothing said where the value came from.
 @Suite("Models that are proven with made-up values")
 struct MadeUpValueTests {
     @Test func aDeathInAModelsCodeSaysWhoseValuesThoseWere() async throws {
@@ -17,7 +17,7 @@ struct MadeUpValueTests {
         #expect(said.contains("assign the properties in init(row:)"), "\(said)")
     }
 
-    /// What ends the process afterwards is the app's own affair, and so are its handlers.
+    /// Later crashes of the process are the app's own, and so are its signal handlers.
     @Test func nothingIsSaidBehindTheProof() async throws {
         let result = try await #require(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             try HabitSchema.current.validate()
@@ -27,7 +27,7 @@ struct MadeUpValueTests {
         #expect(!said.contains("made-up values"), "\(said)")
     }
 
-    /// The process dies by the same signal as without the line, through the handler that the app has installed.
+    /// The process dies by the same signal as without the message, through the handler that the app installed.
     @Test func theAppsOwnHandlerIsCalled() async throws {
         let result = try await #require(processExitsWith: .exitCode(42), observing: [\.standardErrorContent]) {
             for number in [SIGILL, SIGTRAP] { signal(number) { _ in _exit(42) } }

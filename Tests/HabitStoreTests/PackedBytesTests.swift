@@ -3,7 +3,7 @@ import Testing
 
 @testable import HabitStore
 
-/// Runs of bytes in one memory, and their order.
+/// Runs of bytes in one buffer, and their order.
 struct PackedBytesTests {
     @Test func runsComeBackAsTheyWere() {
         let packed = PackedBytes(capacity: 1)
@@ -17,8 +17,8 @@ struct PackedBytesTests {
         #expect(packed.sortedPlaces().isEmpty)
     }
 
-    /// Few different bytes and long beginnings in common, so that many runs are equal, or begin alike, or are the beginning of
-    /// another one, also by zeros.
+    /// Few different bytes and long common prefixes, so that many runs are equal, or start alike, or are prefixes of another one, also followed by
+    /// zeros.
     @Test(arguments: [11, 12, 13, 14, 15, 16] as [UInt64])
     func placesAreSortedAsTheBytesAre(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)

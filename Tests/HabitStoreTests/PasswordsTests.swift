@@ -2,14 +2,14 @@ import Testing
 
 @testable import HabitStore
 
-/// Passwords in addresses are found as they are typed, right or wrong.
+/// Passwords in addresses are found as typed, whether the address is valid or not.
 struct PasswordsTests {
     @Test(arguments: [
         ("postgres://me:hunter2@h/db#n", "postgres://me:***@h/db#n"),
         ("POSTGRESQL://me:hunter2@h:5432/db?x=1#n", "POSTGRESQL://me:***@h:5432/db?x=1#n"),
         ("postgres://:hunter2@[::1]:5432/db#n", "postgres://:***@[::1]:5432/db#n"),
         ("postgres://me:12345hunter2@h/db#a@b", "postgres://me:***@h/db#a@b"),
-        // Signs that would have to be written as numbers.
+        // Characters that should be percent-encoded.
         ("postgres://me:hun/ter2@h/db#n", "postgres://me:***@h/db#n"),
         ("postgres://me:hunt#er2@h/db#n", "postgres://me:***@h/db#n"),
         ("postgres://me:hunter2?x@h/db#n", "postgres://me:***@h/db#n"),

@@ -3,7 +3,7 @@ import Foundation
 @_spi(Engines) @testable import HabitStore
 @_spi(Engines) @testable import HabitStoreTesting
 
-/// Makes up well-typed filters of everything that the language has, also where nobody would write it.
+/// Generates well-typed filters with everything in the language, even ones that no one would write.
 struct RandomExpression {
     let records: RecordsForFilters
     var generator: SeededGenerator
@@ -49,7 +49,7 @@ struct RandomExpression {
         return .compare(operation(), left, generator.chance(60) ? literal(kind) : value(kind))
     }
 
-    /// Arithmetic that overflows, or divides by zero, every so often.
+    /// Arithmetic that sometimes overflows or divides by zero.
     private mutating func calculation() -> FilterExpression {
         let number = FilterExpression.literal(.int(generator.pick([0, 1, 2, -1, .max, .min])))
         return .compare(operation(), .arithmetic(arithmetic(), attribute(.int), number), literal(.int))
@@ -169,7 +169,7 @@ struct RandomExpression {
         return RecordsForFilters.value(kind, &generator)
     }
 
-    /// One of the variables, and perhaps to-one steps.
+    /// One of the variables, and possibly to-one steps.
     private mutating func record() -> (RecordPath, Int) {
         let variable = generator.int(0...variables.count - 1)
         var entity = variables[variable]

@@ -29,7 +29,7 @@ struct RecordEncodingTests {
             let bytes = Array(record.bytes.prefix(length))
             let error = #expect(throws: HabitStoreError.self) { try read(bytes) }
             #expect(error?.code == .corrupt, "length \(length)")
-            // A view that trusts its bytes may be wrong about them, but never reads outside of them.
+            // A view that trusts its bytes may be wrong about them, but never reads outside them.
             touchEverything(bytes)
         }
         let longer = record.bytes + [0]
@@ -75,7 +75,7 @@ struct RecordEncodingTests {
         }
     }
 
-    /// Reads all there is, in every way, and takes any typed error for an answer.
+    /// Reads everything in every way, and accepts any `HabitStoreError`.
     private func touchEverything(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
             let view = RecordView(trusting: bytes, layout: layout)

@@ -2,11 +2,11 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Testing
 
-/// A text of more than SQLite's 1,000,000,000 bytes was stored on LMDB and refused on SQLite as "string or blob too big", and a record
-/// of more than 4 GiB ended the process.
+/// A text of more than SQLite's 1,000,000,000 bytes was stored on LMDB and refused on SQLite as "string or blob too big", and a record of more than 4
+/// GiB crashed the process.
 @Suite("How large values may be")
 struct RecordLimitTests {
-    /// It is refused before it is copied: that would take as much memory again.
+    /// It is refused before it is copied, which would take as much memory again.
     @Test func aValueAboveTheLimitIsRefusedWhereItIsGiven() throws {
         let store = try InMemoryHabitStore(schema: Schema([Picture.self]))
         let bytes = Data(count: RecordLimits.largestRecord + 1)
@@ -18,7 +18,7 @@ struct RecordLimitTests {
         #expect(try store.all(Picture.self) == [])
     }
 
-    /// Whatever a store has already is read.
+    /// Larger values that a store has already are read.
     @Test func whatIsThereAlreadyIsEncodedBeyondTheLimit() throws {
         let layout = Schema([Picture.self], largestRecord: 100).entities[0].layout
         let values: [Value] = [.uuid(UUID()), .data(Data(count: 200))]

@@ -4,18 +4,18 @@ import HabitTracker
 @_spi(Engines) @testable import HabitStore
 @testable import HabitStoreTesting
 
-/// Random records of a schema, in memory: few enough that values and references meet.
+/// Random records of a schema, in memory: few enough that values and references coincide.
 final class RecordsForFilters: RelatedRecords {
     let schema: Schema
-    /// Whether rows are lent as columns, not as encoded records.
+    /// Whether rows are passed as columns, not as encoded records.
     var lendsColumns = false
-    /// How many records were lent through relationships.
+    /// How many records were reached through relationships.
     var followed = 0
     private var tables: [[UUID: EncodedRecord]] = []
     private(set) var order: [[UUID]] = []
     private var found: [[Int]: [UUID: [UUID]]] = [:]
 
-    /// How many records of each entity there are.
+    /// The number of records of each entity.
     private static let count = 14
 
     init(_ schema: Schema, seed: UInt64) throws {
@@ -45,7 +45,7 @@ final class RecordsForFilters: RelatedRecords {
         guard let destination = relationship?.destination else {
             return try Self.value(attribute.kind, &generator).normalized()
         }
-        // Half of the references lead to the same few, and some lead nowhere.
+        // Half of the references lead to the same few records, and some dangle.
         func target() -> UUID {
             if generator.chance(8) { return OddValues.id(&generator) }
             return order[destination][generator.int(0...(generator.chance(50) ? 2 : Self.count - 1))]
@@ -115,7 +115,7 @@ final class RecordsForFilters: RelatedRecords {
         schema.entities.firstIndex { $0.name == name }.map { order[$0] } ?? []
     }
 
-    /// The habit with the most entries.
+    /// The record to which the most records refer through the relationship.
     func owner(ofMost relationship: String) -> UUID? {
         for (entity, relationships) in schema.relationships.enumerated() {
             guard let found = relationships.first(where: { $0.description.name == relationship }) else { continue }
@@ -128,7 +128,7 @@ final class RecordsForFilters: RelatedRecords {
         return nil
     }
 
-    /// Whether a compiled filter lets a tag of a name through.
+    /// Whether a compiled filter matches a tag of a name.
     static func matches(_ filter: FilterExpression, tagNamed name: String) throws -> Bool {
         let schema = HabitSchema.current
         let entity = try schema.position(of: Tag.self)
@@ -147,7 +147,7 @@ final class RecordsForFilters: RelatedRecords {
         }
     }
 
-    /// How many records a compiled filter follows to for one row.
+    /// How many records a compiled filter reaches through relationships for one row.
     func followed(by filter: FilterExpression, entity name: String, _ id: UUID) throws -> Int {
         let entity = try schema.position(ofEntity: name)
         let compiled = CompiledFilter(

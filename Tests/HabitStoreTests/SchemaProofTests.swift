@@ -7,11 +7,11 @@ import Testing
 struct SchemaProofTests {
     @Test func theSchemaThatShipsIsSound() throws { try HabitSchema.current.validate() }
 
-    /// Two attributes of one kind that are exchanged in the reading and in the writing would be stored under each
-    /// other's name, and no round trip would tell.
+    /// Two attributes of one kind that are exchanged both in reading and in writing would be stored under each other's name, and no round trip would
+    /// reveal it.
     @Test func exchangedAttributesAreFound() {
         expectRefusal(Schema([ExchangedTexts.self]), naming: "a")
-        // Truth values have two samples only, and stand two positions apart.
+        // Booleans have only two samples, and are two positions apart.
         expectRefusal(Schema([ExchangedFlags.self]), naming: "a")
     }
 

@@ -2,22 +2,22 @@ import Foundation
 import HabitStore
 import Testing
 
-/// What compiled, was taken, and then did something else than it says. All of it is refused when the schema is made.
+/// Declarations that compiled, were accepted, and then did not do what they say. All of them are refused when the schema is made.
 @Suite("Schemas that are refused")
 struct SchemaTrapTests {
-    /// An app had `owner` lead to "Shelf" by a property of type `Book?`. It compiled, and read nil for ever.
+    /// An app's `owner` led to "Shelf" through a property of type `Book?`. It compiled, and always read nil.
     @Test func aRelationshipIsOfTheTypeOfItsDestination() {
         expectRefusal(.ofAnotherType, "owner", saying: "make it a Optional<TrapShelf>")
         expectRefusal(.manyOfAnotherType, "books", saying: "make it a Array<TrapBook>")
     }
 
-    /// The probe of an amount gave the same for every position, and two attributes of the type were exchanged in both
-    /// directions: what was stored as 1 and 2 was read as 2 and 1. Nobody can tell whether they are.
+    /// An amount's probe gave the same value for every position, and two attributes of the type were exchanged in both directions: what was stored as
+    /// 1 and 2 was read as 2 and 1, and nothing could detect it.
     @Test func attributesThatNoSampleTellsApartAreRefused() {
         expectRefusal(of: Schema([TrapPurse.self]), "second", saying: "another value for each position")
     }
 
-    /// What is optional is told apart by its nils, whatever its type's samples are.
+    /// Optional attributes are distinguished by their nils, whatever their type's samples are.
     @Test func optionalAttributesAreProvenByTheirNils() throws {
         try Schema([TrapWallet.self]).validate()
         let exchanged = TrapWallet.$exchanges.withValue(true) { Schema([TrapWallet.self]) }
@@ -26,12 +26,12 @@ struct SchemaTrapTests {
 
     @Test func aTypeOfOneValueMayStandTwice() throws { try Schema([TrapLonely.self]).validate() }
 
-    /// `.id(\.serial)` was taken, and records were kept by another identifier than the model's.
+    /// `.id(\.serial)` was accepted, and records were stored under another identifier than the model's.
     @Test func theIdentifierIsTheModelsOwn() {
         expectRefusal(.anotherIdentifier, "id", saying: "declare .id(\\.id)")
     }
 
-    /// A predicate over the property would have been asked of the attribute that was declared last.
+    /// A predicate over the property would have used the attribute that was declared last.
     @Test func aPropertyIsDeclaredOnce() { expectRefusal(.propertyTwice, "heading", saying: "the same key path") }
 
     @Test func aPropertyOfAnotherModelIsRefused() {
@@ -62,13 +62,13 @@ struct SchemaTrapTests {
         expectRefusal(.indexOfTwoLinks, "moreLinks", saying: "two attributes of links")
     }
 
-    /// A model is `Codable`, and was kept as a copy: what the record became later did not show in it.
+    /// A model is `Codable`, and was stored as a copy, which later changes of the record did not reach.
     @Test func aModelIsNoAttribute() {
         expectRefusal(.copiedModel, "shelf", saying: "copies of TrapShelf")
         expectRefusal(.copiedModels, "shelves", saying: "copies of TrapShelf")
     }
 
-    /// It was made and kept, and no query could use it.
+    /// The index was built and maintained, and no query could use it.
     @Test func whatIsKeptAsJSONIsNotIndexed() { expectRefusal(.indexOfJSON, "note", saying: "kept as JSON") }
 
     /// Two sets of the same texts, a text in its two Unicode forms, 0.0 and -0.0: each was stored twice.

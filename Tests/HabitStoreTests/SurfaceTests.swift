@@ -2,9 +2,9 @@ import Foundation
 import HabitTracker
 import Testing
 
-/// What an app sees is chosen: a type that it has no use for is `@_spi(Engines)`, or `package`.
+/// The public API is chosen: types that an app has no use for are `@_spi(Engines)`, or `package`.
 struct SurfaceTests {
-    /// The types that apps see, by the modules that they import. Members and nested types come with them.
+    /// The public types by the modules that apps import. Members and nested types come with them.
     private static let types = [
         "FeatureFlags": """
         EvaluationContext EvaluationDetails EvaluationStep FlagConfiguration FlagError FlagEvaluator
@@ -99,14 +99,14 @@ struct SurfaceTests {
                 if line == "}" { type = nil }
                 if line.hasPrefix("extension ") {
                     let head = line.firstRange(of: " where ").map { line[..<$0.lowerBound] } ?? line
-                    // A conformance shows its requirements, whoever sees them; a set of what is ours is ours.
+                    // A conformance shows its requirements, whoever sees them; a collection of our type is ours.
                     let isOurs = head.contains(":") || head.contains("<")
                     type = isOurs ? nil : head.dropFirst(10).drop { $0 == "[" }.prefix { $0.isLetter }
                 }
                 guard let type, Self.others.contains(type), line.contains("public "), !line.contains("@_spi") else {
                     continue
                 }
-                // Hooks of migrations derive identifiers by it.
+                // Migration hooks derive identifiers with it.
                 #expect(line.contains("public static func named("), "\(name): \(type) is not ours")
             }
         }

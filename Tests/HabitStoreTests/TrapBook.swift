@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A model whose declaration says what a test likes.
+/// A model whose declaration a test chooses.
 struct TrapBook: PersistentModel {
     enum Variant: String, Sendable {
         case ofAnotherType, manyOfAnotherType, anotherIdentifier, propertyTwice, propertyOfAnother, storedInIdentifier
@@ -153,7 +153,7 @@ struct TrapShelf: PersistentModel {
     }
 }
 
-/// A model whose description was taken over from another one's.
+/// A model that uses another one's description.
 struct TrapCopy: PersistentModel {
     var id = UUID()
     static var entity: EntityDescription { TrapShelf.entity }

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Testing
 
-/// Relationships that models declare by key paths are those that they declare by names.
+/// Relationships declared by key paths equal those declared by names.
 struct TypedRelationshipTests {
     private struct Page: PersistentModel {
         var id: UUID

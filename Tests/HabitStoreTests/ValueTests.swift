@@ -42,7 +42,7 @@ struct ValueTests {
                 #expect((order < 0) == first.utf8.lexicographicallyPrecedes(second.utf8), "seed \(seed)")
                 #expect((order == 0) == (Array(first.utf8) == Array(second.utf8)), "seed \(seed)")
                 #expect(order.signum() == -second.orderByBytes(comparedWith: first).signum(), "seed \(seed)")
-                // Between texts in NFC, Swift's own order is the same: what a lowered comparison relies on.
+                // Between texts in NFC, Swift's own order is the same: lowered comparisons rely on it.
                 #expect(
                     (order < 0) == (first < second),
                     "seed \(seed): \(first.debugDescription) \(second.debugDescription)"

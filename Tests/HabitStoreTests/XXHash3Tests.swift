@@ -3,8 +3,8 @@ import Testing
 
 @Suite("XXH3")
 struct XXHash3Tests {
-    /// The values are those of the C library xxHash 0.8 (`XXH3_64bits`), for the bytes `i * 131 + 7`, with lengths on both
-    /// sides of every branch of the algorithm.
+    /// The values are those of the C library xxHash 0.8 (`XXH3_64bits`), for the bytes `i * 131 + 7`, with lengths on both sides of every branch of
+    /// the algorithm.
     @Test(
         arguments: [
             (0, 0x2D06_8005_38D3_94C2), (1, 0x4C5C_CA45_D0F4_811F), (3, 0x6E3E_2670_E611_06AC),

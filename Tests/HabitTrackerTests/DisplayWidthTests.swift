@@ -6,7 +6,7 @@ import Testing
 struct DisplayWidthTests {
     @Test(arguments: [
         ("", 0), ("Run", 3), ("Läufe", 5), ("La\u{308}ufe", 5), ("走る", 4), ("ﾊｼﾙ", 3), ("Ｒｕｎ", 6), ("달리기", 6),
-        // Korean, spelled out.
+        // Korean as conjoining jamo.
         ("\u{1112}\u{1161}\u{11AB}", 2),
         // Emoji: plain, with joiners, skin tone, selector, keycap, flag, half a flag, flag of England.
         ("🏃", 2), ("👩‍👩‍👧‍👦", 2), ("🏃🏽‍♀️", 2), ("👍🏿", 2), ("❤️", 2), ("❤", 1), ("1️⃣", 2), ("🇯🇵", 2), ("🇯", 1), ("🏴󠁧󠁢󠁥󠁮󠁧󠁿", 2),
@@ -32,7 +32,7 @@ struct DisplayWidthTests {
             #expect(escaped.hasPrefix("a\\") && escaped.hasSuffix("b"), "\(escaped)")
         }
         #expect(TerminalText.escaped("a\u{1B}[2J\u{7}\r\n\tb\u{9B}1m") == "a\\u{1B}[2J\\u{7}\\r\\n\\tb\\u{9B}1m")
-        // A control character hidden behind a combining mark or in the middle of a cluster.
+        // A control character hidden by a combining mark or in the middle of a cluster.
         #expect(TerminalText.escaped("\u{1B}\u{301}e") == "\\u{1B}\u{301}e")
     }
 

@@ -6,7 +6,7 @@ import Testing
 /// ``HabitCalendar`` and its ``Completion``.
 @Suite
 struct HabitCalendarTests {
-    /// A calendar of the last days in Greenwich; the numbers of entries, oldest day first, are given.
+    /// A calendar of the last days in Greenwich, with the given numbers of entries, oldest day first.
     private static func calendar(_ counts: [Int]) throws -> HabitCalendar {
         let entries = counts.enumerated().flatMap { day, count in
             (0..<count).map { _ in (date: TestCalendars.noon(day), value: Double?.none) }
@@ -127,7 +127,7 @@ struct HabitCalendarTests {
     @Test func daysBeforeTheHabitBeganAskForNothing() throws {
         #expect(try Self.percent([0, 0, 1, 1], 1, 1, since: 2) == 100)
         #expect(try Self.percent([0, 0, 1, 1], 1, 1) == 50)
-        // An entry before it was created counts, and so do the days from it on.
+        // An entry before the habit was created counts, and so do the days from it on.
         #expect(try Self.percent([0, 1, 0, 1], 1, 1, since: 3) == 66)
         #expect(try Self.percent([0, 0, 0, 0], 1, 1, since: 3) == nil)
     }

@@ -3,14 +3,13 @@ import HabitStoreTesting
 import HabitTracker
 import Testing
 
-/// ``LocalDay`` against what `Calendar` says.
+/// ``LocalDay`` compared with `Calendar`.
 @Suite
 struct LocalDayTests {
     @Test func dateAndWeekdayAreThoseOfTheCalendar() throws {
         let seed = SeededGenerator.printedSeed(#function, environment: ProcessInfo.processInfo.environment)
         var generator = SeededGenerator(seed: seed)
-        // `iso8601` is Gregorian also before 1582, as `LocalDay` is; its years before year 1 are counted in another
-        // way.
+        // `iso8601` is Gregorian also before 1582, as `LocalDay` is; it counts years before year 1 differently.
         for oddity in TestCalendars.oddities {
             var calendar = Calendar(identifier: .iso8601)
             calendar.timeZone = try #require(TimeZone(identifier: oddity.zone))

@@ -1,6 +1,6 @@
 import HabitStoreTesting
 
-/// Texts that are hard to align and texts that would like to drive the terminal.
+/// Texts that are hard to align, and texts with terminal control sequences.
 enum RandomText {
     private static let pieces = [
         "a", "Run", " ", "走", "る", "달", "🏃", "🏃🏽‍♀️", "👩‍👩‍👧‍👦", "🇯🇵", "🇯", "❤️", "שלום", "مرحبا", "e\u{301}", "\u{301}",
@@ -14,7 +14,7 @@ enum RandomText {
         (0..<count).reduce(into: "") { text, _ in text += pieces.randomElement(using: &generator) ?? "" }
     }
 
-    /// Whether a terminal would take any part of a line for something else than text.
+    /// Whether a terminal would treat any part of a line as something other than text.
     static func hasControls(_ line: String) -> Bool {
         line.unicodeScalars.contains { scalar in
             switch scalar.properties.generalCategory {

@@ -3,8 +3,7 @@ import HabitStoreTesting
 import HabitTracker
 import Testing
 
-/// A habit made up at random around an odd moment of a zone, and what its streaks are by the plainest reading of the
-/// rules.
+/// A random habit around an odd instant of a zone, and its streaks by the plainest reading of the rules.
 struct StreakCase: CustomStringConvertible {
     let zone: String
     let calendar: Calendar
@@ -30,7 +29,7 @@ struct StreakCase: CustomStringConvertible {
         let span = [5, 12, 30].randomElement(using: &generator) ?? 12
         entries = []
         for _ in 0..<count { entries.append(randomDate(days: span, using: &generator)) }
-        // The seconds to both sides of the odd moment itself.
+        // The seconds on both sides of the odd instant itself.
         if Bool.random(using: &generator) { entries += [center - 1, center, center - 0.5] }
     }
 
@@ -43,7 +42,7 @@ struct StreakCase: CustomStringConvertible {
         Streaks.compute(entryDates: entries, schedule: schedule, calendar: calendar, now: now, anchor: anchor)
     }
 
-    /// Current and longest streak, going through every date and every window from before the first entry until today.
+    /// Current and longest streak, found by going through every date and every window from before the first entry until today.
     func naive() throws -> (current: Int, longest: Int) {
         let dates = WallDates(from: center - 40 * 86_400, through: center + 40 * 86_400, calendar: calendar)
         let today = try #require(dates.index(of: now))
@@ -62,7 +61,7 @@ struct StreakCase: CustomStringConvertible {
             let window = start..<start + schedule.periodDays
             let days = window.clamped(to: dates.labels.indices)
             let isRunning = window.contains(today)
-            // Where the list of dates ends within a window, the window has days beyond it.
+            // If the list of dates ends within a window, the window has days beyond it.
             let exists = days != window || days.contains { dates.existing.contains(dates.labels[$0]) }
             let isKept = days.reduce(0) { $0 + counts[$1] } >= schedule.timesPerPeriod
             if exists {

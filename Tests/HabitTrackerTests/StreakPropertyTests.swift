@@ -3,7 +3,7 @@ import HabitStoreTesting
 import HabitTracker
 import Testing
 
-/// What holds for every habit, tried on habits made up at random around the odd moments of many zones.
+/// Properties of every habit, tested on random habits around the odd instants of many zones.
 @Suite
 struct StreakPropertyTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -23,7 +23,7 @@ struct StreakPropertyTests {
             #expect(fast.longest == naive.longest, "\(example)")
             if fast.longest > 1, fast.current > 0 { longerThanOne += 1 }
         }
-        // Otherwise the examples would be too thin to tell a right answer from a wrong one.
+        // With fewer, the examples could not distinguish a right answer from a wrong one.
         #expect(longerThanOne > 50)
     }
 
@@ -73,8 +73,7 @@ struct StreakPropertyTests {
         var generator = Self.generator()
         for _ in 0..<500 {
             var example = try StreakCase(periods: [1, 2, 7, 30], using: &generator)
-            // No entry lies on a later day, so that only time changes. An instant that is past may be on a later day:
-            // where the clock goes back over midnight.
+            // No entry is on a later day, so only time changes. A past instant may be on a later day if the clock goes back over midnight.
             let zone = example.calendar.timeZone
             let today = try #require(LocalDay(containing: example.now, in: zone))
             example.entries.removeAll { LocalDay(containing: $0, in: zone).map { $0 > today } ?? true }

@@ -138,8 +138,7 @@ struct TerminalChartTests {
         }
     }
 
-    /// The date below a last week of one day, "31" below a single bar, once stood half outside a terminal that was just
-    /// wide enough for the bars.
+    /// The date below a last week of one day, "31" below a single bar, used to extend beyond a terminal that was just wide enough for the bars.
     @Test func theLastWeeksDateIsInsideTheTerminal() throws {
         let chart = try Self.chart(values: Self.runs, firstWeekday: 4)
         let wide = chart.lines()

@@ -43,7 +43,7 @@ enum TestCalendars {
         try Date(text, strategy: .iso8601)
     }
 
-    /// Noon in Greenwich, so many days after 2024-01-01.
+    /// Noon in Greenwich, `day` days after 2024-01-01.
     static func noon(_ day: Int) -> Date {
         Date(timeIntervalSince1970: 1_704_110_400 + TimeInterval(day) * 86_400)
     }

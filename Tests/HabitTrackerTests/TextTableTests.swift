@@ -37,7 +37,7 @@ struct TextTableTests {
                 "0123456789  Run   a very lo...",
             ]
         )
-        // What may not shrink is cut with its line.
+        // Columns that may not shrink are cut with their line.
         #expect(table.lines(TerminalOptions(columns: 8)).last == "0123456…")
     }
 

@@ -1,18 +1,17 @@
 import Foundation
 
-/// The dates of a zone, found the slow and plain way: `Calendar` is asked what it shows at every half hour.
+/// The dates of a zone, found the slow and plain way: by asking `Calendar` at every half hour.
 ///
-/// It shares nothing with the code under test: dates are year, month and day, and the date after a date comes from
-/// `Calendar` in Greenwich.
+/// It shares nothing with the code under test: dates are year, month and day, and the date after a date comes from `Calendar` in Greenwich.
 struct WallDates {
-    /// Year, month and day as `Calendar` gives them.
+    /// Year, month and day according to `Calendar`.
     struct Label: Hashable {
         let year: Int?
         let month: Int?
         let day: Int?
     }
 
-    /// Every date from the first to the last, also those that the zone skipped.
+    /// Every date from the first to the last, including those that the zone skipped.
     let labels: [Label]
     /// The dates that the zone's clock really showed.
     let existing: Set<Label>
@@ -47,7 +46,7 @@ struct WallDates {
         self.labels = labels
     }
 
-    /// The place of an instant's date in ``labels``.
+    /// The index of an instant's date in ``labels``.
     func index(of date: Date) -> Int? {
         labels.firstIndex(of: Self.label(date, calendar))
     }

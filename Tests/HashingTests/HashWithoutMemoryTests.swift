@@ -4,13 +4,13 @@ import Glibc
 import Hashing
 import Testing
 
-/// A process had no memory left for a hash. The message that says so was put together in memory that was not there either, and so the
-/// process ended by SIGSEGV and without a word. Now it says what it lacked, and aborts.
+/// A process had no memory left for a hash. Formatting the message about it needed memory too, so the process crashed with SIGSEGV without output.
+/// Now it reports what was missing, and aborts.
 struct HashWithoutMemoryTests {
     private static func takeAllMemory() {
         var nothing = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &nothing)
-        // What was freed is kept by its size.
+        // malloc keeps freed blocks by size, so every size is used up.
         var size = 1 << 20
         while size > 0 { if malloc(size) == nil { size -= size > 2_048 ? size / 2 : 1 } }
     }

@@ -2,7 +2,7 @@ import Foundation
 import Hashing
 import Testing
 
-/// The examples of the standards themselves.
+/// The examples from the standards.
 @Suite("Hashes")
 struct HashingTests {
     private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {

@@ -4,11 +4,11 @@ import HabitStoreMacros
 @Model(originalName: "Memo") public struct Note {
     /// Unique.
     @Unique public var slug: String
-    /// With a name before, and kept in tombstones.
+    /// With a previous name, and preserved in tombstones.
     @Attribute(.preserveValueOnDeletion, originalName: "heading") public var title = "untitled"
     /// With another value for new records.
     @Attribute(initial: Date()) public var createdAt: Date = .distantPast
-    /// Nil to begin with.
+    /// Initially nil.
     public var value: Double?
     var feeling: Feeling?
     /// Not stored.
@@ -23,12 +23,12 @@ import HabitStoreMacros
     #Unique<Note>([\.title, \.notebookID])
 }
 
-/// An enum that is kept by its raw value.
+/// An enum stored by its raw value.
 enum Feeling: String, AttributeEnum, Codable {
     case good, bad
 }
 
-/// The other side of both kinds of relationship, with an initializer of its own.
+/// The other side of both kinds of relationship, with its own initializer.
 @Model public struct Notebook {
     /// Declared.
     public var id: UUID

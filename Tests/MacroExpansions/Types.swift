@@ -1,6 +1,6 @@
 import HabitStoreMacros
 
-/// Properties whose types are told by their initial values, or kept by what the compiler knows of them.
+/// Properties whose types follow from their initial values, or whose encoding the compiler chooses by their type.
 @Model struct Types {
     var whole = 1
     var negative = -2.5

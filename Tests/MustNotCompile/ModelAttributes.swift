@@ -40,7 +40,7 @@ struct NotCodable {}
     #Unique<Distinct>([\.number, \.place])
 }
 
-// Opening a store said so, far from the declaration.
+// Only opening a store reported this, far from the declaration.
 @Model struct Priced {
     // error: it is kept as JSON, so that no filter or order could use the index
     var amount: Decimal

@@ -1,6 +1,6 @@
 import HabitStoreMacros
 
-// What stood inside of #if was left out in silence: the property was there and could be set, and no record kept it.
+// Declarations inside #if were silently left out: the property existed and could be set, and no record stored it.
 
 @Model struct Note {
     var title: String
@@ -30,7 +30,7 @@ import HabitStoreMacros
     var name: String
 }
 
-// What no record keeps may be there.
+// Declarations that no record stores are allowed.
 @Model struct Label {
     var name: String
     #if os(Linux)

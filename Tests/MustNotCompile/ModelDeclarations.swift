@@ -49,7 +49,7 @@ import HabitStoreMacros
     var half = Settings(theme: "half")
 }
 
-// The second one was ignored in silence, and a migration lost what the property had been called.
+// The second one was silently ignored, and a migration lost the property's previous name.
 @Model struct Twice {
     // error: 'title' has @Attribute twice, of which one would be read; write one @Attribute(.unique, originalName: "old")
     @Attribute(originalName: "old") @Attribute(.unique) var title: String
@@ -57,7 +57,7 @@ import HabitStoreMacros
     @Transient @Transient var isOpen = false  // error: write one @Transient
 }
 
-// Nil inside of the value was read back as no value.
+// Nil inside the value was read back as no value.
 @Model struct Nested {
     var rank: Int??  // error: an optional of an optional would be read back as nil where it holds nil; write 'Int?'
     var place: Optional<Settings?> = nil  // error: write 'Settings?'
@@ -65,7 +65,7 @@ import HabitStoreMacros
     @Transient var cache: Int??
 }
 
-// Beside a declared property none is made, also where something is wrong with it.
+// No property is generated next to a declared one, even a wrong one.
 @Model struct Named {
     var id = UUID()  // error: write '@Attribute(initial: UUID()) var id: UUID'
     let otherID: UUID?  // error: 'otherID' must be a 'var'

@@ -2,7 +2,7 @@ import ArgumentParser
 import HabitStore
 import HabitStoreOperator
 
-/// A command of the app's own beside the others.
+/// The app's own command, next to the standard ones.
 struct AddNoteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Adds a note to a user's.")
 

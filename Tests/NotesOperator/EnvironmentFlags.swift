@@ -2,11 +2,11 @@ import FeatureFlags
 import Foundation
 import HabitStoreRollout
 
-/// Flags of the app's own: the stage that everybody is to be at is in the environment.
+/// The app's own flags: the environment names the stage of all users.
 struct EnvironmentFlags: RolloutFlagProvider {
     let stage: String
 
-    /// The process's; nil where the environment says nothing, and flags come from a file.
+    /// The flags of this process; nil if the environment does not name a stage, and flags come from a file.
     init?() {
         guard let stage = ProcessInfo.processInfo.environment["NOTES_STAGE"] else { return nil }
         self.stage = stage

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// What notes are in.
+/// A notebook with notes.
 struct Notebook: PersistentModel {
     var id = UUID()
     var name: String

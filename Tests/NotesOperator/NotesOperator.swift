@@ -3,7 +3,7 @@ import HabitStore
 import HabitStoreOperator
 import HabitStoreRollout
 
-/// The command of an app that keeps notes, as its operators would have it.
+/// The operators' command of an app that keeps notes.
 @main
 struct NotesOperator: RolloutCommand {
     static let name = "notes-ops"

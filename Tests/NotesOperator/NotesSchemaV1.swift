@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// Notebooks, and notes that are in them. Its version is above those of the schema that ships, as an app's may well be.
+/// Notebooks, and the notes in them. The version is above those of the schema that ships, as an app's may be.
 enum NotesSchemaV1: VersionedSchema {
     static let versionIdentifier = Schema.Version(7, 0, 0)
     static let models: [any PersistentModel.Type] = [Notebook.self, Note.self]

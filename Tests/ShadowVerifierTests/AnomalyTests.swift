@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// What is odd in both stores alike is no difference, and is told all the same.
+/// An oddity that both stores share is not a difference, but is reported all the same.
 struct AnomalyTests {
     private func plantInBoth(_ pair: StorePair, _ entity: String, _ id: UUID, _ changes: [String: Value]) throws {
         for store in [pair.a, pair.b] { try StorePair.plant(store, entity, id, changes) }

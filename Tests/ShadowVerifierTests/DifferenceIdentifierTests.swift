@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// A difference has one name, whenever and wherever it is found.
+/// A difference has one identifier, whenever and wherever it is found.
 struct DifferenceIdentifierTests {
     private func difference(
         _ kind: StoreDifference.Kind = .attribute,
@@ -16,7 +16,7 @@ struct DifferenceIdentifierTests {
         StoreDifference(kind, "it differs", entity: entity, id: id, attribute: attribute, subject: subject)
     }
 
-    /// Pins the format: an identifier that somebody wrote down has to be found by later versions.
+    /// Pins the format: later versions must find an identifier that someone wrote down.
     @Test func anIdentifierIsTheSameInEveryVersion() {
         #expect(difference().differenceID == "240346aed9d8")
     }
@@ -35,7 +35,7 @@ struct DifferenceIdentifierTests {
         let all = [
             difference(), difference(.dangling), difference(entity: "Entry"), difference(id: StorePair.id(3)),
             difference(attribute: "unit"), difference(subject: "A"), difference(entity: nil), difference(id: nil),
-            // Not the same text with its parts divided elsewhere.
+            // The same text, but divided differently.
             difference(entity: "Habi", attribute: "tname"), difference(entity: "Habitn", attribute: "ame"),
         ]
         #expect(Set(all.map(\.differenceID)).count == all.count)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// Each kind of difference, planted, and found as what it is.
+/// Each kind of difference, planted and found as what it is.
 struct DifferenceTests {
     private static let notes = QueryFile.Query(
         name: "notes",
@@ -179,7 +179,7 @@ struct DifferenceTests {
 }
 
 extension StorePair {
-    /// Two stores as they are.
+    /// Two given stores.
     init(a: InMemoryHabitStore, b: InMemoryHabitStore) {
         self.a = a
         self.b = b

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// What a faulty engine may do to equal records: lose an index entry, fail, miscount, find itself damaged.
+/// Faults of an engine with equal records: it loses an index entry, fails, miscounts, or reports damage.
 struct EngineFaultTests {
     private static let heroes = QueryFile.Query(name: "heroes", entity: "Habit", filter: "streak >= 7")
 
@@ -25,8 +25,7 @@ struct EngineFaultTests {
         #expect(try verify(queries: [Self.heroes]).verdict == .match)
     }
 
-    /// The report named the entity that holds the reference, with the identifier of the record that is referred to: whoever looked
-    /// for that entry found none.
+    /// The report named the entity with the reference, but with the identifier of the referenced record: no such entry could be found.
     @Test func aReferenceThatTheIndexLostIsAnInverseThatDoesNotAgree() throws {
         let lost = FilterExpression.compare(
             .equal,

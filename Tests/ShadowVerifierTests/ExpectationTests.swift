@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// Two stores that agree with one another and not with what is written down are no pass.
+/// Two stores that agree with each other but not with the recorded expectations do not pass.
 struct ExpectationTests {
     private static let query = QueryFile.Query(name: "heroes", entity: "Habit", filter: "streak >= 7")
 

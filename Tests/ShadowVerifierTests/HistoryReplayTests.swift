@@ -5,8 +5,8 @@ import Testing
 @_spi(Engines) @testable import HabitStore
 @testable import ShadowVerifier
 
-/// The same record was missing from both stores, with digests that fit, and everything said IDENTICAL, although the history told of its
-/// insertion. Now the records are held against the history that both stores have.
+/// The same record was missing from both stores, with matching digests, and the verdict was IDENTICAL, although the history had its insertion. Now
+/// the records are compared with the history that both stores have.
 struct HistoryReplayTests {
     private let entry = StorePair.id(12)
 
@@ -78,7 +78,7 @@ struct HistoryReplayTests {
         #expect(report.notes.contains { $0.contains("(1 of Tag)") }, "\(report.notes)")
     }
 
-    /// A version without drafts, and a later one with drafts again: the history still tells of the first ones.
+    /// A version without drafts, and a later one with drafts again: the history still has the first ones.
     @Test func whatAMigrationRemovedIsNotMissing() throws {
         let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try store.insert([Draft(content: "first"), Draft(content: "second")])

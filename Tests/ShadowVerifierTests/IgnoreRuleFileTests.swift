@@ -5,7 +5,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// A file of ignore rules says what it means, or is refused.
+/// A file of ignore rules is exact, or refused.
 struct IgnoreRuleFileTests {
     private func load(_ text: String) throws -> IgnoreRules {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("rules-\(UUID().uuidString).json")
@@ -25,7 +25,7 @@ struct IgnoreRuleFileTests {
         let rule = try #require(rules.rules.first)
         #expect(rule.kind == .attribute)
         #expect(rule.place == "Entry.note, attribute")
-        // The whole of the day counts.
+        // The whole day counts.
         #expect(rule.expires == (try Date("2027-01-01T00:00:00Z", strategy: .iso8601)))
         #expect(rule.expiryText == "2026-12-31")
         let again = try JSONDecoder().decode(IgnoreRules.self, from: JSONEncoder().encode(rules))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// A rule lets known differences not count: only those of its place, only until it expires, and never unseen.
+/// A rule ignores known differences: only those at its place, only until it expires, and never silently.
 struct IgnoreRuleTests {
     static let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
 
@@ -120,11 +120,11 @@ struct IgnoreRuleTests {
         }
         #expect(report.verdict == .mismatch)
         #expect(Set(report.differences.filter { $0.ignoredBy == nil }.map(\.query)) == ["others"])
-        // A query that differs does not become one that matches.
+        // A differing query does not become a matching one.
         #expect(report.queries.map(\.matches) == [false, false])
     }
 
-    /// The list of differences is limited: a thousand ignored ones must not push the one that counts out of it.
+    /// The list of differences is limited: a thousand ignored ones must not displace the one that counts.
     @Test func whatIsIgnoredNeverKeepsWhatCountsFromBeingListed() throws {
         let pair = try pairWithNotes(10, 11, 12, 13, 14)
         try StorePair.plant(pair.b, "Entry", StorePair.id(19), ["value": .double(1)])

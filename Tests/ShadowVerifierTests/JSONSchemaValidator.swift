@@ -1,7 +1,7 @@
 import Foundation
 
-/// Checks JSON against a JSON Schema, as far as the schemas of this package go. A keyword that it does not know is a
-/// mistake, since a schema whose keywords are passed over proves nothing.
+/// Checks JSON against a JSON Schema, as far as this package's schemas need. An unknown keyword is an error, because a schema with skipped keywords
+/// proves nothing.
 struct JSONSchemaValidator {
     private struct UnknownKeyword: Error, CustomStringConvertible {
         let description: String
@@ -17,7 +17,7 @@ struct JSONSchemaValidator {
         self.root = root
     }
 
-    /// What is wrong with a document, with the place; empty when it is valid.
+    /// The errors in a document, with their places; empty if it is valid.
     func mistakes(in document: Data) throws -> [String] {
         try mistakes(JSONSerialization.jsonObject(with: document), root, "$")
     }

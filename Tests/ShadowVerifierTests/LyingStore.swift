@@ -1,12 +1,12 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A store that answers as another one does, but for what a test makes it say.
+/// A store that answers like another one, except where a test changes the answer.
 final class LyingStore: MaintainableStore {
     let truth: InMemoryHabitStore
-    /// What the check finds beyond the truth.
+    /// Additional findings of the check.
     let findings: [StoreFinding]
-    /// What a query comes to: nil for the truth.
+    /// The answer to a query; nil for the true one.
     let answer: @Sendable (RecordQuery) throws -> [Record]?
 
     init(
@@ -40,7 +40,7 @@ final class LyingStore: MaintainableStore {
     func close() { truth.close() }
 }
 
-/// One moment of a ``LyingStore``.
+/// A read transaction of a ``LyingStore``.
 private final class LyingTransaction: ReadTransaction {
     private let truth: any ReadTransaction
     private let answer: (RecordQuery) throws -> [Record]?
@@ -88,7 +88,7 @@ private final class LyingTransaction: ReadTransaction {
     func information() throws -> StoreInformation { try truth.information() }
 }
 
-/// A row of values that no store would keep, links that stand twice among them.
+/// A row with values that no store would accept, including repeated links.
 private final class SpokenRow: AttributeColumns {
     private let values: [Value]
 
@@ -117,7 +117,7 @@ private final class SpokenRow: AttributeColumns {
 }
 
 extension RecordQuery {
-    /// The query that a fetch was made of.
+    /// The query from which a fetch was made.
     fileprivate init(_ fetch: PreparedFetch, _ schema: Schema) {
         let entity = schema.entities[fetch.query.entity]
         self.init(

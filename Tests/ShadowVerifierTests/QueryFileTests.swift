@@ -5,7 +5,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// Files of queries that are wrong are refused with what is wrong, and where.
+/// Invalid files of queries are refused with the error and its place.
 struct QueryFileTests {
     private func load(_ text: String) throws -> QueryFile {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("queries-\(UUID().uuidString).json")
@@ -58,7 +58,7 @@ struct QueryFileTests {
         #expect(folder?.code == .notAStore)
     }
 
-    /// A query for an attribute that does not exist failed in both stores alike, and so passed for equal.
+    /// A query for an attribute that does not exist failed alike in both stores, and so passed for equal.
     @Test(arguments: [
         QueryFile.Query(name: "q", entity: "Habbit"),
         QueryFile.Query(name: "q", entity: "Habit", filter: "nmae == \"Run\""),

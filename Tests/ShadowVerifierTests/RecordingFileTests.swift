@@ -5,7 +5,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// A file of recorded mismatches is as it was written, or an error.
+/// A file of recorded mismatches is read back unchanged, or refused.
 struct RecordingFileTests {
     private func file() throws -> Data {
         let pair = try StorePair()
@@ -74,7 +74,7 @@ struct RecordingFileTests {
         #expect(error(Data(text.utf8))?.code == .notAStore)
     }
 
-    /// As only a tampered file can be: its sum is right, and its parts contradict each other.
+    /// Only a tampered file is like this: its checksum is right, and its parts contradict each other.
     @Test func aDifferenceThatIsNotInItsRecordsIsDamage() throws {
         let recording = try MismatchRecording.decode(try file())
         guard case .records(let a, _) = recording.mismatches[0].evidence else {

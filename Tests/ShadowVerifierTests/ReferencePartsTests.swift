@@ -5,7 +5,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// What is held while relationships are compared grew with the records that are referred to, without a bound.
+/// Comparing relationships used memory in proportion to the referenced records, without a bound.
 struct ReferencePartsTests {
     @Test func partsCoverAllIdentifiersOnceAndInTheirOrder() throws {
         for targets in [0, 1, ReferenceReading.mostTargets, ReferenceReading.mostTargets + 1, 1_090_000, .max / 2] {

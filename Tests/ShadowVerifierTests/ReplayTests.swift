@@ -51,7 +51,7 @@ struct ReplayTests {
         for difference in report.differences {
             let replay = try #require(try recording.replay(difference.differenceID))
             #expect(replay.recorded == difference)
-            // A query's record is where its answers begin to differ.
+            // A query's record is the first at which its answers differ.
             #expect(replay.finding?.message == difference.message, "\(difference)")
             #expect(replay.finding?.differenceID == difference.differenceID)
             #expect(replay.rows.contains { $0.isMarked && !$0.isEqual }, "\(difference)")
@@ -79,7 +79,7 @@ struct ReplayTests {
         #expect(String(decoding: try kept.encoded(), as: UTF8.self).contains("Secret"))
     }
 
-    /// Without values there must be nothing to try values against: the same value has another digest in each recording.
+    /// Without values it must be impossible to guess them from digests: the same value has another digest in each recording.
     @Test func digestsOfTwoRecordingsCannotBeCompared() throws {
         let pair = try differing()
         let digests = try (0..<2).map { _ in
@@ -112,7 +112,7 @@ struct ReplayTests {
         #expect(replay.rows.first?.b == nil)
     }
 
-    /// Both answers have the same identifiers; what tells them apart is in a record.
+    /// Both answers have the same identifiers; the difference is in a record.
     @Test func aQueryWithOtherValuesIsReplayedByTheRecord() throws {
         let pair = try StorePair()
         try StorePair.plant(pair.b, "Entry", StorePair.id(12), ["value": .double(1)])

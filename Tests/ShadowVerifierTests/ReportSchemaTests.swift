@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// The published schema is that of the reports.
+/// The published schema matches the reports.
 struct ReportSchemaTests {
     private static let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("schemas/verification-report.schema.json").path
@@ -35,7 +35,7 @@ struct ReportSchemaTests {
         }
     }
 
-    /// A schema that lets everything pass describes nothing.
+    /// A schema that accepts everything describes nothing.
     @Test func whatIsNoReportIsInvalid() throws {
         let match = try SampleReport.report(.match)
         var changed = match

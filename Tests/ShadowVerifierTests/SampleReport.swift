@@ -8,7 +8,7 @@ import HabitTracker
 enum SampleReport {
     static let heroes = QueryFile.Query(name: "heroes", entity: "Habit", filter: "streak >= 7")
 
-    /// The report of a comparison that comes to a verdict.
+    /// The report of a comparison with the given verdict.
     static func report(_ verdict: VerificationReport.Verdict) throws -> VerificationReport {
         let pair = try StorePair()
         switch verdict {

@@ -4,12 +4,12 @@ import HabitTracker
 
 @testable import ShadowVerifier
 
-/// Two stores in memory, of which the second began as a copy of the first, and ways to make them differ.
+/// Two in-memory stores, the second a copy of the first, and ways to make them differ.
 struct StorePair {
     let a: InMemoryHabitStore
     let b: InMemoryHabitStore
 
-    /// Identifiers that can be told apart at sight, and whose order is that of their numbers.
+    /// Identifiers that are easy to distinguish, and ordered by their numbers.
     static func id(_ number: Int) -> UUID {
         let digits = String(number, radix: 16)
         let text = "00000000-0000-0000-0000-" + String(repeating: "0", count: 12 - digits.count) + digits
@@ -54,7 +54,7 @@ struct StorePair {
         try Self.copy(a, to: b)
     }
 
-    /// Carries records, history and lineage across as they are.
+    /// Copies records, history and lineage unchanged.
     static func copy(_ source: InMemoryHabitStore, to destination: InMemoryHabitStore) throws {
         try source.replicaRead { from in
             try destination.replicate { to in
@@ -74,7 +74,7 @@ struct StorePair {
         }
     }
 
-    /// Changes values of a record behind the back of history and rules.
+    /// Changes values of a record without the history and the rules.
     static func plant(
         _ store: InMemoryHabitStore,
         _ entity: String,
@@ -97,7 +97,7 @@ struct StorePair {
         }
     }
 
-    /// Removes a record behind the back of history and rules.
+    /// Removes a record without the history and the rules.
     static func remove(_ store: InMemoryHabitStore, _ entity: String, _ id: UUID) throws {
         let position = try store.schema.position(ofEntity: entity)
         try store.replicate { try $0.remove(entity: position, id: id) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// Only what stands at the same token is compared.
+/// Stores are compared only at the same token.
 struct TokenTests {
     @Test func differentTokensOfOneHistoryAreSkewedAndNotCompared() throws {
         let pair = try StorePair()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// A comparison that does not come to its end proves nothing, and hides nothing that it has found.
+/// A comparison that does not finish proves nothing, and reports everything that it found.
 struct VerdictTests {
     private static let heroes = QueryFile.Query(name: "heroes", entity: "Habit", filter: "streak >= 7")
 

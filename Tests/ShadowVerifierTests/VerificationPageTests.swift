@@ -5,7 +5,7 @@ import Testing
 @testable import HabitStoreReports
 @testable import ShadowVerifier
 
-/// The page says what the report says, to a reader without network and script, and shows nobody's words unasked.
+/// The page has the contents of the report, needs neither network nor script, and shows users' texts only on request.
 struct VerificationPageTests {
     private static let script = "<script>alert(\"x\")</script><img src=x onerror='y'>&amp;"
 
@@ -61,7 +61,7 @@ struct VerificationPageTests {
         #expect(!redacted.contains("Secret"))
         #expect(redacted.contains("text of 3 characters"))
         let shown = page(try SampleReport.everything(showsValues: true))
-        // Only what differs is marked.
+        // Only the differing part is marked.
         #expect(shown.contains("<bdi>&quot;<mark>Run</mark>&quot;</bdi>"))
         #expect(shown.contains("<bdi>&quot;<mark>Secret</mark>&quot;</bdi>"))
     }
@@ -92,7 +92,7 @@ struct VerificationPageTests {
         #expect(!text.contains("<img"))
         #expect(!text.contains("onerror='"))
         #expect(text.contains("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;"))
-        // What was written as an entity is read as one written.
+        // Text that looks like an entity stays text.
         #expect(text.contains("&amp;amp;"))
     }
 
@@ -125,7 +125,7 @@ struct VerificationPageTests {
         #expect(svg.contains("0.01 ms") && svg.contains("0.10 ms") == false && svg.contains("0.1 ms"))
         #expect(svg.contains("10 ms"))
         #expect(svg.contains(">0.050</text>") && svg.contains(">5.00</text>"))
-        // Three decades of 620 points: one that is a hundred times as long ends two decades further.
+        // Three decades of 620 points: a time a hundred times as long ends two decades further.
         let widths = svg.matches(of: /class="bar[AB]"[^>]*width="([0-9.]+)"/).compactMap { Double($0.1) }
         #expect(widths.count == 2)
         #expect(abs(widths[1] - widths[0] - 2 * 620 / 3) < 0.2)

@@ -1,22 +1,21 @@
 import Foundation
 import HabitStore
 
-/// Finds the trips whose accommodation was added, changed or removed since it looked last, by the store's history.
+/// Finds the trips whose accommodation was added, changed or removed since the last look, from the store's history.
 ///
-/// How far it has come is kept in a file, as a token: it means the same in each store of a user, so that a rollout from one
-/// engine to another changes nothing for who watches.
+/// The position is kept in a file, as a token: it means the same in each store of a user, so a rollout from one engine to another changes nothing for
+/// the watch.
 public struct AccommodationWatch: Sendable {
-    /// What was found.
+    /// The result of a look.
     public struct Changes: Sendable, Equatable {
-        /// The trips, by their identifiers. Those that are gone are not among them.
+        /// The changed trips, ordered by identifier, without deleted ones.
         public let trips: [Trip]
-        /// Whether the history no longer reached back to the token, or was another store's: all trips that have an
-        /// accommodation are among the changed ones then.
+        /// Whether the history no longer reached back to the token, or was another store's: all trips with an accommodation count as changed then.
         public let isStartedOver: Bool
     }
 
     private struct Position: Codable {
-        /// Tokens count within a lineage only.
+        /// Tokens are comparable only within a lineage.
         let lineage: UUID
         let token: HistoryToken
     }
@@ -24,20 +23,20 @@ public struct AccommodationWatch: Sendable {
     private let file: URL
     private let author: String?
 
-    /// A watch that goes on where the one with the same file left off.
+    /// A watch that continues where the one with the same file stopped.
     ///
     /// - Parameters:
-    ///   - path: where the token is kept; the file is made with the first look.
-    ///   - author: whose changes are looked for; nil for everybody's.
+    ///   - path: the file of the token, which the first look creates.
+    ///   - author: whose changes to look for; nil for all authors'.
     public init(path: String, author: String? = nil) {
         file = URL(fileURLWithPath: path)
         self.author = author
     }
 
-    /// Hands the changed trips to `handle`, and remembers that they were looked at when it returns. Where it throws, or the
-    /// process ends meanwhile, the next look finds them again.
+    /// Passes the changed trips to `handle`, and records that when it returns. If `handle` throws or the process ends first, the next look finds them
+    /// again.
     ///
-    /// - Throws: ``HabitStoreError/Code/corrupt`` for a file that holds no token; what the store and `handle` throw.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for a file without a token; errors of the store and of `handle`.
     public func look(at store: some HabitStore, _ handle: (Changes) throws -> Void) throws {
         let known = try position()
         let (found, next) = try store.read { transaction -> (Changes, Position) in
@@ -74,7 +73,7 @@ public struct AccommodationWatch: Sendable {
     }
 
     private func everything(_ transaction: any ReadTransaction, isFirst: Bool) throws -> Changes {
-        // Who looks for the first time has missed nothing: what is there is not news.
+        // The first look has missed nothing: the existing trips are not news.
         guard !isFirst else { return Changes(trips: [], isStartedOver: false) }
         let trips = try transaction.fetch(FetchDescriptor<Trip>(predicate: #Predicate { !$0.accommodations.isEmpty }))
         return Changes(trips: trips, isStartedOver: true)

@@ -6,19 +6,19 @@ public struct BusinessTrip: ModelSubtype {
     /// The trip.
     public var base: Trip
 
-    /// Trips of this kind.
+    /// Matches trips of this kind.
     public static let kind: Filter<Trip> = {
         let business = Trip.Kind.business
         return Filter(#Predicate { $0.kind == business })
     }()
 
-    /// A trip as one for an employer; nil where it is of another kind.
+    /// A trip as a business trip; nil if it is of another kind.
     public init?(_ base: Trip) {
         guard base.kind == .business else { return nil }
         self.base = base
     }
 
-    /// Makes a trip for an employer.
+    /// Makes a business trip.
     public init(
         id: UUID = UUID(),
         name: String,
@@ -32,7 +32,7 @@ public struct BusinessTrip: ModelSubtype {
         base.perdiem = perdiem
     }
 
-    /// What is paid for each day.
+    /// The allowance for each day.
     public var perdiem: Double {
         get { base.perdiem ?? 0 }
         set { base.perdiem = newValue }

@@ -1,15 +1,15 @@
 import Foundation
 import HabitStoreMacros
 
-/// Where the nights of a trip are spent.
+/// The accommodation of a trip.
 @Model public struct LivingAccommodation {
-    /// What the place is called.
+    /// The name of the place.
     public var placeName: String
-    /// Where it is.
+    /// Its address.
     @Attribute(initial: "") public var address: String
     /// Whether it is booked.
     @Attribute(initial: false) public var isConfirmed: Bool
-    /// The identifier of the trip; a trip has one such place at most. Who looks for deletions in the history finds it there.
+    /// The identifier of the trip, which has at most one accommodation. Tombstones in the history preserve it.
     @Attribute(.unique, .preserveValueOnDeletion) public var tripID: UUID?
     /// The trip. Readable inside a transaction and inside predicates.
     @ToOne public var trip: Trip?

@@ -1,9 +1,9 @@
 import Foundation
 import HabitStore
 
-/// A trip for oneself.
+/// A personal trip.
 public struct PersonalTrip: ModelSubtype {
-    /// Why it is made.
+    /// The reason of a personal trip.
     public enum Reason: String, AttributeEnum, Codable, Sendable {
         /// To see the family.
         case family
@@ -11,26 +11,26 @@ public struct PersonalTrip: ModelSubtype {
         case reunion
         /// To rest.
         case wellness
-        /// Nobody has said.
+        /// Not given.
         case unknown
     }
 
     /// The trip.
     public var base: Trip
 
-    /// Trips of this kind.
+    /// Matches trips of this kind.
     public static let kind: Filter<Trip> = {
         let personal = Trip.Kind.personal
         return Filter(#Predicate { $0.kind == personal })
     }()
 
-    /// A trip as one for oneself; nil where it is of another kind.
+    /// A trip as a personal one; nil if it is of another kind.
     public init?(_ base: Trip) {
         guard base.kind == .personal else { return nil }
         self.base = base
     }
 
-    /// Makes a trip for oneself.
+    /// Makes a personal trip.
     public init(
         id: UUID = UUID(),
         name: String,
@@ -44,7 +44,7 @@ public struct PersonalTrip: ModelSubtype {
         base.reason = reason
     }
 
-    /// Why it is made.
+    /// The reason of the trip.
     public var reason: Reason {
         get { base.reason ?? .unknown }
         set { base.reason = newValue }

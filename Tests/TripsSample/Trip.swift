@@ -1,9 +1,9 @@
 import Foundation
 import HabitStoreMacros
 
-/// A trip, of any kind. The kinds ``PersonalTrip`` and ``BusinessTrip`` are what subclasses are in SwiftData.
+/// A trip, of any kind. ``PersonalTrip`` and ``BusinessTrip`` correspond to subclasses in SwiftData.
 @Model public struct Trip {
-    /// What kind of trip it is.
+    /// The kind of a trip.
     public enum Kind: String, AttributeEnum, Codable, Sendable {
         /// Of no particular kind.
         case plain
@@ -13,7 +13,7 @@ import HabitStoreMacros
         case business
     }
 
-    /// What it is called.
+    /// The name of the trip.
     @Attribute(.preserveValueOnDeletion) public var name: String
     /// Where it goes.
     public var destination: String
@@ -21,21 +21,21 @@ import HabitStoreMacros
     @Attribute(.preserveValueOnDeletion) public var startDate: Date
     /// Its last day.
     @Attribute(.preserveValueOnDeletion) public var endDate: Date
-    /// What kind it is; set by the kinds themselves.
+    /// The kind of the trip, which ``PersonalTrip`` and ``BusinessTrip`` set.
     public internal(set) var kind = Kind.plain
-    /// Why a personal trip is made; nil for other kinds.
+    /// The reason of a personal trip; nil for other kinds.
     var reason: PersonalTrip.Reason?
-    /// What a business trip pays for each day; nil for other kinds.
+    /// The daily allowance of a business trip; nil for other kinds.
     var perdiem: Double?
 
-    /// What is to be done on it, ascending by identifier. Readable inside a transaction and inside predicates.
+    /// Things to do on the trip, ordered by identifier. Readable inside a transaction and inside predicates.
     @ToMany(inverse: \BucketListItem.trip, deleteRule: .cascade) public var bucketList: [BucketListItem]
 
-    /// Where its nights are spent: at most one record, since ``LivingAccommodation/tripID`` is unique. Readable inside a
-    /// transaction and inside predicates.
+    /// The trip's accommodation: at most one record, because ``LivingAccommodation/tripID`` is unique. Readable inside a transaction and inside
+    /// predicates.
     @ToMany(inverse: \LivingAccommodation.trip, deleteRule: .cascade) public var accommodations: [LivingAccommodation]
 
-    /// Where its nights are spent. Readable inside a transaction.
+    /// The trip's accommodation. Readable inside a transaction.
     public var livingAccommodation: LivingAccommodation? { accommodations.first }
 
     #Index<Trip>([\.name], [\.startDate], [\.endDate], [\.name, \.startDate, \.endDate], [\.kind, \.startDate])

@@ -1,6 +1,6 @@
 import HabitStore
 
-/// The schema of the sample: trips of all kinds, what is to be done on them, and where their nights are spent.
+/// The schema of the sample: trips of all kinds, things to do on them, and accommodations.
 public enum TripSchema {
     /// The current version.
     public static let current = Schema(

@@ -18,7 +18,7 @@ struct AccommodationWatchTests {
         defer { store.close() }
         try Trips.fill(store)
         let path = folder.path("token")
-        // What is there before the first look is no news.
+        // Trips from before the first look are not news.
         #expect(try names(AccommodationWatch(path: path), store) == nil)
         try store.save(Trip(name: "Weekend", destination: "Rome", startDate: Trips.day(40), endDate: Trips.day(41)))
         #expect(try names(AccommodationWatch(path: path), store) == nil)
@@ -74,7 +74,7 @@ struct AccommodationWatchTests {
         #expect(found?.isStartedOver == true)
         #expect(found?.trips.count == 3)
         #expect(try names(watch, store) == nil)
-        // The token of another store means nothing here.
+        // Another store's token means nothing here.
         let other = try InMemoryHabitStore(schema: TripSchema.current)
         try Trips.fill(other)
         try watch.look(at: other) { found = $0 }

@@ -7,7 +7,7 @@ import StandardEngines
 import Testing
 import TripsSample
 
-/// Trips on their way from SQLite to LMDB, as habits go it.
+/// Moves trips from SQLite to LMDB like habits.
 @Suite(.timeLimit(.minutes(5)))
 struct TripRolloutTests {
     private let folder: TripFolder
@@ -53,7 +53,7 @@ struct TripRolloutTests {
         }
     }
 
-    /// Changes a trip's accommodation, and looks whether the watch finds exactly that.
+    /// Changes a trip's accommodation, and expects the watch to find exactly that.
     private func expectFound(_ watch: AccommodationWatch, _ store: UserStore, _ number: Int) throws {
         var tent = try #require(try store.all(LivingAccommodation.self).first)
         tent.address = "pitch \(number)"

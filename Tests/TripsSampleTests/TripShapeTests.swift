@@ -3,7 +3,7 @@ import TripsSample
 
 @testable @_spi(Engines) import HabitStore
 
-/// The models are made by `@Model`. What stores have written down of them before, when they were written out, is what they write now.
+/// `@Model` makes the models. Their stored schema is the same as that of the earlier hand-written models.
 struct TripShapeTests {
     @Test func theStoredShapeIsThatOfTheModelsThatWereWrittenOut() {
         let schema = TripSchema.current

@@ -4,7 +4,7 @@ import HabitStoreLMDB
 import HabitStoreSQLite
 import TripsSample
 
-/// The stores that the sample is tried on.
+/// The stores on which the sample is tested.
 enum TripStore: String, CaseIterable, CustomStringConvertible {
     case memory, sqlite, lmdb
 
@@ -19,7 +19,7 @@ enum TripStore: String, CaseIterable, CustomStringConvertible {
     }
 }
 
-/// A folder that is gone when the test is.
+/// A folder that is deleted with this object.
 final class TripFolder: Sendable {
     private let url: URL
 
@@ -33,7 +33,7 @@ final class TripFolder: Sendable {
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }
 
-/// Trips to work with.
+/// Sample trips.
 enum Trips {
     static func day(_ number: Int) -> Date {
         Date(timeIntervalSinceReferenceDate: 790_000_000 + Double(number) * 86_400)

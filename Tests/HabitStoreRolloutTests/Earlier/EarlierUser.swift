@@ -6,9 +6,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A user's root as a version has left it, in an archive of fixtures/. `scripts/user-folders.sh` says what was done there.
+/// A user's root as an earlier version left it, in an archive in fixtures/. `scripts/user-folders.sh` says how the archives were made.
 struct EarlierUser: CustomTestStringConvertible, Sendable {
-    /// The versions that wrote an archive each, by its name.
+    /// The versions that wrote one archive each; the raw value is the archive's name.
     enum Version: String, CaseIterable {
         case beforeFences = "users-before-fences"
         case beforeVouching = "users-before-vouching"
@@ -19,7 +19,7 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
     let old: EngineName
     /// The stage of the last write.
     let stage: Stage
-    /// The folder in the archive, behind the old engine's name.
+    /// The folder in the archive, after the old engine's name.
     let name: String
 
     var testDescription: String { "\(version.rawValue)/\(old.rawValue)-\(name)" }
@@ -30,9 +30,9 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
             Stage.allCases.map { EarlierUser(version: version, old: old, stage: $0, name: $0.rawValue) }
         }
     }
-    /// Users who were killed at live.
+    /// Users who were killed at `live`.
     static let killed = others("killed", at: .live)
-    /// Users whose process died on the way to live, between the seal of the old store and the drain of the new one.
+    /// Users whose process died on the way to `live`, between sealing the old store and draining into the new one.
     static let moving = others("moving", at: .shadow)
 
     private static func others(_ name: String, at stage: Stage) -> [EarlierUser] {
@@ -41,7 +41,7 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// Takes the root out of the archive.
+    /// Unpacks the root from the archive.
     func unpacked() throws -> StagedUser {
         let archive = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../fixtures/\(version.rawValue).tar.gz").standardized
@@ -58,9 +58,9 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
         return user
     }
 
-    // MARK: What was written
+    // MARK: Expected content
 
-    /// Expects all that the earlier version has written, and drafts that were written since.
+    /// Expects everything that the earlier version wrote, and `drafts` written since.
     func expectEverything(
         in store: some HabitStore,
         and drafts: [String] = [],
@@ -73,7 +73,7 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
 
     private var written: [String] {
         let stages = Array(Stage.allCases.prefix { $0 <= stage })
-        // The sweep of crashes wrote those of the first archive: twelve drafts, and two for each stage on the way.
+        // The crash sweep wrote the users of the first archive: twelve drafts, and two more for each stage on the way.
         guard version != .beforeFences else { return (1...10 + 2 * stages.count).map { "draft \($0) []" } }
         let last = stages.count - 1
         var lines = [
@@ -81,7 +81,7 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
             "tag evening", "tag since \(stage.rawValue)",
         ]
         for (number, stage) in stages.enumerated() {
-            // At 8.30 on the 20th of February 2020, and on the days after.
+            // At 8:30 on 20 February 2020, and on the following days.
             let seconds = 1_582_187_400 + number * 86_400
             lines.append("entry \(seconds).0 \(number).5 at \(stage.rawValue) of Read")
             lines.append(#"draft at \#(stage.rawValue) ["\#(stage.rawValue).txt"]"#)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Users' folders as earlier versions have left them. An app is updated wherever its users are: at each stage, killed, or dead in the
-/// middle of a move. What they had proven is void here, since an archive is a copy.
+/// Users' folders as earlier versions left them. An app may be updated while its users are at any stage, killed, or in the middle of a move after a
+/// crash. Their evidence does not count here, because an archive is a copy.
 struct EarlierUserTests {
     @Test(arguments: EarlierUser.staged)
     func theyAreTakenUpWhereTheyAreAndKilled(earlier: EarlierUser) throws {
@@ -54,7 +54,7 @@ struct EarlierUserTests {
         #expect(try store.stage() == earlier.stage)
         try user.want(before.rawValue)
         store.files.context.flags.provider.reload()
-        // Flags alone take nobody back whose old store no longer follows.
+        // Flags alone take no user back whose old store no longer follows.
         if earlier.stage == .complete { try store.demote() }
         try expectToGoOn(earlier, user, store, at: before)
     }
@@ -94,7 +94,7 @@ struct EarlierUserTests {
         try expectToGoOn(earlier, user, store, at: target)
     }
 
-    /// Expects a user at a stage with everything, takes a write, and expects it in each store that the stage writes to.
+    /// Expects all data at a stage, then writes, and expects the write in each store that the stage writes to.
     private func expectToGoOn(
         _ earlier: EarlierUser,
         _ user: StagedUser,

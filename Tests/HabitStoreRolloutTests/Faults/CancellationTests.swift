@@ -7,13 +7,13 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A task that is cancelled leaves equal stores behind, and its caller knows what has happened.
+/// A cancelled task leaves equal stores, and its caller knows the outcome.
 @Suite(.timeLimit(.minutes(5)))
 struct CancellationTests {
     private static let stages: [Stage] = [.dualwrite, .shadow, .live]
     private static let cancelled = HabitStoreError.Code(rawValue: "cancelled")
 
-    /// A write by a task, for the ledger.
+    /// Writes in a task and notes the outcome in the ledger.
     private func write(
         _ store: UserStore,
         _ ledger: Ledger,
@@ -28,7 +28,7 @@ struct CancellationTests {
                 }
                 ledger.note(draft.id, .acknowledged)
             } catch is CancellationError {
-                // Cancelled before it began, as the boundary promises: nothing of it has happened.
+                // Cancelled before it began: the write has no effect, as `HabitStore` promises.
                 ledger.note(draft.id, .absent(Self.cancelled))
             } catch let error as HabitStoreError {
                 ledger.note(draft.id, error.code == .outcomeUnknown ? .unknown : .absent(error.code))
@@ -71,7 +71,7 @@ struct CancellationTests {
         let waiting = (0..<5).map { _ in write(store, ledger) }
         try await Task.sleep(for: .milliseconds(20))
         for task in waiting { task.cancel() }
-        // The one that is inside of its transaction is finished all the same.
+        // The write inside its transaction finishes all the same.
         first.cancel()
         release.signal()
         await first.value
@@ -82,7 +82,7 @@ struct CancellationTests {
         try user.expectRecovery(ledger)
     }
 
-    /// The transaction is committed, and the other store hangs: that the task is cancelled then changes nothing.
+    /// The write is committed and the other store hangs: cancelling the task then changes nothing.
     @Test(arguments: stages, [Fault.Moment.beginning, .beforeCommit, .afterCommit])
     func aTaskThatIsCancelledWhileTheOtherStoreHangsIsFinished(stage: Stage, moment: Fault.Moment) async throws {
         let user = try FaultyUser(at: stage)
@@ -144,7 +144,7 @@ struct CancellationTests {
         await wait { semaphore.wait(timeout: .now() + 300) == .success }
     }
 
-    /// Waits on a thread of its own, so that the cooperative pool goes on.
+    /// Waits on a separate thread, so that the cooperative pool is not blocked.
     private static func wait(_ condition: @escaping @Sendable () -> Bool) async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// How many cells of a table run at once: they mostly wait for what hangs, and each has files of its own open.
+/// Limits how many cells of the tables run at the same time: they mostly wait for hanging stores, and each has files open.
 final class CellLimit: Sendable {
     private struct State {
         var free: Int
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// For all tables together.
+    /// The limit of all tables together.
     static let shared = CellLimit(12)
 
     private let state: Mutex<State>
 
     init(_ count: Int) { state = Mutex(State(free: count)) }
 
-    /// Waits for its turn.
+    /// Waits for a free place.
     func enter() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
@@ -29,7 +29,7 @@ final class CellLimit: Sendable {
         }
     }
 
-    /// Lets the next one in.
+    /// Lets the next cell in.
     func leave() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             if !state.waiting.isEmpty { return state.waiting.removeFirst() }

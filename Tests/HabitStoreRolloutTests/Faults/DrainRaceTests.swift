@@ -5,12 +5,11 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// While one process looks where the user is, another one goes on writing.
+/// While one process determines where the user is, another one keeps writing.
 @Suite(.timeLimit(.minutes(10)))
 struct DrainRaceTests {
-    /// A process saw the old store one write ahead, since that write was in flight, and wanted to carry it over. When its
-    /// turn came, the write and a further one had arrived in both: the new store seemed to be of another history, and the
-    /// app was told that its writes are unsupported.
+    /// A process saw the old store one write ahead, because that write was in flight, and set out to apply it to the new store. When it got the lock,
+    /// that write and another one were in both: the new store seemed to have a different history, and the app's writes failed as unsupported.
     @Test(arguments: [Stage.live, .rampdown])
     func aWriteInFlightIsNotTakenForAnotherHistory(stage: Stage) async throws {
         let user = try FaultyUser(at: stage)
@@ -40,9 +39,8 @@ struct DrainRaceTests {
         try user.expectRecovery(ledger)
     }
 
-    /// A process read the old store, then a write reached both, and it found the new store one ahead. By the time it carried
-    /// that over a further write had reached the old store and not yet the new one, as each write does: now the old store
-    /// seemed to be of another history.
+    /// A process read the old store, then a write reached both, so it found the new store one ahead. By the time it applied that, another write had
+    /// reached the old store but not yet the new one, as every write does: now the old store seemed to have a different history.
     @Test(arguments: [Stage.live, .rampdown])
     func aWriteThatHasReachedOneOfBothIsNotTakenForAnotherHistory(stage: Stage) async throws {
         let user = try FaultyUser(at: stage)
@@ -61,7 +59,7 @@ struct DrainRaceTests {
         let second = BegunWork { ledger.write(writing) }
         try await Self.require(inFlight)
         plan.heal()
-        // Time enough to look at the old store too early.
+        // Long enough to look at the old store too early.
         try await Task.sleep(for: .milliseconds(100))
         inFlight.heal()
         _ = try await second.value()
@@ -74,7 +72,7 @@ struct DrainRaceTests {
         try user.expectRecovery(ledger)
     }
 
-    /// The user's store as another process has it, whose writes to the new engine a plan strikes.
+    /// The user's store in another process, where a plan injects faults into writes to the new engine.
     private static func writer(_ user: FaultyUser, _ plan: FaultPlan) throws -> UserStore {
         let engine = user.staged.old.otherStandard
         return try user.staged.stores { options in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Each stage, with each fault of either store: what callers are told is true, and nothing is lost or written twice.
+/// Each stage with each fault of either store: callers get true answers, and no write is lost or applied twice.
 @Suite(.timeLimit(.minutes(5)))
 struct FaultTableTests {
     struct Cell: Sendable, CustomTestStringConvertible {
@@ -16,7 +16,7 @@ struct FaultTableTests {
 
         var testDescription: String { "\(rollout) at \(fault)" }
 
-        /// Both ways round in turn: which engine it is must not matter.
+        /// Alternates the direction: it must not matter which engine has the fault.
         static func both(_ faults: [FaultCell]) -> [Cell] {
             faults.enumerated().map { number, fault in
                 let isEven = (number / 2 + fault.stage.position).isMultiple(of: 2)
@@ -32,8 +32,8 @@ struct FaultTableTests {
         try await cell.fault.verify(cell.rollout)
     }
 
-    /// At `live` the new store's commit failed, the old store had the write, and what then was to tell what had become of it could not be
-    /// read: that error went to the caller, who took the write to be absent. It was carried over, and there.
+    /// At `live` the new store's commit failed, the old store had the write, and the read that should decide the outcome failed too. The caller got
+    /// that error and took the write for absent, but it had been carried over.
     @Test(arguments: [Fault.Moment.beforeCommit, .afterCommit], StoreSide.allCases)
     func aWriteIsNotSaidToBeAbsentWhereWhatBecameOfItCannotBeRead(moment: Fault.Moment, side: StoreSide) async throws {
         await CellLimit.shared.enter()

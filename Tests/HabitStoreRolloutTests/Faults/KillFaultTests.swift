@@ -8,7 +8,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The kill switch works without the new store, also for processes that begin later and for operations that hang.
+/// The kill switch works without the new store, also for processes that start later and for operations that hang.
 @Suite(.timeLimit(.minutes(5)))
 struct KillFaultTests {
     struct Cell: Sendable, CustomTestStringConvertible {
@@ -23,7 +23,7 @@ struct KillFaultTests {
         Cell(stage: cell.stage, fault: cell.fault, old: EngineName.standard[(number + cell.stage.position) % 2])
     }
 
-    /// A process that is only started when the new store is gone already, and the switch is pulled.
+    /// A process that starts after the new store is gone and the kill switch is pulled.
     @Test(arguments: withWayBack)
     func aProcessThatStartsLaterIsTakenBackToo(cell: Cell) async throws {
         await CellLimit.shared.enter()
@@ -48,8 +48,8 @@ struct KillFaultTests {
         try user.expectRecovery(ledger)
     }
 
-    /// A write hung in the new store, the kill switch took the user back, and the app's async writes went on to wait behind
-    /// the one that hung: they all ran on one thread, on which each waits for the one before it.
+    /// A write hung in the new store and the kill switch took the user back, but the app's async writes still waited for the hanging one: they all
+    /// ran on one thread, one after the other.
     @Test(arguments: [Stage.live, .rampdown], [Fault.Moment.beginning, .beforeCommit, .afterCommit])
     func asyncOperationsAreNotHeldUpByThoseThatHangInTheNewStore(stage: Stage, moment: Fault.Moment) async throws {
         await CellLimit.shared.enter()
@@ -93,7 +93,7 @@ struct KillFaultTests {
         }
     }
 
-    /// Waits on a thread of its own: the cooperative pool may be busy with other tests for as long.
+    /// Waits on a separate thread, because other tests may keep the cooperative pool busy.
     private static func isTrue(within seconds: Double, _ condition: @escaping @Sendable () -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {

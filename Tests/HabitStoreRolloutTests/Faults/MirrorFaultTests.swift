@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// While the old store is authoritative, the new one can do what it likes: no write fails or waits for it for long.
+/// While the old store is authoritative, no fault of the new one fails a write or delays it for long.
 @Suite(.timeLimit(.minutes(5)))
 struct MirrorFaultTests {
     private static let stages: [Stage] = [.dualwrite, .shadow]
@@ -38,7 +38,7 @@ struct MirrorFaultTests {
             return error.code == code
         }
         #expect(isLagging, "\(store.mirrorStatus)")
-        // It is tried again by itself, and by itself it gets there.
+        // The mirror retries until it succeeds.
         let strikes = plan.strikes
         #expect(plan.waitForStrikes(strikes + 2, seconds: 60))
         plan.heal()
@@ -64,19 +64,18 @@ struct MirrorFaultTests {
         let first = ContinuousClock().measure { #expect(ledger.write(store) == .acknowledged) }
         #expect(first >= .milliseconds(200))
         #expect(first < .seconds(20))
-        // Twenty more would wait four seconds if each waited.
+        // Twenty more would take four seconds if each waited.
         let others = ContinuousClock().measure {
             for _ in 0..<20 { #expect(ledger.write(store) == .acknowledged) }
         }
         #expect(others < .seconds(4))
         #expect(try user.plan(.new).hanging == 1)
-        // Closing does not wait for it either, and what is missing is caught up by whoever comes next.
+        // Closing does not wait for it either; the next process catches the mirror up.
         #expect(await user.withinSeconds(60) { store.close() })
         try user.expectRecovery(ledger)
     }
 
-    /// The process that has the turn to copy is frozen, or does nothing with it. The mirror waits as long as it gets on, and
-    /// tries again by itself behind that.
+    /// The process that holds the copy lock is frozen, or makes no progress. The mirror waits while the copy progresses, and then retries.
     @Test func aMirrorIsLaggingWhileAProcessThatDoesNotGoOnHasTheTurnToCopy() throws {
         let user = try StagedUser()
         try user.want("dualwrite")
@@ -114,7 +113,7 @@ struct MirrorFaultTests {
         #expect(try copy.result()?.kind == .copied)
     }
 
-    /// The user's app was started while the new store did not answer at all.
+    /// The user's app was started while the new store did not respond at all.
     @Test(arguments: [Stage.off] + stages, [Fault.Effect.hang, .fail(.permissionDenied), .fail(.corrupt)])
     func aProcessStartsAndServesWithoutTheNewStore(stage: Stage, effect: Fault.Effect) async throws {
         await CellLimit.shared.enter()

@@ -5,13 +5,13 @@ import Synchronization
 
 @testable import HabitStoreRollout
 
-/// A copy into a user's new store as another process makes it: it has the turn, and goes on when it is told to.
+/// A copy into a user's new store, as another process makes it: it holds the copy lock, and continues when `goOn()` is called.
 final class OtherCopy: Sendable {
     private let rests = DispatchSemaphore(value: 0)
     private let mayGoOn = DispatchSemaphore(value: 0)
     private let outcome = Mutex<Result<Backfill.Outcome, any Error>?>(nil)
 
-    /// Takes the turn.
+    /// Takes the copy lock, then pauses.
     init(_ user: StagedUser) {
         Thread.detachNewThread { [self] in
             let result = Result { try run(user) }
@@ -41,12 +41,12 @@ final class OtherCopy: Sendable {
         mayGoOn.wait()
     }
 
-    /// Goes on, up to the end of the first chunk or of the whole copy.
+    /// Continues to the end of the first chunk, or of the whole copy.
     func goOn() {
         mayGoOn.signal()
         _ = rests.wait(timeout: .now() + 10)
     }
 
-    /// What came of it; nil while it goes on.
+    /// The outcome; nil while it runs.
     func result() throws -> Backfill.Outcome? { try outcome.withLock { $0 }?.get() }
 }

@@ -8,8 +8,8 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// SQLite opens a log that it may not write to for reading, and keeps it so: a process that opened its user while the disk was
-/// mounted read-only for a moment refused every write from then on, until it was started again.
+/// SQLite opens a log that it may not write to read-only, and keeps it that way: a process that opened its user while the disk was briefly mounted
+/// read-only refused every write until it was restarted.
 struct ReadOnlyHandleTests {
     @Test(arguments: [Stage.off, .dualwrite, .live, .complete])
     func aStoreThatWasOpenedWhileItsDiskWasReadOnlyIsOpenedAnew(stage: Stage) throws {

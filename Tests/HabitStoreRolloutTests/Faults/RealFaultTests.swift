@@ -7,10 +7,10 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// The same with files that are damaged, missing or forbidden in truth, and with a disk that is full in truth.
+/// The same with files that are really damaged, missing or unreadable, and with a disk that is really full.
 @Suite(.timeLimit(.minutes(5)))
 struct RealFaultTests {
-    /// What is done to a file.
+    /// The damage done to a file.
     enum Damage: String, Sendable, CaseIterable {
         case garbage
         case truncated
@@ -86,14 +86,14 @@ struct RealFaultTests {
         }
     }
 
-    /// The switch is pulled in a process that has both stores open, and the new file becomes garbage under it.
+    /// The kill switch is pulled in a process that has both stores open, after the new file became garbage.
     @Test(arguments: [Stage.live, .rampdown])
     func aFileThatIsDamagedUnderAnOpenStoreKeepsNobodyFromGoingBack(stage: Stage) throws {
         let user = try FaultyUser(at: stage)
         let store = try user.open()
         let ledger = Ledger()
         #expect(ledger.write(store) == .acknowledged)
-        // Another file takes its place, as a restore that went wrong does; a mapped file that shrinks would end anybody.
+        // Another file takes its place, as in a failed restore; a mapped file that shrinks would crash any process.
         let path = try user.staged.address(.new).path
         try Data(repeating: 0x5A, count: 60_000).write(to: URL(fileURLWithPath: path), options: .atomic)
         try user.pullTheKillSwitch(store)
@@ -135,7 +135,7 @@ struct RealFaultTests {
     func whatIsToldOnAFullDiskIsTrue(stage: Stage, side: StoreSide) throws {
         let user = try FaultyUser(at: stage)
         let disk = try SmallDisk(megabytes: 4)
-        // The store's file lies on the small disk, and the others on the large one.
+        // The store's file is on the small disk, and the others are on the large one.
         let address = try user.staged.address(side)
         let onDisk = StoreAddress(address.engine, path: disk.path + "/store")
         try address.open(.readOnly, schema: HabitSchema.current).backup(to: onDisk.path)
@@ -161,7 +161,7 @@ struct RealFaultTests {
         if stage.authority == .old && side == .new {
             #expect(ledger.outcomes.allSatisfy { $0 == .acknowledged })
         } else {
-            // LMDB takes a write that was cut short for an error of the disk.
+            // LMDB reports a short write as a disk error.
             let codes: [HabitStoreError.Code] = [.full, .inputOutput]
             #expect(codes.contains { ledger.outcomes.contains(.absent($0)) }, "\(Set(ledger.outcomes.map { "\($0)" }))")
         }

@@ -7,10 +7,10 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A process that is frozen inside of a write keeps the store's write lock. At `off`, `shadow` and `complete` no kill could land
-/// then. It lands by passing the epoch: who wakes later finds that out before anything is acknowledged.
+/// A frozen process in the middle of a write holds the store's write lock. At `off`, `shadow` and `complete` no kill could take effect then. Now the
+/// kill passes the epoch without the lock, and the frozen process notices before it acknowledges anything.
 struct FrozenWriterTests {
-    /// A write that sleeps inside of its transaction until it is woken.
+    /// A write that sleeps inside its transaction until it is woken.
     private final class Sleeper: Sendable {
         private let asleep = DispatchSemaphore(value: 0)
         private let woken = DispatchSemaphore(value: 0)
@@ -33,7 +33,7 @@ struct FrozenWriterTests {
             asleep.wait()
         }
 
-        /// What became of the write.
+        /// Wakes the write, waits for its end, and throws its error.
         func wake() throws {
             woken.signal()
             ended.wait()
@@ -50,7 +50,7 @@ struct FrozenWriterTests {
 
     static let cases = EngineName.standard.flatMap { old in Stage.allCases.map { Case(stage: $0, old: old) } }
 
-    /// The writer and who kills are two handles, with stores and a switch lock of their own each, as two processes have.
+    /// The writer and the killer are two handles with separate stores and switch locks, as in two processes.
     @Test(arguments: cases)
     func aKillLandsWhileAWriterSleepsAndNothingAcknowledgedIsLost(each: Case) throws {
         let user = try StagedUser(old: each.old)
@@ -91,7 +91,7 @@ struct FrozenWriterTests {
             #expect(try store.stage() == .off)
             #expect(try store.all(Draft.self).map(\.content).sorted() == acknowledged.sorted())
         }
-        // What was remembered beside the store is in it by now, and a re-arm lets the user go on.
+        // Whatever was remembered outside the store is in it by now, and a re-arm lets the user advance again.
         try user.want(each.stage.rawValue)
         killer.files.context.flags.provider.reload()
         #expect(try killer.stage() == .off)
@@ -99,7 +99,7 @@ struct FrozenWriterTests {
         #expect(try killer.stage() == .off)
     }
 
-    /// The lock of the switches is held by a process that is frozen in the middle of a move: a kill waited for it in vain.
+    /// A process frozen in the middle of a move holds the switch lock: a kill waited for it in vain.
     @Test(arguments: EngineName.standard)
     func aKillPassesByALockThatNobodyLetsGoOf(old: EngineName) throws {
         let user = try StagedUser(old: old)

@@ -7,8 +7,8 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A process that was stopped remembers flags and a kill switch as they were an hour ago. Stores that do not watch their files stand
-/// for it here: what they have read once, nobody tells them of again.
+/// A suspended process remembers the flags and the kill switch of an hour ago. Stores that do not watch their files stand in for it: nothing notifies
+/// them of changes after the first read.
 struct OldLookTests {
     private let user: StagedUser
 
@@ -16,7 +16,7 @@ struct OldLookTests {
 
     private var sentinel: URL { URL(fileURLWithPath: RolloutFlags.sentinelPath(root: user.root)) }
 
-    /// Another process opens a user, does something, and is over.
+    /// Another process opens a user, runs `body`, and ends.
     @discardableResult
     private func other<R>(_ name: String = "alice", _ body: (UserStores, UserStore) throws -> R) throws -> R {
         let stores = try user.stores()
@@ -27,8 +27,8 @@ struct OldLookTests {
 
     private func isKilled() throws -> Bool { try user.stores().status(of: "alice").isKilled }
 
-    /// A watcher that had begun while the kill switch was pulled wrote the memory of the kill again after the re-arm, when its user was
-    /// moved: everybody under the root went back to the old store, users at `complete` too.
+    /// A watcher that started while the kill switch was pulled recorded the kill again after the re-arm, when its user was moved: every user under
+    /// the root went back to the old store, even those at `complete`.
     @Test func whoSleptThroughARearmPullsNoKill() throws {
         for name in ["alice", "bob"] { try other(name) { try $1.save(Habit(name: "Run")) } }
         try Data().write(to: sentinel)
@@ -39,7 +39,7 @@ struct OldLookTests {
         let rearmed = try other { stores, store in (try stores.rearmRoot(), try store.rearm(by: "test")) }
         #expect(rearmed == (true, true))
         try other("bob") { _, store in try user.bring(store, to: .dualwrite) }
-        // It finds its user moved, and looks what to do.
+        // It finds its user moved, and determines what to do.
         try slept.save(Habit(name: "Swim"))
         #expect(!KillLatch(root: user.root).isSet)
         #expect(try !isKilled())
@@ -63,8 +63,7 @@ struct OldLookTests {
         #expect(try !isKilled())
     }
 
-    /// Nobody got forward while somebody watched: each move had the watcher look where the user was to be, in the flags as they were
-    /// when it began.
+    /// While a process watched, no user could advance: at each move the watcher applied the flags that it had read when it started.
     @Test func whoSleptThroughAPromotionTakesNobodyBack() throws {
         let slept = try user.stores().store(for: "alice")
         defer { slept.close() }
@@ -98,7 +97,7 @@ struct OldLookTests {
         #expect(try slept.rearm(by: "test"))
     }
 
-    /// A copy takes minutes, and the flags that had asked for the new engine were not asked again at its end.
+    /// A copy takes minutes, and at its end the flags were not evaluated again, although they might no longer want the new engine.
     @Test func anEngineThatIsNotWantedAnyMoreAfterTheCopyIsNotTaken() throws {
         let fixture = try UserStoresFixture(.sqlite)
         try fixture.with { try SampleRecords.fill($0) }
@@ -115,7 +114,7 @@ struct OldLookTests {
         try store.save(Habit(name: "goes on"))
     }
 
-    /// An app, or a command, that is not to move its users forward by itself did not see a kill before its user's next operation.
+    /// In an app or command that does not advance its users automatically, a kill took effect only with the user's next operation.
     @Test(arguments: [false, true])
     func whoDoesNothingIsTakenBackAllTheSame(byFlag: Bool) throws {
         let idle = try user.stores {

@@ -6,8 +6,8 @@ import Testing
 @testable import HabitStoreLMDB
 @testable import HabitStoreRollout
 
-/// A package manager replaced liblmdb 0.9 by 1.0, which cannot read its files: a user at `complete`, or put on LMDB directly, was
-/// locked out, and the kill switch said NOT TAKEN BACK. A kill needs nothing of the engine that it flees from.
+/// A package manager replaced liblmdb 0.9 by 1.0, which cannot read its files: users at `complete` or moved to LMDB directly were locked out, and the
+/// kill switch said NOT TAKEN BACK. A kill must not need the engine that it leaves.
 struct UnavailableEngineTests {
     private static let invalid: Int32 = -30_793
 
@@ -55,7 +55,7 @@ struct UnavailableEngineTests {
         #expect(Set(try store.all(Draft.self).map(\.content)) == ["on SQLite", "on LMDB"])
     }
 
-    /// Memory, descriptors and room say nothing about the data: a `live` user went to `off` for good because of `ulimit -v`.
+    /// Running out of memory, descriptors or disk space says nothing about the data: a `live` user went to `off` for good because of `ulimit -v`.
     @Test(arguments: [Stage.live, .rampdown])
     func aResourceThatIsShortForAMomentTakesNobodyBack(stage: Stage) throws {
         let user = try StagedUser()

@@ -5,7 +5,7 @@ import StandardEngines
 
 @testable import HabitStoreRollout
 
-/// A user whose backups are made and put back.
+/// A user whose backups are made and restored.
 struct KeptUser {
     let user: StagedUser
 
@@ -37,7 +37,7 @@ struct KeptUser {
         }
     }
 
-    /// Brings the user further.
+    /// Brings the user to a later stage.
     func bring(to stage: Stage) throws {
         try with { try user.bring($0, to: stage) { _ = try $0.all(Draft.self) } }
     }
@@ -58,7 +58,7 @@ struct KeptUser {
 
     func events() throws -> [EvidenceEvent] { try EvidenceLog(user.directory).read().records.map(\.event) }
 
-    /// How often the evidence says that a backup was put back.
+    /// The number of restores in the evidence.
     func restorations() throws -> Int {
         try events().count { if case .restored = $0 { true } else { false } }
     }

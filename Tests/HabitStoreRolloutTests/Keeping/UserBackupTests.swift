@@ -29,12 +29,12 @@ struct UserBackupTests {
         let files = try FileManager.default.contentsOfDirectory(atPath: backup.path)
         #expect(Set(files) == Set(manifest.files.map(\.name) + ["manifest.json", "manifest.sha256"]))
         for file in files { #expect(try mode(backup.path + "/" + file) == 0o600) }
-        // Nothing was written over, and nothing is.
+        // A backup never overwrites anything.
         #expect { try kept.backUp() } throws: { ($0 as? HabitStoreError)?.code == .unsupported }
         #expect(try kept.user.stores().backups(of: "alice") == [backup.path])
     }
 
-    /// Whatever byte of a backup is another one, or is missing, is found.
+    /// Every changed, missing or extra byte in a backup is found.
     @Test func everyDamageOfABackupIsFound() throws {
         let kept = try KeptUser(at: .live)
         let backup = try kept.backUp()
@@ -61,7 +61,7 @@ struct UserBackupTests {
         #expect(try kept.restorations() == 0)
     }
 
-    /// Nothing in a manifest names a file elsewhere.
+    /// A manifest cannot name a file outside the backup.
     @Test func aManifestThatLeadsElsewhereIsRefused() throws {
         let kept = try KeptUser(at: .off)
         let backup = try kept.backUp()
@@ -76,7 +76,7 @@ struct UserBackupTests {
         }
     }
 
-    /// A manifest that claimed a later token was believed by the restore, which lost what was written since without a word.
+    /// The restore believed a manifest that claimed a later token, and silently lost everything written since.
     @Test(arguments: [
         ("\"token\" : 2,\n  \"user\"", "\"token\" : 9999,\n  \"user\""),
         ("\"epoch\" : 1,\n  \"files\"", "\"epoch\" : 99,\n  \"files\""),
@@ -95,7 +95,7 @@ struct UserBackupTests {
         for isReplacing in [false, true] {
             #expect { try kept.restore(UserBackup(path: backup.path), replacing: isReplacing) } throws: {
                 let code = ($0 as? HabitStoreError)?.code
-                // Without the word to replace it is refused for what would be lost, before a copy of a store is read.
+                // Without `replacing` it is refused for what would be lost, before a copy of a store is read.
                 return code == .corrupt || !isReplacing && code == .staleStore
             }
         }
@@ -119,7 +119,7 @@ struct UserBackupTests {
         #expect(try kept.contents() == ["a", "b"])
     }
 
-    /// Writers go on, and each backup holds a prefix of what they were told.
+    /// Writers continue, and each backup contains a prefix of the acknowledged writes.
     @Test(arguments: EngineName.standard, [Stage.off, .shadow, .live, .complete])
     func othersWriteWhileABackupIsMade(old: EngineName, stage: Stage) throws {
         let kept = try KeptUser(at: stage, old: old)
@@ -164,7 +164,7 @@ struct UserBackupTests {
         }
     }
 
-    /// A person's records lay about where a backup was killed.
+    /// A killed backup left a user's records lying around.
     @Test func whatAKilledBackupHasLeftIsRemovedByTheNextAndSaid() throws {
         let kept = try KeptUser(at: .off)
         let draft = kept.user.folder.path("b.partial-1")
@@ -176,7 +176,7 @@ struct UserBackupTests {
         #expect(!FileManager.default.fileExists(atPath: draft))
     }
 
-    /// A restore put the backup on the list as if it were the draft of one, and the next backup removed it.
+    /// A restore listed the backup as if it were an unfinished draft, and the next backup removed it.
     @Test func aBackupThatWasPutBackIsKeptByTheNextOne() throws {
         let kept = try KeptUser(at: .off)
         let backup = try kept.backUp()
@@ -196,7 +196,7 @@ struct UserBackupTests {
         #expect { try kept.user.stores().backUp("nobody", to: kept.user.folder.path("x")) } throws: {
             ($0 as? HabitStoreError)?.code == .notFound
         }
-        // At live both are needed.
+        // At `live` both stores are needed.
         try FileManager.default.removeItem(atPath: try kept.user.address(.old).path)
         #expect { try kept.backUp() } throws: { "\($0)".contains("needs both") }
         #expect(try kept.user.stores().backups(of: "alice").isEmpty)
@@ -207,7 +207,7 @@ struct UserBackupTests {
         )
     }
 
-    /// A store that is older than what was acknowledged is not the user's, and a backup of it would pass for one.
+    /// A store that is older than what was acknowledged is not the user's, and a backup of it must not pass for one.
     @Test func whatIsNotServedIsNotBackedUp() throws {
         let kept = try KeptUser(at: .complete)
         let file = try kept.user.address(.new).path

@@ -9,12 +9,12 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What is kept about a person goes, all of it, and nobody is served from what is left of it meanwhile.
+/// Erasure removes everything stored about a user, and nothing left of it is served in the meantime.
 struct UserErasureTests {
     private static let secret = "a secret that nobody else has"
     private let manager = FileManager.default
 
-    /// The files below a path that hold a text, and the names that have it.
+    /// The files below a path that contain a text or have it in their names.
     private func traces(of text: String, below path: String) throws -> [String] {
         let names = try #require(manager.enumerator(atPath: path)).compactMap { $0 as? String }
         return names.filter { name in
@@ -67,12 +67,12 @@ struct UserErasureTests {
         #expect { try kept.user.stores().erase("alice") } throws: { ($0 as? HabitStoreError)?.code == .busy }
         #expect(try store.all(Draft.self).count == 2)
         store.close()
-        // The handle is kept, and the user is not open any more.
+        // The handle still exists, but the user is no longer open.
         #expect(try kept.user.stores().erase("alice").isDone)
         _ = store
     }
 
-    /// A user whose files were closed for others is not open: the next operation finds nobody, and makes nobody.
+    /// A user whose files were closed to make room for others is not open: the next operation finds no user, and creates none.
     @Test func aHandleWhoseFilesAreClosedMakesNobodyAnew() throws {
         let kept = try KeptUser(at: .off)
         let stores = try kept.user.stores { $0.maximumOpenUsers = 1 }
@@ -103,7 +103,7 @@ struct UserErasureTests {
         #expect(try traces(of: "ghost", below: kept.user.folder.path("")) == [])
     }
 
-    /// A writer that sleeps inside of its transaction wakes to a refusal.
+    /// A writer that slept inside its transaction is refused when it wakes.
     @Test(arguments: EngineName.standard, Stage.allCases)
     func aWriterThatSleptThroughAnErasureIsTold(old: EngineName, stage: Stage) throws {
         let kept = try KeptUser(at: stage, old: old)
@@ -136,7 +136,7 @@ struct UserErasureTests {
         #expect(try !manager.fileExists(atPath: kept.path))
     }
 
-    /// A user whose erasure was begun is served to nobody, by whatever way, until it is finished.
+    /// A user whose erasure has begun is not served in any way until it is finished.
     @Test func aUserWhoIsBeingErasedIsNeverServed() throws {
         let kept = try KeptUser(at: .live)
         let backup = try kept.backUp()
@@ -169,7 +169,7 @@ struct UserErasureTests {
         #expect(manager.fileExists(atPath: damaged.path + "/store.sqlite"))
     }
 
-    /// An id that a flag file names is somebody's to see to.
+    /// A flag file that names the user is reported, because the operator must edit it.
     @Test func aFlagFileThatNamesTheUserIsNamed() throws {
         let kept = try KeptUser(at: .off)
         #expect(
@@ -183,7 +183,7 @@ struct UserErasureTests {
         )
     }
 
-    /// What somebody above keeps goes first, and who refuses keeps everything as it is.
+    /// Data kept outside the user's root is removed first; if that fails, the user stays unchanged.
     @Test func whoRefusesAboveKeepsTheUser() throws {
         let kept = try KeptUser(at: .off)
         let refusal = HabitStoreError(.busy, "a run is at work")
@@ -192,7 +192,7 @@ struct UserErasureTests {
         #expect(try kept.contents() == ["a", "b"])
     }
 
-    /// Stores that are in no file are removed as well.
+    /// Stores without files are removed as well.
     @Test func aStoreInMemoryIsForgotten() throws {
         let engines = try Engines([SQLiteProvider(), InMemoryProvider()])
         let user = try StagedUser(old: .sqlite, new: .memory, engines: engines)

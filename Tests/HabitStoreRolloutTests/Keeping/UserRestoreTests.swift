@@ -6,12 +6,12 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Whatever is put back of a user, by `user restore` or past the program: nothing older is ever served or written to in silence. The
-/// article *Backups* has the table.
+/// Whatever of a user is restored, by `user restore` or by hand: nothing older is ever silently served or written to. The article *Backups* has the
+/// table.
 struct UserRestoreTests {
     private let manager = FileManager.default
 
-    /// What speaks against promoting, so that nothing counts that was proven of other records.
+    /// Whether the gate is closed, so that no evidence about other records counts.
     private func nothingIsProven(_ kept: KeptUser) throws -> Bool {
         try kept.with { store in
             guard try store.stage().next != nil else { return true }
@@ -41,7 +41,7 @@ struct UserRestoreTests {
         #expect(try nothingIsProven(kept))
         #expect(try kept.user.stores().examine("alice").isEmpty)
         #expect(try kept.user.stores().verifyEvidence(of: "alice").isWhole)
-        // What was set aside has everything still.
+        // The files set aside still have everything.
         let aside = try #require(outcome.aside.first { $0.contains(backup.manifest.serving.rawValue) })
         let store = try kept.user.engines.open(
             StoreAddress(backup.manifest.serving, path: aside),
@@ -50,7 +50,7 @@ struct UserRestoreTests {
         )
         #expect(try store.all(Draft.self).count == 4)
         store.close()
-        // And the user goes on: writes, reads, both stores alike, and any way back.
+        // The user continues normally: writes, reads, equal stores, and any way back.
         try kept.write("e")
         #expect(try kept.contents() == ["a", "b", "e"])
         try kept.with { store in
@@ -79,7 +79,7 @@ struct UserRestoreTests {
         #expect(try kept.user.stores().backups(of: "alice") == [backup.path])
     }
 
-    /// A restore that failed after it was decided gave the reason only, as if it had changed nothing, and the next opening finished it.
+    /// A restore that failed after its decision reported only the reason, as if it had changed nothing, and the next opening finished it.
     @Test func aDecidedRestoreThatFailsSaysThatTheNextOpeningFinishesIt() throws {
         let kept = try KeptUser(at: .shadow)
         let backup = try kept.backUp()
@@ -96,7 +96,7 @@ struct UserRestoreTests {
         #expect(try kept.restorations() == 1)
     }
 
-    /// Where nothing is lost nobody has to give anything up.
+    /// If nothing is lost, no confirmation is needed.
     @Test(arguments: EngineName.standard) func damagedStoresAreReplacedByABackupThatHasEverything(old: EngineName)
         throws
     {
@@ -107,14 +107,14 @@ struct UserRestoreTests {
         let outcome = try kept.restore(backup)
         #expect(outcome.givenUp.isEmpty)
         #expect(try kept.contents() == ["a", "b"])
-        // A file that cannot be read may have held more.
+        // A file that cannot be read may have contained more.
         try Data("no store".utf8).write(to: URL(fileURLWithPath: kept.user.address(.new).path))
         #expect { try kept.restore(backup) } throws: { "\($0)".contains("cannot be read") }
         #expect(try kept.restore(backup, replacing: true).aside.count == 2)
         #expect(try kept.contents() == ["a", "b"])
     }
 
-    /// The control file knows what was acknowledged when the stores are gone.
+    /// If the stores are gone, the control file still knows what was acknowledged.
     @Test func whatWasAcknowledgedIsMissedWithoutTheStores() throws {
         let kept = try KeptUser(at: .off)
         let backup = try kept.backUp()
@@ -136,7 +136,7 @@ struct UserRestoreTests {
         #expect(try kept.contents() == ["a", "b"])
         try kept.user.want("shadow")
         #expect(try kept.with { try $0.stage() } == .shadow)
-        // The way forward is open again once it was proven anew.
+        // The user can advance again after collecting new evidence.
         try kept.bring(to: .live)
         #expect(try kept.contents() == ["a", "b"])
     }
@@ -178,7 +178,7 @@ struct UserRestoreTests {
             ($0 as? HabitStoreError)?.code == .invalidValue
         }
         #expect(!manager.fileExists(atPath: try UserDirectory(root: kept.user.root, user: "bob").path))
-        // A manifest that lies about whose it is does not help: the store says it.
+        // A manifest that names another user does not help: the store names the right one.
         let path = backup.path + "/manifest.json"
         let text = try String(contentsOfFile: path, encoding: .utf8).replacing("\"alice\"", with: "\"bob\"")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -188,8 +188,7 @@ struct UserRestoreTests {
         }
     }
 
-    /// Each root's user is one of its own from then on.
-    /// A manifest named the other store as the one that serves, and after the restore nobody could open the user.
+    /// A manifest named the other store as the serving one, and after the restore the user could not be opened.
     @Test func aManifestThatNamesAnotherStoreThanTheStoresDoIsRefused() throws {
         let kept = try KeptUser(at: .complete)
         let backup = try kept.backUp()
@@ -216,12 +215,12 @@ struct UserRestoreTests {
         try store.save(Draft(content: "there"))
         #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b", "there"])
         store.close()
-        // Each has gone another way by now.
+        // The two have diverged by now.
         let second = try kept.backUp("second")
         #expect { try other.stores().restore(second, by: "a test", because: "") } throws: {
             "\($0)".contains("other transactions")
         }
-        // And a user of the same id who was made there has another origin.
+        // A user of the same id who was created there has another origin.
         let third = try StagedUser()
         let made = try third.stores().store(for: "alice")
         try made.save(Draft(content: "mine"))
@@ -253,7 +252,7 @@ struct UserRestoreTests {
         #expect(try kept.contents() == ["a", "b", "c"])
     }
 
-    // MARK: With and without what lies beside
+    // MARK: With and without control file and evidence
 
     @Test(arguments: [Stage.off, .shadow, .live, .complete], 0..<4)
     func aRestoreNeedsNeitherControlFileNorEvidence(stage: Stage, parts: Int) throws {
@@ -274,9 +273,9 @@ struct UserRestoreTests {
         #expect(try kept.contents() == ["a", "b", "d"])
     }
 
-    // MARK: Past the program
+    // MARK: By hand
 
-    /// The store that was left is put back from before its retirement.
+    /// The store that was left is restored from before its retirement.
     @Test func aRetiredStoreThatIsCopiedBackServesNobody() throws {
         let kept = try KeptUser(at: .off)
         let early = try kept.backUp("early")
@@ -304,7 +303,7 @@ struct UserRestoreTests {
         }
     }
 
-    /// Files of a backup that are copied over a user's by hand.
+    /// A backup's files are copied over the user's by hand.
     @Test(arguments: [Stage.off, .shadow, .live, .complete])
     func storesThatAreCopiedOutOfABackupByHandAreRefusedOrSaid(stage: Stage) throws {
         let kept = try KeptUser(at: stage)
@@ -318,12 +317,12 @@ struct UserRestoreTests {
         }
         let error = #expect(throws: HabitStoreError.self) { try kept.contents() }
         #expect(error?.code == .staleStore)
-        // The restore is the way.
+        // `restore` repairs this.
         try kept.restore(backup, replacing: true)
         #expect(try kept.contents() == ["a", "b"])
     }
 
-    /// After an erasure nothing knows of the user: a folder that is copied back serves, and says that it was.
+    /// After an erasure nothing is known about the user: a folder that is copied back is served, with a note that it was.
     @Test func aFolderThatIsCopiedBackAfterAnErasureSaysSo() throws {
         let kept = try KeptUser(at: .complete)
         let copy = kept.user.folder.path("copy")
@@ -336,9 +335,9 @@ struct UserRestoreTests {
         #expect(try kept.events().contains { if case .putBack = $0 { true } else { false } })
     }
 
-    // MARK: Others at work
+    // MARK: Other processes
 
-    /// A process that has the user open goes on with what was put back, and nothing that it is told is lost.
+    /// A process that has the user open continues with the restored data, and loses no acknowledged write.
     @Test(arguments: EngineName.standard, [Stage.off, .shadow, .live, .complete])
     func anOpenUserGoesOnWithWhatWasPutBack(old: EngineName, stage: Stage) throws {
         let kept = try KeptUser(at: stage, old: old)
@@ -347,7 +346,7 @@ struct UserRestoreTests {
         let store = try stores.store(for: "alice")
         defer { store.close() }
         try store.save(Draft(content: "c"))
-        // Where another object had the user open, an engine that keeps a file once in a process would refuse this one.
+        // In the same object: if another one had the user open, an engine that opens a file only once in a process would refuse this one.
         _ = try stores.restore(backup, replacing: true, by: "a test", because: "it was lost")
         #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b"])
         try store.save(Draft(content: "d"))
@@ -357,19 +356,19 @@ struct UserRestoreTests {
 
     // MARK: Interrupted
 
-    /// A restore that was decided is finished by the next opening, and the doctor names it.
+    /// A restore that fails before its decision changes nothing.
     @Test func aRestoreThatWasDecidedIsFinishedByTheNextOpening() throws {
         let kept = try KeptUser(at: .live)
         let backup = try kept.backUp()
         try kept.write("c")
-        // As far as the decision: the evidence cannot be written then.
+        // The evidence cannot be written, so the restore fails.
         let log = try kept.path + "/evidence.jsonl"
         try manager.moveItem(atPath: log, toPath: log + "-away")
         #expect(mkfifo(log, 0o600) == 0)
         #expect(throws: HabitStoreError.self) { try kept.restore(backup, replacing: true) }
         #expect(unlink(log) == 0)
         try manager.moveItem(atPath: log + "-away", toPath: log)
-        // It had looked before it decided: nothing has happened.
+        // It checked this before the decision, so nothing changed.
         #expect(try kept.contents() == ["a", "b", "c"])
         #expect(try kept.restorations() == 0)
     }

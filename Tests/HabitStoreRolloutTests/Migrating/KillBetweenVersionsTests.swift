@@ -8,19 +8,19 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// An app was killed in the middle of a migration, and a command whose plan ends earlier pulled the kill switch. It was refused for the
-/// user and remembered nowhere: once the signal was taken away, the user went forward as if nothing had been.
+/// An app was killed in the middle of a migration, and a command whose plan ends earlier pulled the kill switch. The command was refused for the user
+/// and the kill was not recorded: once the signal was removed, the user advanced as if nothing had happened.
 @Suite("A kill between two versions of an app", .timeLimit(.minutes(5)))
 struct KillBetweenVersionsTests {
     private typealias V1 = HabitSchemaV1
 
-    /// The plan of the app of version 1, and so of its command.
+    /// The migration plan of the version 1 app and its command.
     private enum OnlyV1: SchemaMigrationPlan {
         static let schemas: [any VersionedSchema.Type] = [V1.self]
         static let stages: [MigrationStage] = []
     }
 
-    /// A user of version 1 at a stage whose other store an app of version 3 has migrated, before it was killed.
+    /// A user of version 1 at a stage whose other store a version 3 app migrated before it was killed.
     private func user(at stage: Stage) throws -> StagedUser {
         let user = try StagedUser()
         let store = try user.stores(schema: V1.schema).store(for: "alice")
@@ -40,7 +40,7 @@ struct KillBetweenVersionsTests {
         }
     }
 
-    /// The app of version 1 goes on.
+    /// The app of version 1 writes again.
     private func write(_ name: String, _ user: StagedUser) throws {
         let store = try user.stores(schema: V1.schema).store(for: "alice")
         defer { store.close() }
@@ -65,7 +65,7 @@ struct KillBetweenVersionsTests {
         #expect(try user.stores().status(of: "alice").isKilled)
     }
 
-    /// At `complete` the old store has to be brought up from the new one, which takes the plan: recording the kill does not.
+    /// At `complete` the old store must first be brought up to date from the new one, which takes the plan: recording the kill does not.
     @Test(arguments: [true, false])
     func isRecordedWhereItCannotLandAndLandsWithTheNextOpening(bySentinel: Bool) throws {
         let user = try user(at: .complete)
@@ -86,7 +86,7 @@ struct KillBetweenVersionsTests {
         #expect(try store.all(Habit.self).contains { $0.name == "after the move" })
     }
 
-    /// Somebody may re-arm a user whose kill has not landed.
+    /// An operator may re-arm a user whose kill has not taken effect.
     @Test func aRecordedKillIsForgottenByARearmOnly() throws {
         let user = try user(at: .complete)
         try write("after the move", user)
@@ -105,7 +105,7 @@ struct KillBetweenVersionsTests {
         #expect(try !user.stores().status(of: "alice").isKilled)
     }
 
-    /// An app's opening on a thread of its own.
+    /// An app's opening on a separate thread.
     private final class Opening: Sendable {
         private let outcome = Mutex<Result<Void, any Error>?>(nil)
 
@@ -119,7 +119,7 @@ struct KillBetweenVersionsTests {
         }
     }
 
-    /// How long the hook of the plan below takes in the second store, which is the one that serves.
+    /// How long the plan's hook takes in the second store, which is the serving one.
     private static let slowSeconds = 2.0
     private static let calls = Mutex(0)
 
@@ -141,7 +141,7 @@ struct KillBetweenVersionsTests {
         ]
     }
 
-    /// A kill beside a slow migration gave up after ten seconds, and nobody remembered it.
+    /// During a slow migration a kill gave up after ten seconds and was not recorded.
     @Test func isRecordedBesideASlowMigration() throws {
         let user = try StagedUser()
         let store = try user.stores(schema: V1.schema).store(for: "alice")
@@ -162,7 +162,7 @@ struct KillBetweenVersionsTests {
             )
         }
         while Self.calls.withLock({ $0 }) < 2, !opening.isOver { Thread.sleep(forTimeInterval: 0.01) }
-        // Another flag file, which the app does not see: what reaches it is what was recorded.
+        // A separate flag file, which the app does not see: only the recorded kill reaches it.
         let killing = user.folder.path("kill.json")
         let flags = try String(contentsOfFile: user.flags, encoding: .utf8)
         try flags.replacingOccurrences(of: #""defaultVariant": "armed""#, with: #""defaultVariant": "killed""#)

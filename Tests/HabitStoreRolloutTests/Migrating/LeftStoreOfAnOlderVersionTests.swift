@@ -8,9 +8,9 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// The store that does not serve was of an older version than the one that does: put back from before the app's update, or the serving file
-/// alone was migrated by hand. Nothing ever migrated it: no kill and no demotion landed, the app refused every write while a kill was
-/// pulled, `migrate --user` said that both stores were of the new version, and a mirror lagged for ever.
+/// The store that does not serve had an older schema version than the serving one: it was restored from before the app's update, or only the serving
+/// file was migrated by hand. Nothing ever migrated it: every kill and demotion failed, the app refused every write while a kill was pulled, `migrate
+/// --user` reported both stores as migrated, and a mirror lagged forever.
 @Suite("A store of an older version that does not serve", .timeLimit(.minutes(5)))
 struct LeftStoreOfAnOlderVersionTests {
     private typealias V1 = HabitSchemaV1
@@ -29,7 +29,7 @@ struct LeftStoreOfAnOlderVersionTests {
         return user
     }
 
-    /// A user whose serving store is of version 3 and has one draft more, and whose other one is of version 1.
+    /// A user whose serving store has version 3 and one more draft, and whose other store has version 1.
     private func user(at stage: Stage, _ way: Way) throws -> StagedUser {
         let user = try userOfV1(at: stage)
         let (serving, other) = try (user.address(stage.authority), user.address(stage.authority.other))
@@ -143,7 +143,7 @@ struct LeftStoreOfAnOlderVersionTests {
         #expect(try user.withStore(.new) { try $0.all(Habit.self).map(\.name).sorted() } == ["h", "mirrored"])
     }
 
-    /// What keeps the other store from being migrated is said of that store, and no version is that it has not.
+    /// The failure is reported for the store that could not be migrated, with the version that it still has.
     @Test func aStoreThatCannotBeMigratedNowIsNamed() throws {
         let user = try user(at: .complete, .onlyTheOtherMigrated)
         let (plan, old) = (FaultPlan(), user.old)
@@ -162,7 +162,7 @@ struct LeftStoreOfAnOlderVersionTests {
         #expect(migrated.first { $0.engine != old }?.failure == nil, "\(migrated)")
     }
 
-    /// A left store that hung while a migration was due kept the user from the one that serves: the app neither read nor wrote.
+    /// A left store that hung while a migration was due blocked the serving one: the app could neither read nor write.
     @Test(arguments: [Stage.complete, .dualwrite, .shadow])
     func aStoreThatHangsHoldsNobodyUp(stage: Stage) throws {
         let user = try userOfV1(at: stage)
@@ -183,7 +183,7 @@ struct LeftStoreOfAnOlderVersionTests {
         try store.save(Draft(content: "written since"))
         plan.heal()
         store.close()
-        // It is brought along when it answers.
+        // It is migrated once it responds.
         let migrated = try commands(user, .migrated).migrate("alice").stores
         #expect(migrated.allSatisfy { $0.failure == nil && $0.version == HabitSchema.current.version }, "\(migrated)")
         try expectWhole(user, stage)

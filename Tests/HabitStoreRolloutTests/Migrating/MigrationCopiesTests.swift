@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A migration puts a copy of the store beside it, and nothing ever listed or removed one: users' folders grew with each version.
+/// A migration leaves a copy of the store next to it, and nothing ever listed or removed those copies: users' folders grew with each version.
 @Suite("Copies of before migrations")
 struct MigrationCopiesTests {
     private typealias V1 = HabitSchemaV1
@@ -48,7 +48,7 @@ struct MigrationCopiesTests {
         #expect(try store.all(Habit.self).map(\.name) == ["Run"])
     }
 
-    /// The copy may hold the only records that are left.
+    /// The copy may contain the only records left.
     @Test func aCopyIsKeptWhereNoStoreIsOfALaterVersion() throws {
         let copy = try #require(try stores.migrationCopies(of: "alice").first).path
         let present = "\(try path)-\(HabitSchema.current.version)-at-9"

@@ -8,7 +8,7 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// Both stores of a user go through the versions of the schema together, wherever the user's rollout is.
+/// Both stores of a user are migrated together, whatever the user's stage.
 @Suite("Migrating a user in the middle of a rollout")
 struct MigrationInStepTests {
     private typealias V1 = HabitSchemaV1
@@ -73,7 +73,7 @@ struct MigrationInStepTests {
         let store = try open(user)
         #expect(store.notes.contains("migrated from schema version 1.0.0 to 3.0.0"), "\(store.notes)")
         #expect(!store.notes.contains { $0.contains("in step") }, "\(store.notes)")
-        // Two of the three habits had a text of tags, which a relationship takes the place of.
+        // Two of the three habits had a text of tags, which a relationship replaces.
         let dropped = "the migration dropped Habit.tags, with a value in 2 records"
         #expect(store.notes.contains(dropped), "\(store.notes)")
         let events = try EvidenceLog(user.directory).read().records.map(\.event)
@@ -90,7 +90,7 @@ struct MigrationInStepTests {
         again.close()
     }
 
-    /// What was proven of the records of the old version says nothing about those of the new one.
+    /// Evidence about the old version's records says nothing about those of the new one.
     @Test func theGateAsksForEvidenceAnew() throws {
         let user = try user(at: .shadow)
         let before = try user.stores(schema: V1.schema).store(for: "alice")
@@ -150,8 +150,7 @@ struct MigrationInStepTests {
         ]
     }
 
-    /// A stage that makes random identifiers comes to something else in each store: the mirror is then made anew, and the
-    /// store that it was stays.
+    /// A stage that makes random identifiers gives different records in each store: the previous mirror is set aside, and a new one is made.
     @Test(arguments: [Stage.shadow, .live])
     func aStoreThatComesOutOtherwiseIsSetAsideAndMadeAnew(stage: Stage) throws {
         let user = try user(at: stage)
@@ -163,8 +162,7 @@ struct MigrationInStepTests {
         try expectMigrated(user, store, at: stage)
     }
 
-    /// The outline of each file was asked for before anything else, and a damaged mirror kept the user from the store that is
-    /// sound for as long as a migration was due.
+    /// Each file's outline was read first, so as long as a migration was due, a damaged mirror kept the user from the sound store.
     @Test(arguments: [Stage.dualwrite, .shadow])
     func aMirrorThatCannotBeReadKeepsNobodyFromTheStore(stage: Stage) throws {
         let user = try user(at: stage)
@@ -178,8 +176,8 @@ struct MigrationInStepTests {
         try expectMigrated(user, store, at: stage)
     }
 
-    /// A file that another process is busy with is sound: it was set aside, and copied anew from the beginning. Later it kept the user from
-    /// the store that serves.
+    /// A file that another process is using is sound, but it was set aside and copied again from the start. Later it kept the user from the serving
+    /// store.
     @Test func aMirrorThatIsBusyIsMigratedAnotherTime() throws {
         let user = try user(at: .dualwrite)
         let busy = FaultPlan()
@@ -201,8 +199,8 @@ struct MigrationInStepTests {
         try expectMigrated(user, try open(user), at: .dualwrite)
     }
 
-    /// An app whose files only its own opener can read, as encrypted ones are, had its users refused with `notAStore` once its
-    /// schema had a new version: the migration opened the files itself.
+    /// If only the app's opener can read its files, as with encryption, its users were refused with `notAStore` once the schema had a new version:
+    /// the migration opened the files itself.
     @Test(arguments: [Stage.off, .dualwrite, .live, .complete])
     func storesThatOnlyTheAppsOpenerReadsAreMigratedByIt(stage: Stage) throws {
         let user = try user(at: stage)
@@ -234,7 +232,7 @@ struct MigrationInStepTests {
         #expect(try paths.map { try Data(contentsOf: URL(fileURLWithPath: $0)) } == before)
     }
 
-    /// Puts a copy of one of the stores that was made before the migration in its place.
+    /// Replaces one of the stores with a copy from before `change`.
     private func putBack(_ side: StoreSide, of user: StagedUser, _ change: (StagedUser) throws -> Void) throws {
         let path = try user.address(side).path
         let copy = user.folder.path("copy")
@@ -253,9 +251,9 @@ struct MigrationInStepTests {
         #expect(store.settleMirror(waitSeconds: 60))
     }
 
-    /// A backup from before an update of the app was put in the place of the old store, and the control file was gone: the
-    /// older version of its schema made it pass for a store whose migration had been interrupted. It was migrated and served,
-    /// the newer store beside it was set aside and filled anew from it, and what had been written since was nowhere.
+    /// The old store was replaced by a backup from before an app update, and the control file was gone: with its older schema version it passed for a
+    /// store whose migration had been interrupted. It was migrated and served, the newer store was set aside and filled again from it, and everything
+    /// written since was lost.
     @Test(arguments: [Stage.dualwrite, .shadow], [true, false])
     func anOlderStoreOfAnOlderVersionIsNotServed(stage: Stage, hasControl: Bool) throws {
         let user = try user(at: stage)
@@ -272,8 +270,7 @@ struct MigrationInStepTests {
         #expect(try newer.all(Draft.self).map(\.content) == ["after"])
     }
 
-    /// The new store was put back: the old one holds everything. The migration set it aside, and the kill switch had nowhere to
-    /// lead to any more.
+    /// The new store was restored and the old one has everything. The migration set the old one aside, which left the kill switch nowhere to go.
     @Test(arguments: [Stage.live, .rampdown], [true, false])
     func theStoreThatHoldsEverythingOutlivesAnOlderOneOfAnOlderVersion(stage: Stage, hasControl: Bool) throws {
         let user = try user(at: stage)
@@ -289,8 +286,8 @@ struct MigrationInStepTests {
         #expect(!names.contains { $0.contains("aside") }, "\(names)")
     }
 
-    /// The old store, which does not serve, was put back. Status said that the user was on it, and that the store which served was
-    /// of a version that the program did not know; the doctor advised to accept it.
+    /// The old store, which does not serve, was restored. Status reported the user on it, with a serving store of an unknown version; the doctor
+    /// advised accepting it.
     @Test func anOlderStoreThatDoesNotServeIsBroughtUpAgain() throws {
         let user = try user(at: .live)
         try putBack(.old, of: user) { try migrateAndWrite($0) }
@@ -321,7 +318,7 @@ struct MigrationInStepTests {
         #expect(try store.stage() == .off)
     }
 
-    /// The app of the version before may still run in another process.
+    /// The previous version of the app may still run in another process.
     @Test(arguments: [Stage.dualwrite, .live])
     func aProcessOfTheVersionBeforeIsRefusedAndLosesNothing(stage: Stage) throws {
         let user = try user(at: stage)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A store whose file no engine recognises while it is closed, as an encrypted one: its first bytes are turned round.
+/// A store whose closed file no engine recognises, as with encryption: its first bytes are inverted.
 final class SealedStore: MaintainableStore, ReplicableStore {
     private let base: any UserStoreBackend
     private let address: StoreAddress
@@ -23,7 +23,7 @@ final class SealedStore: MaintainableStore, ReplicableStore {
         }
     }
 
-    /// Seals the file of a closed store, or opens the seal.
+    /// Seals or unseals the file of a closed store.
     static func toggleSeal(_ path: String) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         defer { file.closeFile() }

@@ -7,16 +7,16 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// An app with a new version of the schema was killed between a user's two stores: the one that follows is of the new version, the one that
-/// serves is not. `rollout kill` did not take such a user back, the doctor said that no store was authoritative, and whoever accepted the other
-/// one, as it advised, lost what had been written since.
+/// An app with a new schema version was killed between migrating a user's two stores: the mirror has the new version, the serving store does not.
+/// `rollout kill` did not take such a user back, the doctor said that no store was authoritative, and operators who followed its advice to accept the
+/// other one lost what had been written since.
 @Suite("A migration that has ended between two stores", .timeLimit(.minutes(5)))
 struct UnfinishedMigrationTests {
     private typealias V1 = HabitSchemaV1
 
     private static let stages: [Stage] = [.dualwrite, .shadow, .live, .complete]
 
-    /// A user of version 1 at a stage, with the store that does not serve already of version 3, and a write to the other one after that.
+    /// A user of version 1 at a stage, whose mirror already has version 3, and a later write to the serving store.
     private func user(
         at stage: Stage,
         by plan: any SchemaMigrationPlan.Type = HabitMigrationPlan.self
@@ -74,7 +74,7 @@ struct UnfinishedMigrationTests {
         let status = try stores.status(of: "alice")
         #expect(status.stage == .off && status.engine == user.old && status.isKilled, "\(status)")
         let findings = try stores.examine("alice")
-        // At `live` the user is back on a store that is of the new version already, and the other one follows later.
+        // At `live` the user is back on a store that has the new version already; the other one is migrated later.
         #expect(findings.map(\.kind) == (stage == .live ? [.unfinishedMigration] : []), "\(findings)")
         let app = try user.stores { $0.migrationPlan = HabitMigrationPlan.self }.store(for: "alice")
         #expect(try app.all(Habit.self).count == 3)
@@ -98,8 +98,8 @@ struct UnfinishedMigrationTests {
         static let stages = HabitMigrationPlan.stages.filter { $0.to.versionIdentifier == .init(2, 0, 0) }
     }
 
-    /// A command whose plan leads further than the app's, which has begun with the version between, takes nobody there: the app could
-    /// not open the stores any more.
+    /// A command whose plan leads further than the app's, which has begun with the version between, does not migrate the user further: the app could
+    /// no longer open the stores.
     @Test(arguments: [Stage.shadow, .live])
     func nobodyIsTakenPastTheVersionThatTheAppHasBegunWith(stage: Stage) throws {
         let (user, _) = try user(at: stage, by: ToV2.self)
@@ -118,7 +118,7 @@ struct UnfinishedMigrationTests {
         }
     }
 
-    /// A restore by a newer command called the stores that are there unreadable, and asked whether to give up what they hold.
+    /// A restore by a newer command called the existing stores unreadable, and asked whether to give up their data.
     @Test func aBackupOfAnOlderVersionIsPutBackByANewerProgram() throws {
         let user = try StagedUser()
         let app = try user.stores(schema: V1.schema).store(for: "alice")
@@ -139,7 +139,7 @@ struct UnfinishedMigrationTests {
         #expect(try again.all(V1.Habit.self).map(\.name) == ["h"])
     }
 
-    /// An operator's command of a newer version moves users whose programs are not updated yet.
+    /// An operator's command of a newer version moves users whose apps are not updated yet.
     @Test func aUserOfAnOlderVersionIsMovedAsIs() throws {
         let user = try StagedUser()
         let app = try user.stores(schema: V1.schema).store(for: "alice")

@@ -2,14 +2,13 @@ import Foundation
 import HabitStore
 import HabitTracker
 
-/// The records that changes are planted in: few, with every kind of value, in a history of seven transactions of which the first is
-/// pruned.
+/// The records in which changes are planted: few, with every kind of value, in a history of seven transactions, the first of which is pruned.
 enum ChangedContents {
     static let (home, health, zeal) = (SampleRecords.id(1), SampleRecords.id(2), SampleRecords.id(3))
     static let (run, cafe, read) = (SampleRecords.id(11), SampleRecords.id(12), SampleRecords.id(13))
     static let (firstEntry, lastEntry) = (SampleRecords.id(101), SampleRecords.id(112))
     static let (album, note) = (SampleRecords.id(31), SampleRecords.id(32))
-    /// What no record has.
+    /// An identifier that no record has.
     static let nobody = SampleRecords.id(999)
 
     static func date(_ days: Double) -> Date { Date(timeIntervalSinceReferenceDate: 700_000_000.25 + days * 86_400) }
@@ -52,7 +51,7 @@ enum ChangedContents {
         Draft(id: note, content: "Idea", creationDate: date(4), attachments: []),
     ]
 
-    /// The tokens of what is written: a pruned one, the import, the entries, an update, a deletion, the drafts, and nothing else.
+    /// The tokens of the transactions: a pruned one, the import, the entries, an update, a deletion and the drafts.
     enum Token {
         static let (pruned, records, entries, update, deletion, drafts) = (1, 2, 3, 4, 5, 6)
     }
@@ -84,6 +83,6 @@ extension UUID {
     /// The 16 bytes.
     var rawBytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 
-    /// As SQL writes it.
+    /// As an SQL literal.
     var sql: String { "x'\(uuidString.replacingOccurrences(of: "-", with: ""))'" }
 }

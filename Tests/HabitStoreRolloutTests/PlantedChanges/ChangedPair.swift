@@ -8,7 +8,7 @@ import Synchronization
 
 @testable import HabitStoreRollout
 
-/// Two equal stores, one on each engine, in a folder of their own; copies of a pair that is made once.
+/// Two equal stores, one on each engine, in a separate folder; a copy of a pair that is made once.
 struct ChangedPair: Sendable {
     private static let templates = Mutex<[Bool: ChangedPair]>([:])
 
@@ -75,14 +75,14 @@ struct ChangedPair: Sendable {
 
     func run(_ sql: String) throws { try withDatabase { try $0.execute(sql) } }
 
-    /// Changes the LMDB file in one transaction of liblmdb's.
+    /// Changes the LMDB file in one liblmdb transaction.
     func write(_ body: (RawTransaction) throws -> Void) throws {
         let environment = try RawEnvironment(path: path(.lmdb), isDurable: false)
         defer { environment.close() }
         try environment.write(body)
     }
 
-    /// Plants a change, and makes the digests anew if it says so.
+    /// Plants a change, and rebuilds the digests if it says so.
     func plant(_ change: PlantedChange) throws {
         try change.plant(self)
         guard change.hasFittingDigests, let engine = change.engine else { return }
@@ -93,12 +93,12 @@ struct ChangedPair: Sendable {
 
     // MARK: Judging
 
-    /// What comes of a look at the stores. Everything else than an error of the store's or a judgement fails the test.
+    /// The outcome of examining the stores. Anything else than a store error or a judgement fails the test.
     enum Judgement: Equatable {
         case match, difference, refusal(HabitStoreError.Code)
     }
 
-    /// What `habitstore verify` finds.
+    /// The finding of `habitstore verify`.
     func verification(_ depth: VerificationDepth) throws -> Judgement {
         try judgement {
             let comparison = VersionComparison(
@@ -110,7 +110,7 @@ struct ChangedPair: Sendable {
             let report = try comparison.run(address(.sqlite), address(.lmdb)) { left, right in
                 var options = VerificationOptions()
                 options.depth = depth
-                // Nobody is at work who could bring two tokens together.
+                // No process is writing, so there is no common token to wait for.
                 options.tokenTries = 1
                 let sides = [left, right].map { ShadowVerifier.Side(name: "a store", store: $0.store) }
                 return try ShadowVerifier(sides[0], sides[1], options: options).run()
@@ -119,7 +119,7 @@ struct ChangedPair: Sendable {
         }
     }
 
-    /// What `habitstore check` finds in one of them.
+    /// The finding of `habitstore check` in one of them.
     func check(_ engine: EngineName) throws -> Judgement {
         try judgement {
             let store = try address(engine).openAsWritten(

@@ -4,13 +4,13 @@ import HabitStoreRollout
 import RawStoreFiles
 
 extension PlantedChange {
-    /// The extremes that a number in a text can have, and texts that are none.
+    /// Extreme values of a number in text form, and texts that are not numbers.
     static let extremes = [
         "-1", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "9223372036854775808",
         "281474976710656", "1e300", "nan", "", "0x10", " 1", String(repeating: "9", count: 4_000),
     ]
 
-    /// Each key of the bookkeeping with other values, in each engine.
+    /// Each bookkeeping key with other values, in each engine.
     static let bookkeeping: [PlantedChange] = {
         var all: [PlantedChange] = []
         for (key, value, answer) in known { all += set(key, value, answer) }
@@ -79,7 +79,7 @@ extension PlantedChange {
         ]
     }
 
-    /// The list of the complete indexes says something else than they are.
+    /// The list of complete indexes contradicts the indexes.
     private static let indexLists: [PlantedChange] = [
         lmdb(.bookkeeping, "an index that is not listed", .stated(.missingIndex)) { transaction in
             let lines = try transaction.text("indexes").split(separator: "\n").filter { !$0.hasPrefix("Entry.date") }
@@ -117,7 +117,7 @@ extension PlantedChange {
         ("another destination", "\"destination\":\"Tag\"", "\"destination\":\"Draft\"", .damage),
     ]
 
-    /// What a store says of its schema.
+    /// Changes to a store's schema text.
     static let schemas: [PlantedChange] = schemaTexts.flatMap { name, old, new, answer in
         [
             PlantedChange(part: .bookkeeping, name: "schema: \(name)", engine: .sqlite, answer: answer) { pair in

@@ -7,7 +7,7 @@ import RawStoreFiles
 extension PlantedChange {
     private typealias Sample = ChangedContents
 
-    /// The bytes of a record in LMDB: what no value is written as, or nothing that can be read.
+    /// Record bytes in LMDB that no value is written as, or that cannot be read.
     static let recordBytes: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += ["Habit", "Entry", "Tag", "Draft"].flatMap { entity in
@@ -82,7 +82,7 @@ extension PlantedChange {
         (.max, .max), (0, .max), (.max, 0), (0, 3), (1 << 31, 1 << 31), (8, 20),
     ]
 
-    /// Each place and length of a variable part takes extremes.
+    /// Extreme positions and lengths of each variable part.
     private static func extremes(of entity: String, id: UUID) -> [PlantedChange] {
         guard let description = HabitSchema.current.entities.first(where: { $0.name == entity }) else { return [] }
         return description.attributes.filter { [.string, .strings, .links].contains($0.kind) }.flatMap { attribute in
@@ -100,7 +100,7 @@ extension PlantedChange {
         }
     }
 
-    /// Index entries in LMDB that do not fit the records.
+    /// Index entries in LMDB that do not match the records.
     static let lmdbIndexes: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += [
@@ -154,7 +154,7 @@ extension PlantedChange {
         return all
     }()
 
-    /// Pages of an LMDB file that rotted after the file had been found sound.
+    /// Pages of an LMDB file that were damaged after the file had been found sound.
     static let rottenPages: [PlantedChange] = [
         "Habit", "Entry", "Tag", "Draft", "history", "digests", "Habit.name", "Habit.tagIDs", "Entry.date",
         "Entry.habitID+date", "Draft.creationDate",
@@ -217,7 +217,7 @@ extension PlantedChange {
         return all
     }()
 
-    /// The same wrong thing in both files.
+    /// The same fault in both files.
     static let inBothFiles: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += [
@@ -293,7 +293,7 @@ extension PlantedChange {
         return all
     }()
 
-    /// Both files are alike, and not what their history says.
+    /// Both files are equal, but contradict their history.
     private static let againstHistory: [PlantedChange] = [
         both("an entry lost", .difference) { pair in
             for planter in pair.planters { try planter.remove("Entry", Sample.firstEntry) }
@@ -322,13 +322,13 @@ extension PlantedChange {
 extension ChangedPair {
     fileprivate var planters: [any FaultPlanter] { [planter(.sqlite), planter(.lmdb)] }
 
-    /// Has both say that they are of a version that kept text as it was.
+    /// Makes both claim a version that did not normalize text.
     fileprivate func forgetTextForm() throws {
         try run("DELETE FROM habitstore_metadata WHERE key = 'textForm'")
         try write { try $0.setText("textForm", nil) }
     }
 
-    /// Makes a database anew in another form; a value that it cannot hold becomes another one.
+    /// Recreates a database in another form; a value that does not fit is cut.
     fileprivate func remake(_ name: String, _ form: RawTransaction.Form) throws {
         var items: [RawTransaction.Item] = []
         try write { transaction in
@@ -337,13 +337,13 @@ extension ChangedPair {
         }
         try write { transaction in
             try transaction.make(name, form)
-            // LMDB keeps values of 511 bytes at most where they are sorted.
+            // LMDB limits sorted values to 511 bytes.
             for item in items { try transaction.put(name, item.key, Array(item.value.prefix(511))) }
         }
     }
 }
 
 extension [UInt8] {
-    /// The identifier that 16 bytes are.
+    /// The identifier with these 16 bytes.
     fileprivate var id: UUID { withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
 }

@@ -6,7 +6,7 @@ import RawStoreFiles
 extension PlantedChange {
     private typealias Sample = ChangedContents
 
-    /// What SQLite does by declarations that are not a store's.
+    /// Declarations that change what SQLite does and are not a store's.
     static let definitions: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += additions
@@ -57,7 +57,7 @@ extension PlantedChange {
         return all
     }()
 
-    /// Columns that hold text, each with other collations and constraints, and more that only the text of a declaration says.
+    /// Text columns with other collations and constraints, and clauses that only the text of a declaration shows.
     private static let redeclarations: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += triples([
@@ -114,7 +114,7 @@ extension PlantedChange {
         }
     }
 
-    /// Tables that were made anew, with what a store's tables cannot hold.
+    /// Recreated tables, with contents that a store's tables cannot hold.
     private static let rebuilds: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += ["Habit", "Entry", "Tag", "Draft"].flatMap { table in
@@ -213,7 +213,7 @@ extension PlantedChange {
         }
     }
 
-    /// Each index, with another declaration.
+    /// Each index with another declaration.
     static let indexes: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += triples([

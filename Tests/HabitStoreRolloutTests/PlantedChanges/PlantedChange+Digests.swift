@@ -5,7 +5,7 @@ import RawStoreFiles
 @_spi(Engines) @testable import HabitStore
 
 extension PlantedChange {
-    /// The digests that transactions keep say something else than the records.
+    /// Kept digests that contradict the records.
     static let digests: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += sqliteDigests

@@ -13,7 +13,7 @@ extension PlantedChange {
     private static let deletion = "token = \(Token.deletion)"
     private static let drafts = "token = \(Token.drafts)"
 
-    /// The history as SQLite has it.
+    /// The history in SQLite.
     static let sqliteHistories: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += transactionRows.map { sql(.history, $0, $2, $1) }
@@ -167,7 +167,7 @@ extension PlantedChange {
 
     private static let header: [UInt8] = [UInt8](repeating: 0, count: 13)
 
-    /// The history as LMDB has it.
+    /// The history in LMDB.
     static let lmdbHistories: [PlantedChange] = {
         var all: [PlantedChange] = []
         all += headers.map { name, answer, edit in

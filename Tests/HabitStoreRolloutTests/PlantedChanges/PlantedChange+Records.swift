@@ -94,7 +94,7 @@ extension PlantedChange {
         return all
     }()
 
-    /// Texts that are none, or that are one text in another form.
+    /// Texts that are invalid, or in another Unicode form.
     static let texts: [PlantedChange] = {
         var all: [PlantedChange] = []
         let others: [(String, String)] = [

@@ -7,8 +7,7 @@ extension PlantedChange {
     /// The records whose values are changed, by their entity.
     private static let subjects: [(entity: EntityDescription, id: UUID, values: [Value])] = {
         func subject<M: PersistentModel>(_ model: M) -> (EntityDescription, UUID, [Value]) {
-            // A model of the sample has a value for each attribute; one that had none would leave the catalogue short, which a
-            // test counts.
+            // A model of the sample has a value for each attribute; a missing one would leave the catalogue short, which a test counts.
             (M.entity, model.id, (try? model.values) ?? [])
         }
         return [
@@ -18,7 +17,7 @@ extension PlantedChange {
         ]
     }()
 
-    /// Another value in each attribute of each entity: everything that a copy, a conversion or a careless hand could make of it.
+    /// Another value in each attribute of each entity: whatever a copy, a conversion or a careless edit could make of it.
     static let values: [PlantedChange] = subjects.flatMap { subject in
         zip(subject.entity.attributes, subject.values).dropFirst().flatMap { attribute, value in
             others(value, attribute.kind, isOptional: attribute.isOptional).flatMap { name, other in
@@ -30,7 +29,7 @@ extension PlantedChange {
         }
     }
 
-    /// Doubles that nothing may be: what SQLite cannot hold is planted in LMDB alone.
+    /// Doubles that no attribute may have; those that SQLite cannot store are planted only in LMDB.
     static let numbersBeyond: [PlantedChange] = {
         var all: [PlantedChange] = []
         let numbers: [(String, Double)] = [
@@ -69,7 +68,7 @@ extension PlantedChange {
         return all
     }()
 
-    /// What a value can become; never what it is.
+    /// Other values that `value` could become.
     private static func others(
         _ value: Value,
         _ kind: AttributeKind,
@@ -100,7 +99,7 @@ extension PlantedChange {
                 ]
             case .string(let text): texts(text)
             case .uuid: [("of nobody", .uuid(ChangedContents.nobody)), ("of another", .uuid(ChangedContents.read))]
-            // Links and lists of texts are changed by ``links`` and ``lists``.
+            // ``links`` and ``lists`` change links and lists of texts.
             case .links, .strings, .data, .null: []
             }
         let none: [(String, Value)] = isOptional && value != .null && !found.isEmpty ? [("nil", .null)] : []
@@ -127,6 +126,6 @@ extension Value {
 }
 
 extension UUID {
-    /// What tells records of the sample apart.
+    /// The part of the identifier that distinguishes the records of the sample.
     var short: String { String(uuidString.suffix(3)) }
 }

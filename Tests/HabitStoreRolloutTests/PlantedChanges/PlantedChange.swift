@@ -5,23 +5,22 @@ import RawStoreFiles
 import StandardEngines
 import Testing
 
-/// One change to the file of one of two equal stores, or of both, made past all that keeps stores right: by SQL as the stock shell
-/// runs it, and by puts and deletes of liblmdb's.
+/// One change to the file of one of two equal stores, or of both, made around the store's own code: by SQL as in the stock shell, or by liblmdb's
+/// puts and deletes.
 struct PlantedChange: Sendable, CustomTestStringConvertible {
-    /// What must be said of it.
+    /// The findings that the verification and the check must report.
     enum Answer: Sendable, Equatable {
-        /// The verification finds a difference, or ends with an error; the store may be sound by itself.
+        /// The verification finds a difference or throws; each store may be sound on its own.
         case difference
-        /// The verification finds a difference or ends with an error, and the check of the store by itself finds damage or ends with
-        /// one as well.
+        /// The verification finds a difference or throws, and the check of the store finds damage or throws.
         case damage
-        /// Neither reads anything: the file is refused as it is opened.
+        /// Opening the file is refused.
         case refusal
         /// The stores match, for a reason that the documentation gives.
         case stated(StatedReason)
     }
 
-    /// What is changed.
+    /// The changed part of the store.
     enum Part: String, Sendable, CaseIterable {
         case values, records, links, lists, texts, definitions, indexes, databases, bookkeeping, digests, history,
             bytes, both
@@ -29,12 +28,12 @@ struct PlantedChange: Sendable, CustomTestStringConvertible {
 
     let part: Part
     let name: String
-    /// Whose file is changed; nil for both.
+    /// The engine whose file is changed; nil for both.
     let engine: EngineName?
     let answer: Answer
-    /// Whether the kept digests are made anew behind the change, so that they fit what is there.
+    /// Whether the kept digests are rebuilt after the change, so that they match the records.
     var hasFittingDigests = false
-    /// Whether the stores have so many records that the digests of an entity are several.
+    /// Whether the stores have so many records that an entity has several digests.
     var isWide = false
     let plant: @Sendable (ChangedPair) throws -> Void
 
@@ -44,7 +43,7 @@ struct PlantedChange: Sendable, CustomTestStringConvertible {
             + (isWide ? ", among many" : "")
     }
 
-    /// The same change, and digests that fit it: only the contents are left to tell.
+    /// The same change with matching digests: only the contents can reveal it.
     var withFittingDigests: PlantedChange {
         var copy = self
         copy.hasFittingDigests = true
@@ -54,7 +53,7 @@ struct PlantedChange: Sendable, CustomTestStringConvertible {
     /// A row of a table of changes.
     typealias Row = (name: String, change: String, answer: Answer)
 
-    /// Gives the rows of a table their type, which the compiler would otherwise look for over a whole table.
+    /// Gives the rows of a table their type, which the compiler would otherwise infer over the whole table.
     static func rows(_ rows: [Row]) -> [Row] { rows }
 
     /// The same for two texts a row.

@@ -7,11 +7,11 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Hundreds of ways to change a store's file past its transactions, each of them found, or stated with its reason. Some were not
-/// once: definitions were never looked at, the same decomposed text in both files passed for equal, damaged numbers ended the
-/// process, and the check called sound what no command could open.
+/// Hundreds of ways to change a store's file outside its transactions, each of them found, or documented with its reason. Some were missed at first:
+/// definitions were never examined, the same decomposed text in both files passed for equal, damaged numbers crashed the process, and the check
+/// accepted files that no command could open.
 struct PlantedChangeTests {
-    /// How many of the catalogue are tried: all of them by `make planted-changes`, and some by each `make test`.
+    /// `make planted-changes` tries the whole catalogue, each `make test` a sample.
     private static let environment = ProcessInfo.processInfo.environment
     private static let isWhole = environment["HABITSTORE_PLANTED_CHANGES"] != nil
     private static let seed = environment["HABITSTORE_PLANTED_CHANGES_SEED"].flatMap(UInt64.init) ?? 1
@@ -39,7 +39,7 @@ struct PlantedChangeTests {
             .joined(separator: " ")
     }
 
-    /// What the catalogue lets pass, the documentation states, in these words; and what it states there is planted.
+    /// The documentation states, in these words, every change that passes, and each statement has a planted change.
     @Test func whatPassesIsStatedInTheDocumentation() throws {
         let text = try Self.article("Verification.md")
         for reason in StatedReason.allCases {
@@ -86,11 +86,11 @@ struct PlantedChangeTests {
         case .refusal: #expect(verified.isRefusal && checks.contains(where: \.isRefusal), "\(verified), \(checks)")
         case .stated: #expect(verified == .match && checks.allSatisfy { $0 == .match }, "\(verified), \(checks)")
         }
-        // What these say depends on what the digests tell; that they come to an end does not.
+        // These results depend on the digests, but both must finish.
         _ = try pair.verification(.keptDigests)
         let paranoid = try pair.verification(.paranoid)
         #expect((paranoid == .match) == (verified == .match), "\(paranoid)")
-        // Of milliseconds, on a machine that may be busy: a number that is walked towards takes for ever.
+        // It takes milliseconds, or more on a busy machine: counting up to a damaged number would take forever.
         #expect(ContinuousClock.now - start < .seconds(60))
     }
 }

@@ -4,7 +4,7 @@ import RawStoreFiles
 @_spi(Engines) @testable import HabitStore
 
 extension RawTransaction {
-    /// Changes the bytes of a record, and gives them the checksum that they call for.
+    /// Changes the bytes of a record, and updates its checksum.
     func edit(_ entity: String, _ id: UUID, _ body: (inout [UInt8]) -> Void) throws {
         guard let old = try get(entity, id.rawBytes) else {
             throw HabitStoreError(.notFound, "the record that is to be changed is not there")
@@ -16,7 +16,7 @@ extension RawTransaction {
         try put(entity, id.rawBytes, record)
     }
 
-    /// Puts another value in the place of one that is there.
+    /// Replaces an existing value.
     func replace(_ database: String, _ key: [UInt8], _ body: ([UInt8]) -> [UInt8]?) throws {
         guard let old = try get(database, key) else { throw HabitStoreError(.notFound, "the key is not there") }
         let new = body(old)
@@ -41,12 +41,12 @@ extension RawTransaction {
 }
 
 extension RawRecord {
-    /// Where the slot of an attribute lies.
+    /// The offset of an attribute's slot.
     static func offset(_ attribute: String, in entity: EntityDescription) -> Int {
         entity.layout.offsets[entity.attributes.firstIndex { $0.name == attribute } ?? 0]
     }
 
-    /// Lays the variable parts of a record out in another way than the format does: the same values, in other bytes.
+    /// Lays out the variable parts of a record differently from the format: the same values in other bytes.
     static func layOut(_ record: inout [UInt8], _ layout: RecordLayout, gap: Int = 0, isReversed: Bool = false) {
         func number(_ offset: Int) -> Int {
             (0..<4).reduce(0) { $0 | Int(record[offset + $1]) << (8 * $1) }
@@ -75,10 +75,10 @@ extension RawRecord {
 }
 
 extension [UInt8] {
-    /// Where some bytes begin first.
+    /// The index of the first occurrence of `bytes`.
     func place(of bytes: [UInt8]) -> Int? { indices.first { self[$0...].starts(with: bytes) } }
 
-    /// The same with the first occurrence of a text replaced by another one.
+    /// A copy with the first occurrence of a text replaced.
     func replacing(_ text: String, with other: String) -> [UInt8] {
         guard let place = place(of: Array(text.utf8)) else { return self }
         return Array(self[..<place]) + Array(other.utf8) + Array(self[(place + text.utf8.count)...])

@@ -1,4 +1,4 @@
-/// Why a change is no difference, in the words of the article *Verification*.
+/// Why a change is not a difference, in the words of the article *Verification*.
 enum StatedReason: String, CaseIterable, Sendable {
     case ownIdentity = "What each store has for itself: its identity, role and epoch"
     case rolloutNotes = "what the rollout and a copy have noted in it"

@@ -7,17 +7,17 @@ import Testing
 @_spi(Engines) @testable import HabitStore
 @testable import HabitStoreRollout
 
-/// Values that digests confuse which put texts together without saying where one ends.
+/// Values that confuse digests if texts are concatenated without a boundary.
 struct AdversarialValueTests {
-    /// Two attributes, side by side among the texts of a record: category and unit.
+    /// Two neighbouring texts of a record: category and unit.
     ///
-    /// The last text goes on like the canonical form of the attributes between the two and of "c": false, 1, 1, a text.
+    /// The last text continues like the canonical form of the attributes between the two and of "c": false, 1, 1, a text.
     private static let neighbours: [[Value]] = [
         [.null, .null], [.string(""), .null], [.null, .string("")], [.string(""), .string("")],
         [.string("<null>"), .null], [.null, .string("<null>")], [.string("<null>"), .string("<null>")],
         [.string("a|b"), .string("c")], [.string("a"), .string("b|c")], [.string("a|b|c"), .null],
         [.string("a\0b"), .string("c")], [.string("a"), .string("b\0c")], [.string("\0"), .null],
-        // Forms in which the end of a text and the beginning of the next could be written.
+        // Ways to encode the end of a text and the beginning of the next.
         [.string("a"), .string("c")], [.string("ac"), .string("")], [.string("a\u{1}\0\0\0c"), .null],
         [.string("a\u{5}\u{1}\0\0\0\0\0\0\0c"), .null], [.string("a\",\"c"), .null], [.string("a\u{1f}c"), .null],
         [.string("a\u{1}\0\u{2}\u{1}\0\0\0\0\0\0\0\u{2}\u{1}\0\0\0\0\0\0\0\u{4}\u{1}\0\0\0c"), .null],
@@ -29,7 +29,7 @@ struct AdversarialValueTests {
         ["null"], ["a", "a"], ["a", "a", "b", "b"], ["b", "b", "a", "a"], ["a\u{1}\0\0\0b"],
     ].map { [.strings($0)] }
 
-    /// One record for each pair of values: it holds the one, and is given the other.
+    /// One record for each pair of values: it has `held`, and is given `given`.
     private struct Case<Model: PersistentModel>: Sendable {
         let model: Model
         let attributes: [String]
@@ -130,7 +130,7 @@ struct AdversarialValueTests {
 }
 
 extension StoreAddress {
-    /// What changes this store behind its back.
+    /// Changes this store without using its code.
     var planter: any FaultPlanter {
         switch engine {
         case .sqlite: SQLitePlanter(path: path)
@@ -141,7 +141,7 @@ extension StoreAddress {
 }
 
 extension AttributeConvertible {
-    /// The value of an attribute as Swift has it.
+    /// Converts a stored value to the Swift type of the attribute.
     fileprivate init(attribute value: Value) throws {
         guard let converted = Self(attributeValue: value) else {
             throw HabitStoreError(.invalidValue, "a value of another kind")

@@ -2,11 +2,11 @@ import Foundation
 import HabitStore
 import ShadowVerifier
 
-/// What a full verification said of a planted fault.
+/// The result of a full verification with a planted fault.
 struct CaughtFault {
     let report: VerificationReport
 
-    /// The differences of each level that found some, in the order of the levels.
+    /// The differences by level, in the order of the levels, without levels that found none.
     var levels: [(name: String, differences: ArraySlice<StoreDifference>)] {
         var start = 0
         return report.levels.compactMap { level in
@@ -16,7 +16,7 @@ struct CaughtFault {
         }
     }
 
-    /// Whether a level said what it had to.
+    /// Whether a level reported the trace.
     func says(_ trace: PlantedFault.Trace) -> Bool {
         levels.contains { level in
             level.name == trace.level
@@ -29,7 +29,7 @@ struct CaughtFault {
         }
     }
 
-    /// What was said, for people.
+    /// The verdict and the first differences of each level.
     var description: String {
         let lines = levels.flatMap { level in level.differences.prefix(6).map { "\(level.name): \($0.message)" } }
         return "\(report.verdict.rawValue) \(report.reason ?? "")\n" + lines.joined(separator: "\n")

@@ -4,10 +4,9 @@ import HabitStoreRollout
 import HabitTracker
 import StandardEngines
 
-/// Changes a closed store's file, or its rows on a server, behind the back of all that keeps it right: what is there afterwards is
-/// sound by itself, and wrong.
+/// Changes a closed store's file, or its rows on a server, without using the store's code: the result is well-formed, and wrong.
 protocol FaultPlanter {
-    /// Gives attributes of records of an entity other values, bit for bit; index entries follow.
+    /// Changes attributes of records of an entity, bit for bit; index entries follow.
     func change(_ entity: String, _ changes: [UUID: [String: Value]]) throws
 
     /// Adds a record with its index entries.
@@ -16,38 +15,37 @@ protocol FaultPlanter {
     /// Removes a record with its index entries.
     func remove(_ entity: String, _ id: UUID) throws
 
-    /// Changes a byte of a text so that the record cannot be read any more.
+    /// Changes a byte of a text so that the record can no longer be read.
     func damage(_ entity: String, _ id: UUID, _ attribute: String) throws
 
-    /// Removes the entries of a record from an index. The record stays as it is.
+    /// Removes the entries of a record from an index. The record does not change.
     func dropIndexEntries(_ entity: String, _ attributes: [String], of id: UUID) throws
 
-    /// Adds the index entries that a record would have, and not the record. One that is there stays as it is.
+    /// Adds the index entries of a record, but not the record. An existing record does not change.
     func addIndexEntries(_ entity: String, _ attributes: [String], of values: [Value]) throws
 
-    /// Has the index over a date lead to the one of two records where the other one is.
+    /// Exchanges the entries of two records in the index over a date.
     func swapIndexEntries(_ entity: String, _ attribute: String, of first: [Value], and second: [Value]) throws
 
-    /// Puts a history transaction in the place of another one; nil for nothing.
+    /// Replaces a history transaction; nil removes it.
     func replaceHistory(_ token: HistoryToken, with transaction: HistoryTransaction?) throws
 
     /// Sets a value of the store's bookkeeping.
     func setBookkeeping(_ key: String, _ value: String) throws
 
-    /// Adds to the number of records that the kept digests of an entity tell, or changes a bit of their sum.
+    /// Adds to the number of records in the kept digests of an entity, or changes a bit of their sum.
     func changeDigest(_ entity: String, count: Int64, sum bit: UInt8) throws
 
-    /// The store.
+    /// The store's address.
     var address: StoreAddress { get }
 
     /// Opens the store as an app does.
     func open(_ access: StoreAccess) throws -> any UserStoreBackend
 }
 
-/// Changes a store whose clustering indexes hold copies of records.
+/// Changes a store whose clustering indexes contain copies of records.
 protocol CopyPlanter: FaultPlanter {
-    /// Gives an attribute of a record another value in the copy that the clustering index has of it, whose keys do not change.
-    /// The record stays as it is.
+    /// Changes an attribute in the clustering index's copy of a record; the index keys stay the same, and so does the record.
     func changeCopy(_ entity: String, _ values: [Value], _ attribute: String, _ value: Value) throws
 }
 
@@ -56,19 +54,19 @@ extension FaultPlanter {
         try address.open(access, schema: HabitSchema.current)
     }
 
-    /// The history as it is before something is planted in it.
+    /// The history before a fault is planted in it.
     func history() throws -> [HistoryTransaction] {
         let store = try open(.readOnly)
         defer { store.close() }
         return try store.read { try $0.fetchHistory(after: .zero) }
     }
 
-    /// Gives attributes of a record other values, bit for bit; index entries follow.
+    /// Changes attributes of a record, bit for bit; index entries follow.
     func change(_ entity: String, _ id: UUID, _ values: [String: Value]) throws {
         try change(entity, [id: values])
     }
 
-    /// Writes through the store itself, as a mirror does: index entries and kept digests follow what is written.
+    /// Writes through the store itself, as a mirror does: index entries and kept digests follow.
     func mirror(_ body: (any ReplicaTransaction) throws -> Void) throws {
         let store = try open(.readWrite)
         defer { store.close() }
@@ -77,7 +75,7 @@ extension FaultPlanter {
 }
 
 extension Schema {
-    /// The entity of a name.
+    /// The entity with a name.
     func entity(_ name: String) throws -> EntityDescription { entities[try position(ofEntity: name)] }
 
     /// The position of an attribute of an entity.

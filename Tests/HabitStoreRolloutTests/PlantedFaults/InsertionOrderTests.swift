@@ -7,14 +7,14 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What a store holds does not depend on the order in which it came there.
+/// A store's digest does not depend on the order of its writes.
 struct InsertionOrderTests {
     private static let dbhash = ["/usr/bin/dbhash", "/usr/local/bin/dbhash", "/opt/homebrew/bin/dbhash"].first {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
-    /// SQLite's own `dbhash` hashes every table of the file in the order in which it lies there, the history and the store's
-    /// identity among them: it calls two stores different that hold the same records.
+    /// SQLite's `dbhash` hashes every table in its order in the file, including the history and the store's identity: for it, two stores with the
+    /// same records differ.
     @Test(arguments: EngineName.standard)
     func equalRecordsInAnotherOrderAreEqual(engine: EngineName) throws {
         let folder = try TemporaryFolder()
@@ -47,7 +47,7 @@ struct InsertionOrderTests {
         }
     }
 
-    /// The first word that a program prints.
+    /// The first word of the program's output.
     private static func run(_ program: String, _ path: String) throws -> Substring? {
         let process = Process()
         let pipe = Pipe()

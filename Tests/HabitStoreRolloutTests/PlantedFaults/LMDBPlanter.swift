@@ -62,7 +62,7 @@ struct LMDBPlanter: OrderedKeyPlanter, CopyPlanter {
     }
 }
 
-/// What an LMDB file has, in a write transaction.
+/// The contents of an LMDB file, in a write transaction.
 struct LMDBPlantedRows: PlantedRows {
     let transaction: LMDBTransaction
     let databases: [String: LMDBDatabase]

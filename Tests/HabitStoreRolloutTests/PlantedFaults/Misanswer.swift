@@ -2,28 +2,28 @@ import Foundation
 
 @_spi(Engines) @testable import HabitStore
 
-/// How a store whose file is right answers wrongly.
+/// How a store with a correct file answers wrongly.
 enum Misanswer: String, Sendable, CaseIterable {
-    /// The records of a sorted fetch in the opposite order.
+    /// A sorted fetch returns its records in the opposite order.
     case opposedOrder
-    /// Two neighbours of a sorted fetch in each other's place.
+    /// A sorted fetch exchanges two neighbours.
     case swappedNeighbours
     /// A later page begins one record too late.
     case shiftedPage
-    /// An order by something that may be nil leaves out the records that have nil there.
+    /// An order by an optional attribute leaves out the records where it is nil.
     case lostNil
-    /// The last record of a filtered fetch is missing.
+    /// A filtered fetch lacks its last record.
     case lostLast
-    /// The first record of a filtered fetch comes twice.
+    /// A filtered fetch returns its first record twice.
     case repeatedFirst
-    /// A filtered fetch counts one more than it has.
+    /// A filtered fetch counts one record too many.
     case miscount
     /// A filtered and sorted fetch fails.
     case failure
-    /// A record that is asked for by its identifier is not found.
+    /// A lookup by identifier does not find the record.
     case lostByIdentifier
 
-    /// Whether a fetch is answered wrongly. Plain walks over all records are not: those show what the file holds.
+    /// Whether a fetch is answered wrongly. Plain walks over all records are not: they return the file's contents.
     func strikes(_ fetch: PreparedFetch, _ schema: Schema) -> Bool {
         let query = fetch.query
         let isSorted = query.order.count > 1
@@ -38,7 +38,7 @@ enum Misanswer: String, Sendable, CaseIterable {
         }
     }
 
-    /// What becomes of the rows of a fetch that is answered wrongly.
+    /// The wrong rows for a fetch.
     func change(_ rows: [EncodedRecord], _ fetch: PreparedFetch, _ layout: RecordLayout) throws -> [EncodedRecord] {
         switch self {
         case .opposedOrder: return rows.reversed()

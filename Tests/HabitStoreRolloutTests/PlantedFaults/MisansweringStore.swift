@@ -3,7 +3,7 @@ import HabitStoreRollout
 
 @_spi(Engines) @testable import HabitStore
 
-/// A store that answers as the one below does, but for what a ``Misanswer`` says.
+/// A store that answers like its base store, except for a ``Misanswer``.
 final class MisansweringStore: MaintainableStore, ReplicableStore {
     private let base: any UserStoreBackend
     private let misanswer: Misanswer

@@ -2,7 +2,7 @@ import Foundation
 
 @_spi(Engines) @testable import HabitStore
 
-/// One moment of a ``MisansweringStore``.
+/// A read transaction of a ``MisansweringStore``.
 final class MisansweringTransaction: ReadTransaction {
     private let base: any ReadTransaction
     private let misanswer: Misanswer

@@ -4,12 +4,12 @@ import HabitTracker
 @_spi(Engines) @testable import HabitStore
 @testable import OrderedKeys
 
-/// Plants faults in a store over ordered keys by putting and removing keys and values, which have the same bytes in every such
-/// engine. Checksums of records are right.
+/// Plants faults in a store over ordered keys by adding and removing keys and values, which have the same bytes in every such engine. Checksums of
+/// records are right.
 protocol OrderedKeyPlanter: FaultPlanter {
     associatedtype Rows: PlantedRows
 
-    /// Lends what the store has, in one transaction past the store.
+    /// Runs `body` on the store's contents, in one transaction that bypasses the store.
     func write(_ body: (Rows) throws -> Void) throws
 }
 
@@ -109,7 +109,7 @@ extension OrderedKeyPlanter {
     func changeDigest(_ entity: String, count: Int64, sum bit: UInt8) throws {
         try write { rows in
             try rows.changeDigest(entity) { value in
-                // The depth, the number, the sum.
+                // The depth, the number of records, the sum.
                 let number = value.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 1, as: Int64.self) }
                 value.replaceSubrange(1..<9, with: RawRecord.number(Int64(littleEndian: number) + count))
                 value[9] ^= bit
@@ -117,7 +117,7 @@ extension OrderedKeyPlanter {
         }
     }
 
-    /// Lends the records of an entity and its indexes.
+    /// Runs `body` on the records of an entity and its indexes.
     func write(_ entity: String, _ body: (PlantedTable<Rows>, RecordLayout) throws -> Void) throws {
         let description = try schema.entity(entity)
         try write { try body(PlantedTable($0, description), description.layout) }

@@ -3,22 +3,21 @@ import HabitTracker
 
 @testable import HabitStore
 
-/// The records that faults are planted in: 12 habits, 400 entries, tags and drafts, the same in each run, with every value
-/// that a fault is about.
+/// The records in which faults are planted: 12 habits, 400 entries, tags and drafts, the same in each run, with every value that a fault needs.
 struct PlantedContents: Sendable {
     private static let beginning = 700_000_000.25
 
-    /// What can be written in one Unicode form and read in another, and takes more than one byte a character.
+    /// A text with several Unicode forms, and more than one byte per character.
     static let remark = "Ünïcödé bei Regen 🌧️, später am Café"
 
     let tags: [Tag]
     let habits: [Habit]
     let entries: [Entry]
     let drafts: [Draft]
-    /// What was deleted again; its tombstone is in the history.
+    /// Deleted records; their tombstones are in the history.
     let deletedEntry: Entry
     let deletedTag: Tag
-    /// What records were before they came to what they are.
+    /// Earlier versions of updated records.
     let earlierHabit: Habit
     let earlierEntry: Entry
 
@@ -61,12 +60,12 @@ struct PlantedContents: Sendable {
                 tagIDs: Set((0..<number % 4).map { SampleRecords.id(1 + $0) })
             )
         }
-        // A double cannot tell the largest integer from the one before it.
+        // A double cannot represent the difference between the largest integer and the one before it.
         habits[1].streak = Int.max
         (habits[2].category, habits[2].unit) = ("a|b", "c")
         (habits[5].category, habits[5].unit) = ("", "")
         habits[6].target = 0
-        // The last second that has a year of four digits.
+        // The last second of a year with four digits.
         habits[7].createdAt = Date(timeIntervalSinceReferenceDate: 252_423_993_599)
         (habits[8].streak, habits[8].category) = (56, "sport")
         return habits
@@ -103,7 +102,7 @@ struct PlantedContents: Sendable {
         }
     }
 
-    /// Writes everything into an empty store, with changes and deletions on the way.
+    /// Writes everything into an empty store, with updates and deletions on the way.
     func write(to store: any HabitStore) throws {
         try store.write(author: "import") { transaction in
             for tag in tags + [deletedTag] { try transaction.insert(tag) }

@@ -5,7 +5,7 @@ extension PlantedFault {
     /// The faults of the catalogue in stores on a server.
     static let onServer = all.filter { $0.engine == .postgres }
 
-    /// Those in files.
+    /// The faults of the catalogue in files.
     static let inFiles = all.filter { $0.engine != .postgres }
 
     /// Every fault of the catalogue.
@@ -15,7 +15,7 @@ extension PlantedFault {
             + links(contents) + indexes(contents) + digests(contents) + histories(contents) + misanswers
     }()
 
-    /// An engine that answers wrongly over a file that is right.
+    /// An engine that answers wrongly although its file is right.
     private static var misanswers: [PlantedFault] {
         let names: [(Misanswer, String)] = [
             (.opposedOrder, "a fetch in the opposite order"),

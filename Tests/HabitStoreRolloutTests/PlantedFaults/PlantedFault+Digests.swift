@@ -4,7 +4,7 @@ import HabitTracker
 @_spi(Engines) @testable import HabitStore
 
 extension PlantedFault {
-    /// Kept digests that are not those of the records, and records that are wrong with digests that follow them.
+    /// Kept digests that do not match the records, and wrong records with matching digests.
     static func digests(_ contents: PlantedContents) -> [PlantedFault] {
         let kept = Trace(level: "kept digests", entity: "Entry")
         return inEach("a bit of a kept digest", [kept]) { planter, _ in
@@ -16,7 +16,7 @@ extension PlantedFault {
             + storeRows() + mirrored(contents)
     }
 
-    /// What a server's store has in a row of its own, and says of all the others.
+    /// The row of a store on a server, which sums up all the others.
     private static func storeRows() -> [PlantedFault] {
         only([.postgres], "a bit of the digests in the store's row", [Trace(level: "store checks", entity: "Draft")]) {
             planter,
@@ -35,7 +35,7 @@ extension PlantedFault {
             }
     }
 
-    /// What a mirror does wrongly in its own transactions: nothing within the store tells.
+    /// Errors that a mirror makes in its own transactions: nothing within the store reveals them.
     static func mirrored(_ contents: PlantedContents) -> [PlantedFault] {
         let (habit, entry, unknown) = (contents.habits[9], contents.entries[90], SampleRecords.id(9_004))
         return inEach("another value written by the mirror", [.contents(habit, "timesPerPeriod")]) { planter, _ in

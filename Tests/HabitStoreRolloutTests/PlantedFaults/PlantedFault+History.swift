@@ -2,11 +2,10 @@ import Foundation
 import HabitStore
 
 extension PlantedFault {
-    /// What a fault makes of a history transaction; nil for nothing.
+    /// Changes a history transaction; nil removes it.
     private typealias Edit = @Sendable (HistoryTransaction) throws -> HistoryTransaction?
 
-    /// The transactions of ``PlantedContents/write(to:)``: 1 import, 2–6 entries, 7 drafts, 8 updates, 9 deletions, 10 a
-    /// draft.
+    /// The transactions of ``PlantedContents/write(to:)``: 1 import, 2–6 entries, 7 drafts, 8 updates, 9 deletions, 10 a draft.
     private static let (entries, updates, deletions, last) = (
         HistoryToken(rawValue: 4), HistoryToken(rawValue: 8), HistoryToken(rawValue: 9), HistoryToken(rawValue: 10)
     )
@@ -24,7 +23,7 @@ extension PlantedFault {
         try planter.replaceHistory(token, with: try edit(transaction))
     }
 
-    /// A history that tells of something else than what happened, over records that are right.
+    /// A history that contradicts what happened, while the records are right.
     static func histories(_ contents: PlantedContents) -> [PlantedFault] {
         let named = Trace(level: "history", token: entries)
         func change(_ entity: String, _ id: UUID, _ token: HistoryToken) -> Trace {
@@ -82,7 +81,7 @@ extension PlantedFault {
             + tokens()
     }
 
-    /// Tokens that do not fit.
+    /// Tokens that do not match.
     private static func tokens() -> [PlantedFault] {
         let skew =
             history("the last transaction lost", last, Trace(level: "tokens")) { _ in nil }
@@ -93,7 +92,7 @@ extension PlantedFault {
         return skew.map { $0.expecting(.skew) } + unfittingTokens().map { $0.expecting(.refusal) }
     }
 
-    /// The same on a server, whose store's row says still what it said before.
+    /// The same on a server, where the store's row is left unchanged.
     private static func unfittingTokens() -> [PlantedFault] {
         only([.postgres], "the last transaction lost, and the store's row as it was", []) { planter, _ in
             guard let planter = (planter as? PostgresPlanter)?.leavingStoreRow else { return }
@@ -112,7 +111,7 @@ extension PlantedFault {
 }
 
 extension HistoryTransaction {
-    /// The same behind a token that nobody has.
+    /// The same transaction after a skipped token.
     fileprivate var skippingToken: HistoryTransaction {
         HistoryTransaction(
             token: HistoryToken(rawValue: token.rawValue + 1),
@@ -136,7 +135,7 @@ extension HistoryTransaction {
 }
 
 extension HistoryChange {
-    /// A deletion that remembers a date one second later.
+    /// A deletion whose tombstone has a date one second later.
     fileprivate var withLaterTombstone: HistoryChange {
         guard case .delete(var tombstone) = kind, case .date(let date)? = tombstone["date"] else { return self }
         tombstone["date"] = .date(date.addingTimeInterval(1))

@@ -4,7 +4,7 @@ import HabitTracker
 @_spi(Engines) @testable import HabitStore
 
 extension PlantedFault {
-    /// Index entries that do not fit the records, which are all as they should be.
+    /// Index entries that do not match the records, which are right.
     static func indexes(_ contents: PlantedContents) -> [PlantedFault] {
         let (entry, habit) = (contents.entries[60], contents.habits[3])
         let (first, second) = (contents.entries[61], contents.entries[161])
@@ -40,14 +40,14 @@ extension PlantedFault {
             + misnamed(entry, damage("Entry", second.id), as: second.id)
     }
 
-    /// Entries beside whose keys another record is named.
+    /// Index entries that name a different record from their keys.
     private static func misnamed(_ entry: Entry, _ damage: Trace, as other: UUID) -> [PlantedFault] {
         only([.postgres], "an index entry beside whose key another record is named", [damage]) { planter, _ in
             try (planter as? PostgresPlanter)?.misnameIndexEntries("Entry", ["date"], of: entry.id, as: other)
         }
     }
 
-    /// Copies in the clustering index that are not those of the records.
+    /// Copies in the clustering index that do not match the records.
     private static func copies(_ entry: Entry, _ damage: Trace) -> [PlantedFault] {
         only([.sqlite, .lmdb], "a stale copy in the clustering index", [damage]) { planter, _ in
             let earlier = Value.string("as it was before")

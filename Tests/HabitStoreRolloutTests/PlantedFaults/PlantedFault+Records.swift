@@ -7,7 +7,7 @@ extension PlantedFault {
     private static let unknown = SampleRecords.id(9_001)
     private static let otherUnknown = SampleRecords.id(9_002)
 
-    /// Records that are lost, added, exchanged, or older than they should be.
+    /// Records that are lost, added, exchanged, or outdated.
     static func records(_ contents: PlantedContents) -> [PlantedFault] {
         let (habit, entry, draft) = (contents.habits[6], contents.entries[77], contents.drafts[0])
         let (first, second) = (contents.entries[1], contents.entries[6])
@@ -38,7 +38,7 @@ extension PlantedFault {
                 "the same change in two records, which cancels under XOR",
                 [.contents(contents.entries[24], "note"), .contents(contents.entries[48], "note")]
             ) { planter, contents in
-                // Both have no note.
+                // Neither has a note.
                 for number in [24, 48] {
                     try planter.change("Entry", contents.entries[number].id, ["note": .string("same")])
                 }
@@ -95,7 +95,7 @@ extension PlantedFault {
             }
     }
 
-    /// All values but the identifier, by their names.
+    /// All values except the identifier, by name.
     private static func named<M: PersistentModel>(_ model: M) throws -> [String: Value] {
         let names = M.entity.attributes.map(\.name)
         return Dictionary(uniqueKeysWithValues: zip(names, try model.values).dropFirst().map { ($0, $1) })

@@ -3,7 +3,7 @@ import Foundation
 import HabitTracker
 
 extension PlantedFault {
-    /// One bit of one value, for each kind of attribute that the schema has.
+    /// One flipped bit in a value of each kind of attribute in the schema.
     static func flippedBits(_ contents: PlantedContents) -> [PlantedFault] {
         let (habit, entry, draft) = (contents.habits[4], contents.entries[101], contents.drafts[0])
         let measured = contents.entries[202]
@@ -103,7 +103,7 @@ extension PlantedFault {
             ) { planter, _ in try planter.damage("Entry", plain.id, "note") }
     }
 
-    /// Lists of texts, and values that went to the attribute beside their own.
+    /// Lists of texts, and values in the neighbouring attribute.
     static func lists(_ contents: PlantedContents) -> [PlantedFault] {
         let (habit, drafts) = (contents.habits[2], contents.drafts)
         func list(_ name: String, _ number: Int, _ texts: [String]) -> [PlantedFault] {
@@ -136,7 +136,7 @@ extension PlantedFault {
 }
 
 extension UUID {
-    /// The identifier whose last byte differs in one bit, so that no other record of the tests has it.
+    /// The identifier with one bit of its ninth byte flipped, which no other record of the tests has.
     fileprivate var withFlippedBit: UUID {
         var bytes = uuid
         bytes.8 ^= 0x20

@@ -5,11 +5,11 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// One way in which a store can be wrong, planted in one of a user's two stores.
+/// One fault, planted in one of a user's two stores.
 struct PlantedFault: Sendable, CustomTestStringConvertible {
-    /// What the verification must say of it.
+    /// A difference that the verification must report.
     struct Trace: Sendable {
-        /// The level that says it.
+        /// The level that reports it.
         var level: String
         var entity: String?
         var id: UUID?
@@ -18,9 +18,9 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         var token: HistoryToken?
     }
 
-    /// How it gets there.
+    /// How the fault is caused.
     enum Deed: Sendable {
-        /// The file, or what a server has, is changed while nobody has it open.
+        /// The file, or the rows on a server, are changed while no process has the store open.
         case file(@Sendable (any FaultPlanter, PlantedContents) throws -> Void)
         /// The file is right, and the engine answers wrongly.
         case answers(Misanswer)
@@ -29,30 +29,30 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
     let name: String
     let engine: EngineName
     let deed: Deed
-    /// Everything that must be said, each by itself; differences beside these may be found.
+    /// Every difference that must be reported; further ones may be.
     let traces: [Trace]
-    /// What the verification must come to.
+    /// The required result of the verification.
     var outcome = Outcome.mismatch
 
-    /// What a verification comes to.
+    /// A result of the verification.
     enum Outcome: Sendable {
         case mismatch
-        /// The two stores stand at different tokens, which ends it.
+        /// The two stores are at different tokens, which ends the verification.
         case skew
-        /// The store is damaged so that nothing of it is read, and says so.
+        /// The store is too damaged to be read, and its error says so.
         case refusal
     }
 
     var testDescription: String { "\(name), in \(engine.rawValue)" }
 
-    /// The same fault, of which something else must come.
+    /// The same fault with another expected result.
     func expecting(_ outcome: Outcome) -> PlantedFault {
         var fault = self
         fault.outcome = outcome
         return fault
     }
 
-    /// The engines that faults are planted in.
+    /// The engines in which faults are planted.
     static let engines: [EngineName] = [.sqlite, .lmdb, .postgres]
 
     /// The same fault in each of the engines.
@@ -64,7 +64,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         only(engines, name, traces, plant)
     }
 
-    /// A fault that only some of the engines can hold.
+    /// A fault that only some of the engines can have.
     static func only(
         _ engines: [EngineName],
         _ name: String,

@@ -3,9 +3,9 @@ import HabitStore
 import HabitStorePostgres
 import ShadowVerifier
 
-/// What is known of a planted fault, as a row of a Markdown table.
+/// A Markdown table of the planted faults and what finds them.
 struct PlantedFaultTable {
-    /// The levels that caught it, and after how many shadow reads one of them shows it.
+    /// The levels that caught a fault, and the number of shadow reads until one shows it.
     struct Row {
         let fault: PlantedFault
         let levels: [String]
@@ -14,7 +14,7 @@ struct PlantedFaultTable {
 
     let rows: [Row]
 
-    /// One line for all engines that nothing tells apart.
+    /// The table; engines with the same cells share a line.
     var markdown: String {
         var lines: [(cells: [String], places: [String])] = []
         for row in rows {
@@ -52,7 +52,7 @@ struct PlantedFaultTable {
         "queries": "the query", "tokens": "both tokens",
     ]
 
-    /// What the verification names, in the words of the schema.
+    /// What the verification names, in the terms of the schema.
     private static func named(_ fault: PlantedFault) -> String {
         guard fault.outcome != .refusal else { return "the store" }
         var names: [String] = []

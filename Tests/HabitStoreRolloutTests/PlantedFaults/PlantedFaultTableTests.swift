@@ -6,9 +6,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Shadow reads show what an app reads, sooner or later; the full verification shows all at once.
+/// Shadow reads show what an app reads, sooner or later; the full verification shows all of it in one run.
 struct PlantedFaultTableTests {
-    /// Where `make planted-faults` wants the table.
+    /// The path where `make planted-faults` wants the table.
     private static let wanted = ProcessInfo.processInfo.environment["HABITSTORE_PLANTED_FAULTS"]
     private static let seed =
         ProcessInfo.processInfo.environment["HABITSTORE_PLANTED_FAULTS_SEED"].flatMap(UInt64.init) ?? 1
@@ -26,8 +26,8 @@ struct PlantedFaultTableTests {
         }
     }
 
-    /// The table of all faults could not be made: it opened a user whose old store had lost a transaction that the copy has, which
-    /// is refused since such a store counts as put back.
+    /// Making the table failed: it opened a user whose old store had lost a transaction that the copy has, and such a store counts as restored and is
+    /// refused.
     @Test func aUserWhoseStoreLostATransactionIsNotServed() throws {
         let count = ShadowReadCount(queries: try ReadMix.queries())
         let fault = try #require(

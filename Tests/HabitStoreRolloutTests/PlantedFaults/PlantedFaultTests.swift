@@ -8,7 +8,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// No miss: whatever is wrong in one of two stores, the full verification finds it, and says where.
+/// No misses: the full verification finds whatever is wrong in one of two stores, and says where.
 struct PlantedFaultTests {
     private static let queries = Result { try ReadMix.queries() }
 
@@ -36,7 +36,7 @@ struct PlantedFaultTests {
         try expectCaught(fault, .fromSQLite)
     }
 
-    /// The store on the server is the one that the user goes to, or the one that the user comes from.
+    /// The store on the server is the user's new one, or the old one.
     @Test(.needsServer, arguments: PlantedServer.tried)
     func theFullVerificationSaysWhatIsWrongOnAServer(_ planted: PlantedServer.Case) throws {
         try expectCaught(planted.fault, planted.direction.rollout.get())
@@ -59,12 +59,12 @@ struct PlantedFaultTests {
             #expect(isSaid, "\(trace)\n\(caught.description)")
         }
         guard fault.engine == .postgres, fault.traces.contains(where: { $0.level == "contents" }) else { return }
-        // The store's own row has the digests of what its transactions wrote, and those of a mirror that is wrong.
+        // The store's row has the digests of its own transactions' writes, including those of a faulty mirror.
         let isMirrored = Self.mirrored.contains { $0.name == fault.name }
         #expect(caught.levels.contains { $0.name == "store checks" } != isMirrored, "\(caught.description)")
     }
 
-    /// What makes the row fit must find nothing to be done in a store that nobody has planted anything in.
+    /// In a store without a planted fault, fitting the row must change nothing.
     @Test(.needsServer) func theStoreRowThatFitsIsTheRowThatTheStoreWrites() throws {
         let user = try PlantedUser(PlantedServer.Direction.toServer.rollout.get())
         try PostgresPlanter(path: user.address(.postgres).path).leavingStoreRow.write { rows in
@@ -75,7 +75,7 @@ struct PlantedFaultTests {
         #expect(try user.verify(nil, queries: try Self.queries.get()).verdict == .match)
     }
 
-    /// Digests are kept by the store's own transactions: what those did wrongly, they tell without the records being read.
+    /// The store's own transactions keep the digests, so these reveal what the transactions did wrong without reading records.
     @Test(arguments: mirrored)
     func keptDigestsTellWhatTheMirrorDidWrongly(fault: PlantedFault) throws {
         let user = try PlantedUser(with: fault)
@@ -88,7 +88,7 @@ struct PlantedFaultTests {
         #expect(isSaid, "\(caught.description)")
     }
 
-    /// What faults are planted with in ordered keys is not the code that is tested.
+    /// The faults in ordered keys are encoded by other code than the code under test.
     @Test func theRawFormOfARecordIsTheFormThatTheStoreWrites() throws {
         for habit in PlantedUser.contents.habits {
             let record = try EncodedRecord(try habit.values, layout: Habit.entity.layout)

@@ -3,16 +3,16 @@ import HabitStore
 
 @testable import OrderedKeys
 
-/// What a store over ordered keys has, while one transaction changes it past the store.
+/// The contents of a store over ordered keys, in a transaction that bypasses the store.
 protocol PlantedRows {
-    /// A record; nil where there is none.
+    /// A record, if it exists.
     func record(_ entity: String, _ id: UUID) throws -> [UInt8]?
     func putRecord(_ entity: String, _ id: UUID, _ record: [UInt8]) throws
     func removeRecord(_ entity: String, _ id: UUID) throws
 
     /// Adds an entry to an index.
     ///
-    /// - Parameter copy: what a clustering index holds beside the key, where the engine has any.
+    /// - Parameter copy: a clustering index's copy of the record, for engines that have one.
     func putKey(_ key: [UInt8], _ copy: [UInt8], _ index: String) throws
     /// - Returns: whether there was such an entry.
     func removeKey(_ key: [UInt8], _ index: String) throws -> Bool

@@ -7,9 +7,9 @@ import PostgresTesting
 import RolloutTesting
 import Testing
 
-/// The server that faults are planted on, if one was started.
+/// The server on which faults are planted, if one was started.
 enum PlantedServer {
-    /// Where a user whose store is on the server goes, or comes from.
+    /// Whether the store on the server is the user's new or old one.
     enum Direction: String, CaseIterable {
         case toServer, fromServer
 
@@ -25,7 +25,7 @@ enum PlantedServer {
     private static let fromSQLite = Result { RolloutUnderTest(from: SQLiteProvider(), to: try provider()) }
     private static let toLMDB = Result { RolloutUnderTest(from: try provider(), to: LMDBProvider()) }
 
-    /// A fault in the store of a user on the way in a direction.
+    /// A fault in the store of a user who moves in a direction.
     struct Case: CustomTestStringConvertible {
         let fault: PlantedFault
         let direction: Direction
@@ -37,7 +37,7 @@ enum PlantedServer {
 
     private static let sampleSize = 70
 
-    /// What is tried: everything by `make planted-faults`, and some by each `make test`, which are others each time.
+    /// `make planted-faults` tries everything, each `make test` a different sample.
     static let tried: [Case] = {
         let all = PlantedFault.onServer.flatMap { fault in
             Direction.allCases.map { Case(fault: fault, direction: $0) }
@@ -54,7 +54,7 @@ enum PlantedServer {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Left out where no server was started.
+    /// Skips the test if no server was started.
     static var needsServer: Self {
         .enabled(if: PlantedServer.isThere, "no PostgreSQL server was started; see scripts/postgres.sh")
     }

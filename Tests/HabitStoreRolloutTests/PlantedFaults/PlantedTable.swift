@@ -3,7 +3,7 @@ import Foundation
 @_spi(Engines) @testable import HabitStore
 @testable import OrderedKeys
 
-/// The records of an entity and its indexes, in a transaction past the store.
+/// The records of an entity and its indexes, in a transaction that bypasses the store.
 struct PlantedTable<Rows: PlantedRows> {
     struct Index {
         let attributes: [String]
@@ -50,10 +50,10 @@ struct PlantedTable<Rows: PlantedRows> {
         }
     }
 
-    /// Stores a record, and leaves the indexes as they are.
+    /// Stores a record without updating the indexes.
     func overwrite(_ record: [UInt8], _ id: UUID) throws { try rows.putRecord(entity.name, id, record) }
 
-    /// Removes a record, and leaves the indexes as they are.
+    /// Removes a record without updating the indexes.
     func remove(_ id: UUID) throws { try rows.removeRecord(entity.name, id) }
 
     func removeKeys(_ record: [UInt8], _ id: UUID) throws {
@@ -72,7 +72,7 @@ struct PlantedTable<Rows: PlantedRows> {
         }
     }
 
-    /// The keys that a record calls for.
+    /// The keys of a record in an index.
     func keys(_ index: Index, _ record: [UInt8], _ id: UUID) throws -> [[UInt8]] {
         let buffer = IndexKeyBuffer()
         return try record.withUnsafeBytes { bytes in
@@ -83,7 +83,7 @@ struct PlantedTable<Rows: PlantedRows> {
                     return [Array(buffer.key)]
                 }
                 guard case .links(let links) = try view.value(at: position) else { return [] }
-                // A link that stands twice has one key.
+                // A link that occurs twice has one key.
                 return try Set(links).map { link in
                     try withUnsafeBytes(of: link.uuid) { try buffer.make(index.layout, view, link: $0, id: id) }
                     return Array(buffer.key)

@@ -7,8 +7,7 @@ import Synchronization
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// A user at the stage `shadow` whose stores a fault is planted in. The stage is reached once between two engines; each case gets a
-/// copy.
+/// A user at `shadow` in whose stores a fault is planted. The stage is reached once for each pair of engines; each case gets a copy.
 struct PlantedUser: Sendable {
     static let contents = PlantedContents()
 
@@ -16,7 +15,7 @@ struct PlantedUser: Sendable {
 
     let staged: StagedUser
 
-    /// - Parameter rollout: the engines between which the user is on the way.
+    /// - Parameter rollout: the user's old and new engines.
     init(_ rollout: RolloutUnderTest = .fromSQLite) throws {
         let template = try Self.template(rollout)
         staged = try rollout.user()
@@ -24,7 +23,7 @@ struct PlantedUser: Sendable {
         try staged.want(Stage.shadow.rawValue)
     }
 
-    /// A user between two engines that have a fault.
+    /// A user between two engines that can have the fault.
     init(with fault: PlantedFault) throws {
         try self.init(fault.engine == .postgres ? PlantedServer.Direction.toServer.rollout.get() : .fromSQLite)
     }
@@ -47,7 +46,7 @@ struct PlantedUser: Sendable {
         try staged.address(engine == staged.old ? .old : .new)
     }
 
-    /// Plants a fault; nobody has the stores open.
+    /// Plants a fault while no process has the stores open.
     func plant(_ fault: PlantedFault) throws {
         guard case .file(let plant) = fault.deed else { return }
         try plant(try address(fault.engine).planter, Self.contents)
@@ -83,7 +82,7 @@ struct PlantedUser: Sendable {
         return try ShadowVerifier(sides[0], sides[1], options: options).run()
     }
 
-    /// The user's store as an app gets it.
+    /// The user's store as an app opens it.
     func open(_ fault: PlantedFault?) throws -> UserStore {
         try staged.stores { options in
             options.shadowReads.queueLimit = .max

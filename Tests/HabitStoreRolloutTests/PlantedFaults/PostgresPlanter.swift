@@ -8,15 +8,15 @@ import HabitTracker
 
 /// Plants faults in a server's tables by SQL.
 ///
-/// The store's own row says what the other rows come to. It is made to fit what was planted, so that something else has to tell.
+/// The store's row sums up its other rows. It is updated to match the fault, so that another check has to find it.
 struct PostgresPlanter: OrderedKeyPlanter {
     let path: String
-    /// Whether the store's own row stays as it is.
+    /// Whether the store's row stays unchanged.
     var leavesStoreRow = false
 
     var address: StoreAddress { StoreAddress(.postgres, path: path) }
 
-    /// The same, but for the store's own row, which stays as it is.
+    /// The same planter, but leaving the store's row unchanged.
     var leavingStoreRow: PostgresPlanter { PostgresPlanter(path: path, leavesStoreRow: true) }
 
     func open(_ access: StoreAccess) throws -> any UserStoreBackend {
@@ -33,7 +33,7 @@ struct PostgresPlanter: OrderedKeyPlanter {
         try shell.run("COMMIT")
     }
 
-    /// Has the entries of a record in an index name another record beside their keys.
+    /// Makes the entries of a record in an index name a different record from their keys.
     func misnameIndexEntries(_ entity: String, _ attributes: [String], of id: UUID, as other: UUID) throws {
         try write { rows in
             let table = try PlantedTable(rows, HabitSchema.current.entity(entity))
@@ -44,7 +44,7 @@ struct PostgresPlanter: OrderedKeyPlanter {
         }
     }
 
-    /// Changes a bit of what the store's own row says that its other rows come to.
+    /// Flips a bit in the store's row.
     ///
     /// - Parameter column: `digests` or `meta_sum`.
     func changeStoreRow(_ column: String) throws {
@@ -52,12 +52,12 @@ struct PostgresPlanter: OrderedKeyPlanter {
     }
 }
 
-/// What a store has in a server's tables, in a transaction.
+/// The contents of a store in a server's tables, in a transaction.
 struct PostgresPlantedRows: PlantedRows {
     private let shell: PostgresShell
     private let store: String
     private let path: String
-    /// The bookkeeping as it was when the transaction began.
+    /// The bookkeeping at the start of the transaction.
     private let metadata: [String: String]
 
     init(_ shell: PostgresShell, _ place: PostgresPlace) throws {
@@ -103,7 +103,7 @@ struct PostgresPlantedRows: PlantedRows {
         try shell.run(sql, [store, self.entity(entity), id.uuidString])
     }
 
-    /// The tables hold no copies.
+    /// The tables contain no copies of records.
     func putKey(_ key: [UInt8], _ copy: [UInt8], _ index: String) throws {
         guard let id = key.withUnsafeBytes({ UUID(keyEnd: $0) }) else { throw missing("a key has no identifier") }
         try putKey(key, naming: id, index)
@@ -150,9 +150,9 @@ struct PostgresPlantedRows: PlantedRows {
         try shell.run(sql, [store, number, Self.text(value)])
     }
 
-    // MARK: The store's own row
+    // MARK: The store's row
 
-    /// Has the store's own row say what the other rows come to now.
+    /// Updates the store's row to match the other rows.
     func fitStoreRow() throws {
         var digests: [Int16: RecordDigest] = [:]
         for (key, number) in metadata where key.hasPrefix("number.entity.") {
@@ -176,12 +176,12 @@ struct PostgresPlantedRows: PlantedRows {
         try shell.run(sql, [store, Self.text(PostgresTotals.bytes(digests)), Self.text(sum)])
     }
 
-    /// What the store's own row says that the other rows come to.
+    /// The values in the store's row that sum up the other rows.
     func storeRow() throws -> [String] {
         try shell.run("SELECT token, digests, meta_sum FROM hs_store WHERE store = $1", [store])[0]
     }
 
-    /// Changes a bit of the last byte of a column of the store's own row.
+    /// Flips a bit in the last byte of a column of the store's row.
     func changeStoreRow(_ column: String) throws {
         let last = "8 * octet_length(\(column)) - 1"
         let changed = "set_bit(\(column), \(last), 1 - get_bit(\(column), \(last)))"

@@ -1,7 +1,7 @@
 import CPostgres
 import HabitStore
 
-/// A connection by libpq's own functions, as `psql` has one.
+/// A connection by libpq's own functions, as in `psql`.
 final class PostgresShell {
     private let connection: OpaquePointer
     private let server: String

@@ -2,8 +2,8 @@ import Foundation
 
 @_spi(Engines) @testable import HabitStore
 
-/// Encodes records as `RecordLayout` describes them, and leaves values as they are: text in any Unicode form, `-0.0`, links
-/// that stand twice. The checksum is right.
+/// Encodes records as `RecordLayout` describes them, without normalizing values: text in any Unicode form, `-0.0`, links that occur twice. The
+/// checksum is right.
 enum RawRecord {
     static func encode(_ values: [Value], _ layout: RecordLayout) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: layout.fixedSize)
@@ -47,7 +47,7 @@ enum RawRecord {
         bytes += contents
     }
 
-    /// A number as the format writes it.
+    /// A number in the format's byte order.
     static func number(_ number: some FixedWidthInteger) -> [UInt8] {
         withUnsafeBytes(of: number.littleEndian) { Array($0) }
     }

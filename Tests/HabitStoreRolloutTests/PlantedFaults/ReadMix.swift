@@ -4,20 +4,20 @@ import HabitStoreTesting
 import HabitTracker
 import ShadowVerifier
 
-/// The reads of the habit tracker, in an order that a seed decides: of ten read transactions, five are fetches of the file
-/// of queries, two are reads by identifier, two follow a relationship, one counts.
+/// The reads of the habit tracker, in an order that a seed determines: of ten read transactions, five are fetches of the file of queries, two are
+/// reads by identifier, two follow a relationship, one counts.
 struct ReadMix {
     let queries: [QueryFile.Query]
     let contents: PlantedContents
 
-    /// The queries that come with the fixtures.
+    /// The queries of the fixtures.
     static func queries() throws -> [QueryFile.Query] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         return try QueryFile.load(path: root.appendingPathComponent("fixtures/queries.json").path).queries
     }
 
-    /// One read transaction.
+    /// Runs one read transaction.
     func read(_ store: any HabitStore, _ random: inout SeededGenerator) throws {
         let choice = Int.random(in: 0..<10, using: &random)
         let query = queries[Int.random(in: 0..<queries.count, using: &random)]
@@ -56,7 +56,7 @@ struct ReadMix {
         }
     }
 
-    // MARK: The file of queries, as an app puts them
+    // MARK: The queries of the file, as an app runs them
 
     private func run(_ query: QueryFile.Query, _ transaction: any ReadTransaction, counts: Bool) throws {
         switch query.entity {

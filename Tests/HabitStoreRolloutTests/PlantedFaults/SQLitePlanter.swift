@@ -142,7 +142,7 @@ struct SQLitePlanter: CopyPlanter {
         }
     }
 
-    /// Runs `body` while SQLite takes an index for one over some rows only, and leaves the entries of the others alone.
+    /// Runs `body` while the index is declared as partial, so that SQLite does not update the entries of the other rows.
     private func withoutUpkeep(of index: String, where condition: String, _ body: (SQLiteShell) throws -> Void) throws {
         let definition = try SQLiteShell(path).run("SELECT sql FROM sqlite_schema WHERE name = ?1", [.string(index)])
         guard let definition = definition.first else {

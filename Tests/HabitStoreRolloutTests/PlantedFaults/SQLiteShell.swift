@@ -4,7 +4,7 @@ import HabitStore
 
 @testable import HabitStoreSQLite
 
-/// A connection by SQLite's own C functions, as the stock shell has one.
+/// A connection by SQLite's own C functions, as in the stock shell.
 final class SQLiteShell {
     private let handle: OpaquePointer
     private let path: String
@@ -43,11 +43,11 @@ final class SQLiteShell {
         }
     }
 
-    /// How many rows the last statement changed.
+    /// The number of rows that the last statement changed.
     var changes: Int { Int(sqlite3_changes(handle)) }
 
     private func bind(_ statement: OpaquePointer?, _ number: Int32, _ value: Value) -> Int32 {
-        // SQLite copies what it is lent.
+        // SQLite copies the bytes that it is given.
         let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         switch value {
         case .null: return sqlite3_bind_null(statement, number)
@@ -56,7 +56,7 @@ final class SQLiteShell {
         case .double(let double): return sqlite3_bind_double(statement, number, double)
         case .date(let date): return sqlite3_bind_double(statement, number, date.timeIntervalSinceReferenceDate)
         case .string(var text):
-            // An empty text may have no address, which would stand for NULL.
+            // An empty text may have no address, which would mean NULL.
             guard !text.isEmpty else { return sqlite3_bind_text(statement, number, "", 0, copies) }
             return text.withUTF8 { utf8 in
                 utf8.withMemoryRebound(to: CChar.self) {

@@ -5,17 +5,17 @@ import ShadowVerifier
 
 @testable import HabitStoreRollout
 
-/// How many shadow reads it takes until one of them shows a planted fault.
+/// The number of shadow reads until one of them shows a planted fault.
 struct ShadowReadCount {
-    /// So many reads without a sign of it are called never.
+    /// After this many reads without a sign, the fault counts as never shown.
     static let limit = 250
     let mix: ReadMix
 
     init(queries: [QueryFile.Query]) { mix = ReadMix(queries: queries, contents: PlantedUser.contents) }
 
-    /// The number of the first read that shows the fault; 0 where the user is not served with it, nil when none of ``limit`` does.
+    /// The number of the first read that shows the fault; 0 if the user is not served with it, nil if no read up to ``limit`` does.
     ///
-    /// - Throws: what else is wrong with the user's store so that no app can open it.
+    /// - Throws: other errors because of which no app can open the user's store.
     func reads(until fault: PlantedFault, seed: UInt64) throws -> Int? {
         let user = try PlantedUser(with: fault)
         try user.plant(fault)
@@ -32,7 +32,7 @@ struct ShadowReadCount {
             do {
                 try mix.read(store, &random)
             } catch is HabitStoreError {
-                // The app's own read fails: nobody needs a comparison to see that.
+                // The app's own read fails, which no comparison is needed to see.
                 return number
             }
             try Self.waitForComparison(store, before)
@@ -42,12 +42,12 @@ struct ShadowReadCount {
         return nil
     }
 
-    /// The number in the middle, over some seeds; nil where the fault is mostly not shown.
+    /// The median over some seeds; nil if most seeds do not show the fault.
     func median(_ fault: PlantedFault, seeds: ClosedRange<UInt64>) throws -> Int? {
         var counts: [Int] = []
         for seed in seeds {
             counts.append(try reads(until: fault, seed: seed) ?? .max)
-            // What most seeds do not show has no number in the middle, whatever the others show.
+            // If most seeds do not show it, there is no median.
             if counts.count(where: { $0 == .max }) > seeds.count / 2 { return nil }
         }
         counts.sort()
@@ -55,12 +55,12 @@ struct ShadowReadCount {
         return middle == .max ? nil : middle
     }
 
-    /// How many questions were compared, or found to be none that can be.
+    /// The number of reads that were compared, or found not to be comparable.
     private static func compared(_ store: UserStore) -> Int { store.files.context.shadowTotals.all.values.reduce(0, +) }
 
-    /// Waits until the question of a read is compared; each read of the mix asks one.
+    /// Waits until a read has been compared; each read of the mix causes one comparison.
     ///
-    /// - Throws: when it is not.
+    /// - Throws: `busy` if it is not compared in time.
     private static func waitForComparison(_ store: UserStore, _ before: Int) throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while compared(store) == before {

@@ -6,12 +6,12 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What holds for a user whose files were closed for another one while the app kept the handle.
+/// A user whose files were closed to make room for another user, while the app kept the handle.
 struct ClosedUserTests {
     private func closeForAnother(_ store: UserStore) throws {
         _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
         store.drainShadowReads(seconds: 60)
-        // The first takes the mark of recent use away.
+        // The first call clears the mark of recent use.
         _ = store.files.closeForAnother(isPatient: true)
         try #require(store.files.leases.isShut || store.files.closeForAnother(isPatient: true))
     }
@@ -58,7 +58,7 @@ struct ClosedUserTests {
         try fixture.want(.lmdb)
         stores.reloadFlags()
         try closeForAnother(store)
-        // An operation never waits for a copy of everything.
+        // An operation never waits for a full copy.
         #expect(try store.engine() == .sqlite)
         try closeForAnother(store)
         #expect(try stores.store(for: "alice") === store)
@@ -102,11 +102,11 @@ struct ClosedUserTests {
         #expect(clean.reduce(0, +) == 5)
     }
 
-    /// A comparison was still under way when the user's place was given to another one: the difference that it found was told to
-    /// nobody, and the user stayed at `live`.
+    /// A comparison was still running when the user was closed to make room: the difference that it found was not reported, and the user stayed at
+    /// `live`.
     @Test func aDifferenceThatIsFoundWhileTheFilesAreClosedTakesTheUserBack() throws {
         let user = try ShadowedUser(at: .live)
-        // The threads that compare keep what they compare with.
+        // The comparing threads keep the stores that they compare.
         let shadow = try #require(user.store.files.leases.present?.shadow)
         for _ in 0..<3 where !user.store.files.leases.isShut { _ = user.store.files.closeForAnother(isPatient: false) }
         #expect(user.store.files.leases.isShut)
@@ -127,14 +127,14 @@ struct ClosedUserTests {
         #expect(try store.opened().advancer.withLock { $0 != nil })
         try user.want("dualwrite")
         stores.reloadFlags()
-        // Takes the mark away.
+        // Clears the mark.
         #expect(!store.files.closeForAnother(isPatient: true))
         _ = try store.stage()
         #expect(!store.files.closeForAnother(isPatient: true))
         store.files.advanceByItself()
         #expect(store.files.leases.present?.actual.stage == .dualwrite)
         _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
-        // What it did was no use of the user's.
+        // Background work does not count as use.
         #expect(store.files.closeForAnother(isPatient: true))
         store.files.advanceByItself()
         #expect(store.files.leases.isShut)
@@ -153,7 +153,7 @@ struct ClosedUserTests {
         weak let pair = open?.pair
         #expect(route != nil && open != nil && control != nil && mirror != nil && pair != nil)
         try closeForAnother(store)
-        // The mirror's and the comparer's threads may be on their way out.
+        // The mirror's and the comparer's threads may still be ending.
         for _ in 0..<1_000 where mirror != nil || pair != nil || open != nil { usleep(10_000) }
         #expect(route == nil && open == nil && control == nil && mirror == nil && pair == nil)
     }

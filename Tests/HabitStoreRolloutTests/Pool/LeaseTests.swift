@@ -5,10 +5,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The count of operations, by which routes and files are let go.
+/// The count of operations decides when routes and files are released.
 struct LeaseTests {
-    /// Each route that was replaced was kept until the app let go of the user: a user whose writes were refused again and
-    /// again had one more with each.
+    /// Each replaced route was kept until the app released the user: a user whose writes were refused again and again had one more after each.
     @Test func routesThatWereReplacedAreLetGoWhenNoOperationIsUnderWay() throws {
         let fixture = try UserStoresFixture(.sqlite)
         let store = try fixture.stores().store(for: "alice")
@@ -30,7 +29,7 @@ struct LeaseTests {
         #expect(leases.isShut)
         #expect(!isUnderWay(leases))
         do {
-            // Whoever finds the files closed opens them.
+            // An operation that finds the files closed opens them.
             let first = leases.begin {
                 leases.open()
                 return user
@@ -77,13 +76,13 @@ struct LeaseTests {
         #expect(leases.shut())
     }
 
-    /// Whether work in the background can begin, which then ends at once.
+    /// Whether work in the background can begin; it ends immediately.
     private func isUnderWay(_ leases: Leases) -> Bool {
         guard let lease = leases.beginWork() else { return false }
         return withExtendedLifetime(lease) { true }
     }
 
-    /// Those of a user whose files are closed.
+    /// The leases of a user whose files are closed.
     private func leases() throws -> (Leases, OpenUser) {
         let store = try UserStoresFixture(.sqlite).stores().store(for: "alice")
         let leases = Leases()

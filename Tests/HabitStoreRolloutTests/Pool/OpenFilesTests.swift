@@ -12,7 +12,7 @@ struct OpenFilesTests {
     private static let users = 400
     private static let files = 256
 
-    /// At three files a user at the least, a process without the cap comes to the end of its files before the hundredth.
+    /// Each user needs at least three files, so without the cap a process runs out before the hundredth user.
     @Test func hundredsOfUsersAreServedByAProcessThatMayOpenFewFiles() throws {
         let user = try StagedUser()
         try user.want("dualwrite")
@@ -33,7 +33,7 @@ struct OpenFilesTests {
         #expect(report.mostOpenUsers == report.limit)
         #expect(report.mostOpenFiles < Self.files)
         print("\(report)")
-        // What the process wrote is on the disk, for another one to read.
+        // Another process can read what the process wrote.
         let stores = try user.stores()
         for number in [0, 1, 10, Self.users - 1] {
             let store = try stores.store(for: "user-\(number)")
@@ -41,9 +41,8 @@ struct OpenFilesTests {
         }
     }
 
-    /// A mirror that failed while the app had all its files open ended the app: Dispatch makes what its timers need when the
-    /// first one is set, and traps where it cannot. Now that is made before the first user is opened, and the process goes on as
-    /// soon as files can be had.
+    /// A mirror that failed while the app had no file descriptors left crashed the app: Dispatch allocates what its timers need when the first one is
+    /// set, and traps if it cannot. Now that happens before the first user is opened, and the process continues as soon as descriptors are available.
     @Test func aMirrorThatFailsWhereNoFilesAreLeftEndsNobody() throws {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")
@@ -62,14 +61,14 @@ struct OpenFilesTests {
         #expect(try String(contentsOfFile: log, encoding: .utf8) == "1")
     }
 
-    /// Each connection may cache 16 MiB: with some hundred users that would be gigabytes.
+    /// Each connection may cache 16 MiB: with hundreds of users that would be gigabytes.
     @Test func cachesOfAllUsersTogetherStayWithinTheirBudget() throws {
         let bounded = try caches(budgetBytes: 8 << 20)
         let unbounded = try caches(budgetBytes: 1 << 30)
         #expect(bounded.users == 12 && unbounded.users == 12)
-        // Twelve users of more than three MiB each.
+        // Twelve users with more than three MiB each.
         #expect(unbounded.mostBytes > 36 << 20, "\(unbounded.mostBytes)")
-        // Beside pages, connections hold their statements and schemas.
+        // Besides pages, connections keep their statements and schemas.
         #expect(bounded.mostBytes < 12 << 20, "\(bounded.mostBytes)")
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// More users than may be open, in use from many threads and tasks at once.
+/// More users than may be open, in use from many threads and tasks at the same time.
 @Suite(.timeLimit(.minutes(5)))
 struct PoolTrafficTests {
     private static let users = 12
@@ -43,12 +43,12 @@ struct PoolTrafficTests {
 
     private struct TooMany: Error {}
 
-    /// How often each user was written to.
+    /// The number of writes to each user.
     private final class Tally: Sendable {
         let counts = Mutex<[Int: Int]>([:])
     }
 
-    /// One of each kind of use in turn: a blocking write, an async write, and a read of both forms.
+    /// One use of each kind in turn: a blocking write, an async write, and a read of both forms.
     private static func work(_ store: UserStore, _ worker: Int, _ round: Int) async throws {
         let draft = Draft(
             id: SampleRecords.id(worker * 1_000 + round),

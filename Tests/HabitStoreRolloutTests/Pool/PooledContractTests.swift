@@ -8,11 +8,11 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// A user's store whose files are closed before each operation: what the contract says holds for it as for any other.
+/// A user's store whose files are closed before each operation: it must keep the contract like any other.
 private final class ReopenedStore: EngineBackedStore {
     private let stores: UserStores
     private let store: UserStore
-    /// For what the contract asks of a store's file: another handle of the same.
+    /// Another handle of the same file, for clauses of the contract about a store's file.
     private let direct: Mutex<EngineStore<SQLiteEngine>?>
     private let address: StoreAddress
     private let identity: UUID
@@ -58,7 +58,7 @@ private final class ReopenedStore: EngineBackedStore {
         }
     }
 
-    /// Others may be at work meanwhile, and the user stays open then.
+    /// Other operations may be in progress, and then the user stays open.
     private func closeFiles() { for _ in 0..<2 { _ = store.files.closeForAnother(isPatient: true) } }
 
     func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
@@ -86,7 +86,7 @@ private final class ReopenedStore: EngineBackedStore {
 
     func close() {
         store.close()
-        // It is closed where it was never asked for, too.
+        // This also closes it if no clause opened it.
         core.engine.close()
     }
 }
@@ -97,8 +97,7 @@ struct PooledContractTests {
         try ReopenedStore($0, $1, $2, $3)
     }
 
-    /// Whoever takes the role away from a user's only store under the user has taken the user's data away: that is no store on
-    /// standby, and is refused.
+    /// Revoking the role of a user's only store takes the user's data away: that store is not on standby, and is refused.
     private static let clauses = StoreContract.clauses.filter {
         $0.name != "a store that is not authoritative refuses writes, and serves reads"
     }

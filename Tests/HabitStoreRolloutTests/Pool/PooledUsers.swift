@@ -5,7 +5,7 @@ import Synchronization
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// More users than may be open at once.
+/// More users than may be open at the same time.
 final class PooledUsers: Sendable {
     let fixture: UserStoresFixture
     let stores: UserStores
@@ -38,7 +38,7 @@ final class PooledUsers: Sendable {
         return openings.counts.withLock { $0[path, default: 0] }
     }
 
-    /// The users under the root of whom this process has files open, as the system knows.
+    /// The users under the root whose files this process has open, according to the system.
     func usersWithOpenFiles() throws -> Set<String> {
         let folder = URL(fileURLWithPath: fixture.root).resolvingSymlinksInPath().path + "/users/"
         let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")

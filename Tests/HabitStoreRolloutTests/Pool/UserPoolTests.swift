@@ -8,10 +8,10 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// How many users are open at once, and who is closed for another one.
+/// How many users are open at the same time, and which one is closed for another.
 struct UserPoolTests {
-    /// Each user whose handle an app kept held three to fifteen files open for ever: with many users the process had none left,
-    /// and nobody else could be served.
+    /// Each user whose handle an app kept held three to fifteen files open forever: with many users the process ran out of them, and no other user
+    /// could be served.
     @Test func anyNumberOfHandlesIsServedWithAFewUsersOpen() throws {
         let users = try PooledUsers(limit: 3)
         let handles = try (0..<40).map { try users.store("user-\($0)") }
@@ -38,7 +38,7 @@ struct UserPoolTests {
             try other.save(Habit(name: "Run"))
             other.keepsAlive()
         }
-        // Once at the beginning, and once more at most: the first round of the hand takes everybody's mark.
+        // Once at the start, and at most once more: the first round of the clock hand clears every user's mark.
         #expect(try users.openings(of: "busy") <= 2)
     }
 
@@ -119,7 +119,7 @@ struct UserPoolTests {
         #expect(try users.openings(of: "alice") == 2)
     }
 
-    /// It goes by what the two costliest engines have open, which nobody had looked at.
+    /// The limit depends on the files that the two costliest engines open, which no test covered.
     @Test func theDefaultFitsIntoTheFilesThatThisProcessMayOpen() throws {
         let standard = RolloutOptions.defaultMaximumOpenUsers(.standard)
         #expect((1...256).contains(standard))
@@ -131,6 +131,6 @@ struct UserPoolTests {
 }
 
 extension UserStore {
-    /// Keeps the handle until here.
+    /// Keeps the handle alive up to the call.
     fileprivate func keepsAlive() {}
 }

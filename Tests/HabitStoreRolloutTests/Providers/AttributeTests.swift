@@ -7,8 +7,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// An app that said something else about a user who was open was not heard: the attributes of the first call stayed until the store
-/// was closed.
+/// New attributes for an open user were ignored: those of the first call stayed until the store was closed.
 struct AttributeTests {
     @Test func theFlagFileIsAskedWithTheLastAttributes() throws {
         let user = try StagedUser()
@@ -31,7 +30,7 @@ struct AttributeTests {
         #expect(try stores.status(of: "alice").wanted == .dualwrite)
         #expect(try store.advance()?.isOpen == true)
         #expect(try store.stage() == .dualwrite)
-        // Whoever says nothing changes nothing.
+        // A call without attributes changes nothing.
         #expect(try stores.store(for: "alice") === store)
         #expect(try store.stage() == .dualwrite && store.wantedStage == .dualwrite)
         #expect(try stores.store(for: "alice", attributes: [:]) === store)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// An app that had its flags in a service of its own had to write them into a file.
+/// An app with its own flag service had to write the flags into a file.
 struct FlagProviderTests {
     @Test func aUserGoesWhereTheProviderLeads() throws {
         let provided = try ProvidedUser()
@@ -43,7 +43,7 @@ struct FlagProviderTests {
         }
     }
 
-    /// What is wrong with a provider, and what the note says of it.
+    /// A provider's fault, and the note about it.
     enum Fault: CaseIterable {
         case throwing, failing, stale, notAStage, notAText, notAnEngine, notAKill, changing, silent
 
@@ -102,7 +102,7 @@ struct FlagProviderTests {
         #expect(
             store.notes.contains { $0.contains("flag provider scripted changes nothing") && $0.contains(fault.note) }
         )
-        // Nor forward, and the gate says why.
+        // The fault does not move the user forward either, and the gate says why.
         #expect(try store.advance() == nil)
         #expect(try store.decision().reasons.contains(.notProposed(wanted: nil)))
         store.close()
@@ -113,8 +113,8 @@ struct FlagProviderTests {
         #expect(try opened.all(Habit.self).count == 1)
     }
 
-    /// An engine that only one flag names has to be there for new users, too; a provider that fails names none, and turned the engines
-    /// of a user at `off`.
+    /// An engine that only one flag names must be available for new users, too. A failing provider names none, and exchanged the engines of a user at
+    /// `off`.
     @Test func theEnginesStayWhileTheProviderFails() throws {
         let user = try StagedUser()
         let flags = ScriptedFlags(.off, of: EnginePair(old: .lmdb, new: .sqlite))
@@ -145,7 +145,7 @@ struct FlagProviderTests {
         #expect(try store.stage() == .off)
     }
 
-    /// The same held for the stage only: an engine that a percentage had chosen took users back, from the new engine and from `live`.
+    /// Percentages took no user back from a stage, but an engine chosen by one did, from the new engine and from `live`.
     @Test(arguments: [Reason.split, .targetingMatch])
     func anEngineThatAPercentageMayHaveChosenTakesNobodyBack(_ reason: Reason) throws {
         let provided = try ProvidedUser()
@@ -169,7 +169,7 @@ struct FlagProviderTests {
         #expect(try stage() == .off)
     }
 
-    /// Whom the provider had placed without a percentage stayed as well, when a percentage answered in its place.
+    /// A user whom the provider had placed without a percentage also stayed when a percentage answered instead.
     @Test(arguments: [Reason.split, .targetingMatch])
     func aUserWhomNoPercentagePlacedGoesBackByOne(_ reason: Reason) throws {
         let provided = try ProvidedUser()
@@ -183,7 +183,7 @@ struct FlagProviderTests {
         #expect(try store.stage() == .off)
     }
 
-    /// A percentage decides which engine, and not which stage: who is told to go back by the stage alone goes back.
+    /// The percentage chooses the engine, not the stage: a user whom the stage alone sends back goes back.
     @Test func aStageTakesBackWhateverChoosesTheEngine() throws {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")
@@ -213,7 +213,7 @@ struct FlagProviderTests {
         try provided.bring(store, to: .shadow)
         provided.flags.change { $0.flags[RolloutFlags.kill] = .bool(true) }
         provided.flags.tell()
-        // Nobody asks for the user: what is pulled reaches who is open all the same.
+        // No operation runs: the kill reaches an open user all the same.
         let end = ContinuousClock.now + .seconds(20)
         while store.files.leases.present?.actual.state.isKilled != true, ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(5))

@@ -10,8 +10,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A user with some entities in one store and others in another could not have both under one root: the flags of one were the flags
-/// of the other.
+/// A user with some entities in one store and others in another could not have both under one root: both had the same flags.
 struct NamedStoresTests {
     private static let folder = "users/u-616c696365"
 
@@ -31,13 +30,13 @@ struct NamedStoresTests {
         #expect(try notes.engine() == .lmdb && media.engine() == .sqlite)
         #expect(try notes.all(Draft.self).count == 6 && media.all(Tag.self).count == 6)
         #expect(try two.notes.status(of: "alice").wanted == .live && two.media.status(of: "alice").wanted == .dualwrite)
-        // Their evidence is their own.
+        // Each has its own evidence.
         let (first, second) = (try two.notes.evidence(of: "alice"), try two.media.evidence(of: "alice"))
         #expect(first.path == two.path("stores/notes/\(Self.folder)/evidence.jsonl"))
         #expect(try first.read().records.contains { if case .rehearsed = $0.event { true } else { false } })
         #expect(try !second.read().records.contains { if case .rehearsed = $0.event { true } else { false } })
         #expect(try two.notes.verifyEvidence(of: "alice").isWhole && two.media.verifyEvidence(of: "alice").isWhole)
-        // Nothing of it is the default store's.
+        // None of it is in the default store.
         #expect(try two.notes.users().users == ["alice"] && two.plain.users().users.isEmpty)
     }
 
@@ -65,7 +64,7 @@ struct NamedStoresTests {
         try two.want(["habit-store": .live, "notes-store": .live, "media-store": .shadow], kills: ["notes-store"])
         #expect(try opened.map { try $0.stage() } == [.live, .off, .shadow])
         #expect(try opened.map { try $0.land() } == [false, true, false])
-        // The other way round: the flag of the stores without a name is theirs alone.
+        // The reverse: the flag of the stores without a name applies only to them.
         try two.want(["habit-store": .live, "media-store": .shadow], kills: ["habit-store"])
         #expect(try opened.map { try $0.land() } == [true, true, false])
         #expect(try opened[1].rearm(by: "a test"))
@@ -81,20 +80,20 @@ struct NamedStoresTests {
         try two.bring(opened[2], to: .shadow) { _ = try $0.all(Tag.self) }
         let sentinel = try SentinelFile(path: RolloutFlags.sentinelPath(root: two.user.root))
         try sentinel.create()
-        // One store sees it; it is gone before any other is asked, and holds for all the same.
+        // One store sees the sentinel file, which is gone before any other store checks: the kill applies to all the same.
         two.notes.reloadFlags()
         #expect(try opened[1].land() && opened[1].stage() == .off)
         _ = try sentinel.remove()
         for stores in two.all { stores.reloadFlags() }
         #expect(try opened.map { try $0.land() } == [true, true, true])
         #expect(try opened.map { try $0.stage() } == [.off, .off, .off])
-        // Whoever is opened anew, too.
+        // It also applies to users opened later.
         let fresh = try TwoStores.stores(two.user, "media", Schema([Entry.self, Habit.self, Tag.self])).store(
             for: "berta"
         )
         defer { fresh.close() }
         #expect(try fresh.land())
-        // The root is armed again by the stores without a name, and then each user of each store.
+        // The stores without a name re-arm the root, and then each store re-arms its user.
         #expect(throws: HabitStoreError.self) { try two.notes.rearmRoot() }
         #expect(throws: HabitStoreError.self) { try opened[1].rearm(by: "a test") }
         #expect(try two.plain.rearmRoot())
@@ -142,7 +141,7 @@ struct NamedStoresTests {
         #expect(!left.contains { $0.contains("616c696365") })
     }
 
-    /// It was refused for the last of three stores, after the first two were gone.
+    /// The erasure was refused for the last of three stores, after the first two had been removed.
     @Test func anErasureThatIsRefusedForOneStoreRemovesNothingOfAnyOther() throws {
         let two = try TwoStores()
         try two.with(two.notes) { try $0.save(Draft(content: "kept")) }
@@ -175,7 +174,7 @@ struct NamedStoresTests {
         _ = try two.notes.restore(try UserBackup(path: path), replacing: true, by: "a test", because: "it was lost")
         #expect(try two.with(two.notes) { try $0.all(Draft.self).map(\.content) } == ["kept"])
         #expect(try two.with(two.plain) { try $0.all(Draft.self).map(\.content) } == ["another"])
-        // And that of the stores without a name, which have none in it.
+        // The same for a backup of the stores without a name, whose manifest names none.
         let plain = try two.plain.backUp("alice", to: two.user.folder.path("plain")).backup
         #expect(plain.manifest.store == nil)
         #expect(throws: HabitStoreError.self) { try two.notes.restore(plain, by: "a test", because: "it was lost") }
@@ -199,7 +198,7 @@ struct NamedStoresTests {
         #expect(StoreRoot("/r", try StoreName(name)).path == "/r/stores/\(name)")
     }
 
-    /// A server has no folders: two stores of one user, and those of a user whose id looks like the name of one, have different names there.
+    /// A server has no folders: two stores of one user have different names there, and so do those of a user whose id looks like a store's name.
     @Test func storesOnAServerAreToldApart() throws {
         let engines = try Engines([SQLiteProvider(), PostgresProvider(server: "postgresql://db/habits")])
         func place(_ store: String?, _ user: String, copy: String? = nil) -> String {

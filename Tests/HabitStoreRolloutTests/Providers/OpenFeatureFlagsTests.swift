@@ -9,9 +9,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A provider with OpenFeature's interface is the source of the rollout's flags.
+/// A provider with OpenFeature's interface as the source of the rollout's flags.
 struct OpenFeatureFlagsTests {
-    /// Hands calls on to what a flag file says, as an app's wrapper does, and can be told to throw.
+    /// Forwards calls to a flag file's provider, as an app's wrapper does, and can be made to throw.
     private final class Wrapped: OpenFeatureEvaluating {
         private let inner: Mutex<OpenFeatureProvider>
 
@@ -69,7 +69,7 @@ struct OpenFeatureFlagsTests {
         try store.save(Habit(name: "Run"))
         #expect(try store.advance()?.isOpen == true)
         #expect(try store.stage() == .dualwrite && store.notes.isEmpty)
-        // By rules, both of which may be percentages.
+        // Rules, either of which may contain a percentage.
         try client.serve(flags("dualwrite", targeting: #"{"if": [true, "off", null]}"#))
         store.reloadFlags()
         #expect(try store.stage() == .dualwrite && store.wantedStage == .off)
@@ -79,7 +79,7 @@ struct OpenFeatureFlagsTests {
         try client.serve(flags("off", kill: "on"))
         store.reloadFlags()
         #expect(try store.land())
-        // What cannot be read as a flag moves nobody.
+        // A flag with an unreadable value moves no user.
         try client.serve(
             #"{"flags": {"habit-store-stage": {"state": "ENABLED", "variants": {"v": 5}, "defaultVariant": "v"}}}"#
         )
@@ -92,7 +92,7 @@ struct OpenFeatureFlagsTests {
         )
     }
 
-    /// Whatever evaluates flags is a provider by saying so.
+    /// Any flag evaluator becomes a provider by declaring the conformance.
     @Test func anEvaluatorIsAProviderByItsNameAlone() throws {
         let user = try StagedUser()
         let evaluator = Evaluator(snapshot: try FlagSnapshot(json: Data(flags("dualwrite").utf8), source: "a service"))

@@ -9,9 +9,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The kill switch wins over whatever a provider does, and waits for none.
+/// The kill switch wins over any provider, and waits for none.
 struct ProvidedKillTests {
-    /// Holds up who asks, until a test lets them go on.
+    /// Blocks callers until a test opens it.
     private final class Gate: Sendable {
         private let isOpen = Atomic<Bool>(false)
 
@@ -38,7 +38,7 @@ struct ProvidedKillTests {
         store.reloadFlags()
         #expect(try store.stage() == .off && store.land())
         #expect(try stores.status(of: "alice").killTrigger == "the flag habit-store-kill is true (variant v)")
-        // It is latched, and for this user alone.
+        // The kill is latched, for this user alone.
         #expect(!stores.flags.latch.isSet)
         #expect(throws: HabitStoreError.self) { try store.rearm(by: "test") }
         provided.flags.change { $0.flags[RolloutFlags.kill] = .bool(false) }
@@ -90,7 +90,7 @@ struct ProvidedKillTests {
         store.reloadFlags()
         #expect(try store.land() && store.stage() == .off)
         store.close()
-        // By a process that knows nothing, too: of this user, and of one whom nobody has opened yet.
+        // Also in a process that knows nothing yet, about this user or one that no process has opened.
         let other = try provided.stores { $0.flagWaitSeconds = 30 }
         for user in ["alice", "berta"] {
             let opened = try other.store(for: user)

@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import HabitStoreRollout
 
-/// A provider that answers as a test has told it.
+/// A provider whose answers a test sets.
 final class ScriptedFlags: RolloutFlagProvider {
     struct Failure: Error, CustomStringConvertible {
         let description = "the remote configuration\nis not there"
@@ -15,7 +15,7 @@ final class ScriptedFlags: RolloutFlagProvider {
         var flags: [String: FlagValue] = [:]
         var reason = Reason.static
         var version = 1
-        /// What is answered in the place of a flag, by its key; empty for all.
+        /// The answers that replace flags, by key; the empty key replaces all.
         var faults: [String: @Sendable (Int) throws -> Resolution] = [:]
     }
 
@@ -23,7 +23,7 @@ final class ScriptedFlags: RolloutFlagProvider {
     private let count = Mutex(0)
     private let listener = Mutex<(@Sendable () -> Void)?>(nil)
 
-    /// How many flags were asked for.
+    /// How many flags were evaluated.
     var asked: Int { count.withLock { $0 } }
 
     init(_ stage: Stage?, of pair: EnginePair) {
@@ -40,7 +40,7 @@ final class ScriptedFlags: RolloutFlagProvider {
 
     func want(_ stage: Stage) { change { $0.flags[RolloutFlags.stage] = .string(stage.rawValue) } }
 
-    /// Tells whoever listens that something has changed.
+    /// Notifies the listener of a change.
     func tell() { listener.withLock { $0 }?() }
 
     var name: String { "scripted" }
@@ -54,7 +54,7 @@ final class ScriptedFlags: RolloutFlagProvider {
         }
         let script = script.withLock { $0 }
         if let fault = script.faults[key] ?? script.faults[""] { return try fault(number) }
-        // Whom the app has said to be a tester is served what testers are.
+        // Users whom the app declares testers get the testers' flags.
         let tested = context.attributes["isTester"] == .bool(true) ? script.flags["tester-\(key)"] : nil
         guard let value = tested ?? script.flags[key] else { return .missing(key) }
         return Resolution(

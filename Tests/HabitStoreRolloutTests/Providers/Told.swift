@@ -1,7 +1,7 @@
 import FeatureFlags
 import Synchronization
 
-/// What a hook was told.
+/// The exposures that a hook received.
 final class Told: Sendable {
     private let list = Mutex<[FlagExposure]>([])
 

@@ -42,7 +42,7 @@ struct TwoStores {
 
     var all: [UserStores] { [plain, notes, media] }
 
-    /// Has the flag file want stages, by the flags' prefixes.
+    /// Sets the stages in the flag file, by the flags' prefixes.
     func want(_ stages: [String: Stage], kills: [String] = []) throws {
         try Self.write(stages, kills: kills, to: user.flags)
         for stores in all { stores.reloadFlags() }
@@ -60,7 +60,7 @@ struct TwoStores {
         try Data("{\"flags\": {\(flags.sorted().joined(separator: ", "))}}".utf8).write(to: URL(fileURLWithPath: path))
     }
 
-    /// Brings a store where the flags want it, with everything that the gate asks for.
+    /// Brings a store to `stage`, with everything that the gate asks for.
     func bring(_ store: UserStore, to stage: Stage, reading: (UserStore) throws -> Void) throws {
         while let next = try store.stage().next, next <= stage {
             for _ in 0..<5 { try reading(store) }
@@ -73,7 +73,7 @@ struct TwoStores {
         _ = store.settleMirror(waitSeconds: 60)
     }
 
-    /// Opens a user's store, hands it to `body`, and closes it.
+    /// Opens a user's store, runs `body` on it, and closes it.
     @discardableResult
     func with<R>(_ stores: UserStores, _ body: (UserStore) throws -> R) throws -> R {
         let store = try stores.store(for: "alice")

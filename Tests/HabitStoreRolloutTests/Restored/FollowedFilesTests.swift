@@ -6,14 +6,14 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A user's folder was replaced under a watcher, which stayed with the files that had been moved away and showed nothing more, without
-/// an error. Where the stores were put back over their own files, it showed the older records, while every command refused them; and
-/// where the older store was accepted and written up to the token that was shown, it went on showing what there had been before.
+/// A user's folder was replaced while a process followed the user: it kept reading the files that had been moved away and showed no further changes,
+/// without an error. If the stores were restored over their own files, it showed the older records while every command refused them; and if the older
+/// store was accepted and written up to the token already shown, it kept showing the previous records.
 @Suite("Followers of users whose files are put back", .timeLimit(.minutes(5)))
 struct FollowedFilesTests {
     private static let drafts = FetchDescriptor<Draft>(sortBy: [SortDescriptor(\.content)])
 
-    /// Another object stands for another process.
+    /// Another `UserStores` object stands in for another process.
     private func write(_ contents: [String], to user: StagedUser) throws {
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
@@ -37,7 +37,7 @@ struct FollowedFilesTests {
         #expect(process.terminationStatus == 0)
     }
 
-    /// The flags are not watched here, so that nothing else has the user looked for anew.
+    /// The flags are not watched here, so that nothing else makes the process find the user again.
     @Test(arguments: EngineName.standard, [Stage.off, .live, .complete])
     func whoFollowsIsToldOfTheFolderThatStandsThereNow(old: EngineName, stage: Stage) async throws {
         let user = try StagedUser(old: old)
@@ -59,7 +59,7 @@ struct FollowedFilesTests {
         #expect(ContinuousClock.now - begun < .seconds(30))
     }
 
-    /// Nobody is made anew by somebody who only looks, in a folder that is not there, or is about to be put back.
+    /// A follower never creates a user in a folder that is missing or about to be restored.
     @Test(arguments: EngineName.standard, [true, false])
     func whoFollowsAUserWhoIsGoneIsToldAndMakesNone(engine: EngineName, isEmptied: Bool) throws {
         let fixture = try UserStoresFixture(engine)
@@ -77,7 +77,7 @@ struct FollowedFilesTests {
         let error = #expect(throws: HabitStoreError.self) { try queries.step(store) }
         #expect(error?.code == .notFound)
         #expect(!FileManager.default.fileExists(atPath: path + "/" + engine.fileName))
-        // Once it stands there again, it is followed again.
+        // Once the folder is back, it is followed again.
         if isEmptied { try FileManager.default.removeItem(atPath: path) }
         try FileManager.default.moveItem(atPath: fixture.folder.path("aside"), toPath: path)
         try store.save(Draft(content: "b"))
@@ -107,7 +107,7 @@ struct FollowedFilesTests {
         #expect(try probe.takeChange() == nil)
     }
 
-    /// A store of which less is there than was acknowledged serves no follower, whatever has made it so.
+    /// A store that has less than was acknowledged serves no follower, whatever the cause.
     @Test(arguments: EngineName.standard) func whatWasAcknowledgedIsInEachAnswer(engine: EngineName) async throws {
         let fixture = try UserStoresFixture(engine)
         let store = try await fixture.stores().store(for: "alice")
@@ -121,7 +121,7 @@ struct FollowedFilesTests {
         #expect(error?.code == .staleStore)
     }
 
-    /// The consumer looks again when the older store has been accepted and written to: to the token that it was told, or past it.
+    /// The consumer asks again after the older store was accepted and written to: up to the token that it knows, or past it.
     @Test(arguments: EngineName.standard, 1...3)
     func whoFollowsSlowlyIsToldThatAnOlderStoreWasAccepted(engine: EngineName, writes: Int) throws {
         let fixture = try UserStoresFixture(engine)
@@ -136,7 +136,7 @@ struct FollowedFilesTests {
         let probe = try LiveProbe(store.results(of: Self.drafts), queries)
         try queries.step(store)
         #expect(try probe.takeChange()?.token == HistoryToken(rawValue: 3))
-        // An engine may open a file that was replaced only once nobody of its process has the one before.
+        // An engine may be able to open the replacement only after its process has released the previous file.
         store.files.leases.openUser?.pair.release()
         guard rename(fixture.folder.path("older"), path) == 0 else { throw CocoaError(.fileWriteUnknown) }
         let names = try FileManager.default.contentsOfDirectory(atPath: fixture.directory().path)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// A snapshot of the root by hard links (`cp -al`) shared every file with it: no kill took anybody back from `live` or `complete`, at `off`
-/// not even reads were served, and the doctor found nothing. Now an opening replaces the user's files by copies and leaves the snapshot
-/// unchanged; the doctor names such files, and `--fix` does the same.
+/// A snapshot of the root by hard links (`cp -al`) shared every file with it: no kill took a user back from `live` or `complete`, at `off` not even
+/// reads were served, and the doctor found nothing. Now an opening replaces the user's files by copies and leaves the snapshot unchanged; the doctor
+/// names such files, and `--fix` does the same.
 struct LinkedFilesTests {
     private static let shared = ["store.sqlite", "store.lmdb", "control", "evidence.jsonl"]
 
@@ -21,7 +21,7 @@ struct LinkedFilesTests {
         return user
     }
 
-    /// Gives each file below a folder another name, as `cp -al` does, and gives the path of what is the user's folder there.
+    /// Hard-links every file of the root, as `cp -al` does, and returns the path of the user's folder in the snapshot.
     private func snapshot(_ user: StagedUser) throws -> String {
         let copy = user.folder.path("snapshot")
         for case let name as String in try #require(FileManager.default.enumerator(atPath: user.root)) {
@@ -67,7 +67,7 @@ struct LinkedFilesTests {
         #expect(bytes(there) == before)
         #expect(linked(try user.directory.path) == [])
         #expect(!store.notes.contains { $0.contains("put back") }, "\(store.notes)")
-        // The evidence still counts: the folder was not put back.
+        // The evidence still counts: the folder was not restored.
         let log = EvidenceLog(try user.directory, keys: nil)
         #expect(
             try !log.read().records.contains { record in
@@ -95,7 +95,7 @@ struct LinkedFilesTests {
         #expect(linked(try user.directory.path) == [])
     }
 
-    /// Where a process has the user open, under either name, its files are left to it. Others read.
+    /// While a process has the user open, under either name, its files stay. Other processes read.
     @Test func whileSomebodyHasTheUserOpenTheFilesStay() throws {
         let user = try user(at: .live, from: .sqlite)
         let copy = try snapshot(user)
@@ -109,7 +109,7 @@ struct LinkedFilesTests {
         withExtendedLifetime(presence) {}
     }
 
-    /// A process that died in the middle has separated some of the files only.
+    /// A process that died halfway has separated only some of the files.
     @Test func whatIsHalfDoneIsFinished() throws {
         let user = try user(at: .live, from: .sqlite)
         _ = try snapshot(user)

@@ -6,14 +6,13 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// `control` was cut off under an open process, and the next look at the page that is mapped of it ended the process by SIGBUS; it
-/// was removed, and what this process and those that came later told each other was not seen. Now the file is made anew, and what
-/// is acknowledged meanwhile is there.
+/// `control` was truncated while a process had it mapped, and the next access to the page crashed the process with SIGBUS. It was removed, and this
+/// process and later ones no longer saw each other's messages. Now the file is recreated, and no write acknowledged in the meantime is lost.
 struct LostControlFileTests {
     enum Way: CaseIterable, Sendable {
         case emptied, halved, removed, replaced, renamed
 
-        /// Lets it happen to a file.
+        /// Does it to the file at `path`.
         func befall(_ path: String) throws {
             let manager = FileManager.default
             switch self {
@@ -65,13 +64,13 @@ struct LostControlFileTests {
         #expect(try other.land())
         #expect(try other.engine() == user.old)
         #expect(Set(try other.all(Draft.self).map(\.content)) == acknowledged)
-        // Both see the same file again: nothing has to be reloaded here.
+        // Both see the same file again, without a reload.
         #expect(try store.engine() == user.old)
         try store.save(Draft(content: "last"))
         #expect(try other.all(Draft.self).count == acknowledged.count + 1)
     }
 
-    /// Cut in the middle of everything, again and again: each time somebody's next write is acknowledged.
+    /// Cut repeatedly while everything else happens: each time the next write of some process is acknowledged.
     @Test(arguments: [Stage.dualwrite, .live, .complete], [Way.emptied, .halved, .removed])
     func whatIsAcknowledgedMeanwhileIsThere(stage: Stage, way: Way) throws {
         let user = try StagedUser()
@@ -92,7 +91,7 @@ struct LostControlFileTests {
                     defer { isOver.store(true, ordering: .releasing) }
                     for number in 0..<Self.cuts {
                         let count = acknowledged.withLock { $0.count }
-                        // It may not have been made anew since the last time.
+                        // It may not have been recreated since the last time.
                         if FileManager.default.fileExists(atPath: control) { try way.befall(control) }
                         if number == Self.cuts / 2, stage > .dualwrite { try second.demote() }
                         let deadline = ContinuousClock.now + .seconds(20)
@@ -137,7 +136,7 @@ struct LostControlFileTests {
         try again.save(Draft(content: "goes on"))
     }
 
-    /// A file that an earlier version has made lacks the mark at its end, and keeps what it says.
+    /// A file of an earlier version lacks the mark at its end, and keeps its contents.
     @Test func aFileOfAnEarlierVersionIsKept() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("control")

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// The folder was swapped, the store's file replaced, or the user deleted under an open process: on LMDB five of five writes
-/// were acknowledged into the orphan. What is acknowledged is in what stands in the folder, and the next operation opens that,
-/// or says that nothing is there.
+/// The folder was swapped, the store's file replaced, or the user deleted while a process had it open: on LMDB five of five writes were acknowledged
+/// into the orphan. Now acknowledged writes are in the files of the present folder, and the next operation opens those, or reports that there are
+/// none.
 struct MovedFilesTests {
     enum Way: CaseIterable {
         case folder, file, deletion
@@ -26,9 +26,8 @@ struct MovedFilesTests {
         [Stage.off, .live, .complete].flatMap { stage in Way.allCases.map { Case(stage: stage, old: old, way: $0) } }
     }
 
-    /// Where the file of an open store was replaced, and a mirror or a comparison saw it before any write did, the store was
-    /// closed and opened anew under the writers, who were told that it was closed, at each write until the user was moved.
-    /// Now they find the one that is there.
+    /// If the file of an open store was replaced, and a mirror or a comparison noticed before any write did, the store was closed and reopened under
+    /// the writers, whose writes all failed with "closed" until the user was moved. Now they find the reopened store.
     @Test(arguments: EngineName.standard)
     func aStoreThatAnotherThreadHasOpenedAnewIsWrittenToAndRead(engine: EngineName) throws {
         let fixture = try UserStoresFixture(engine)
@@ -39,7 +38,7 @@ struct MovedFilesTests {
             try opened.save(Draft(content: "two"))
             try opened.opened().pair.close(engine)
             _ = try opened.opened().pair.store(engine)
-            // A read that had begun is not begun again; the next one is answered.
+            // A read in progress is not restarted; the next one succeeds.
             _ = try? opened.all(Draft.self)
             #expect(try opened.all(Draft.self).count == 2)
         }
@@ -87,7 +86,7 @@ struct MovedFilesTests {
             let contents = Set(try again.all(Draft.self).map(\.content))
             #expect(contents.isSuperset(of: acknowledged), "acknowledged: \(acknowledged), there: \(contents)")
         } catch let error as HabitStoreError where error.code == .staleStore {
-            // A file that was copied without its log is older than what was acknowledged, and says so.
+            // A file copied without its log is older than what was acknowledged, and is refused as such.
             #expect(each.way == .file)
             #expect(acknowledged.isEmpty)
         }

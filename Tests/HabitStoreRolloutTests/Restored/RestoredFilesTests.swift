@@ -6,21 +6,20 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Only `store.sqlite` was put back from an older backup: it still called itself authoritative, was believed, and the user was
-/// served old data in silence while new writes went into a branch. Each part of a user's folder may be as it is, older,
-/// missing, or another user's, in any combination: what is served then is everything that was acknowledged, or it is said
-/// that it is not, or nothing is served and the error says what to do.
+/// Only `store.sqlite` was restored from an older backup: it still called itself authoritative, was believed, and the user was silently served old
+/// data while new writes went into a branch. Each part of a user's folder may be current, older, missing, or another user's, in any combination. Then
+/// either everything acknowledged is served, or a note says that it is not, or nothing is served and the error says what to do.
 struct RestoredFilesTests {
-    /// What came of opening a user.
+    /// The outcome of opening a user.
     private enum Outcome: Equatable {
         case current
-        /// There was nothing: whoever comes is a new user.
+        /// There was nothing: opening creates a new user.
         case new
         case said(String)
         case refused(HabitStoreError.Code)
     }
 
-    /// What a user may be refused with: never an error that speaks of something else.
+    /// The codes of a refusal: never an error about something else.
     private static let refusals: Set<HabitStoreError.Code> = [.staleStore, .notAuthoritative]
 
     private func outcome(_ folder: RestoredFolder, _ states: [RestoredFolder.State]) throws -> Outcome {
@@ -46,8 +45,8 @@ struct RestoredFilesTests {
         return contents == RestoredFolder.all ? .current : .said(notes)
     }
 
-    /// What `query` and `export` read; nil where they are refused. They were given an older store at `live`, which only an opening
-    /// brings up.
+    /// The contents that `query` and `export` read; nil if they are refused. They once read an older store at `live`, which only an opening brings up
+    /// to date.
     private func contentsWithoutOpening(_ folder: RestoredFolder) throws -> [String]? {
         let address: StoreAddress
         do {
@@ -70,21 +69,21 @@ struct RestoredFilesTests {
             case .current: figures["current", default: 0] += 1
             case .said(let notes):
                 figures["said", default: 0] += 1
-                // Served without something, which only the whole of what is there being older can bring about.
+                // Records are missing, which is possible only if everything there is older.
                 #expect(!notes.isEmpty, "\(name): older data was served in silence")
                 #expect(states[2] != .asItIs, "\(name): the control file knew, and older data was served (\(notes))")
             case .new: figures["new", default: 0] += 1
             case .refused(let code):
                 figures["refused", default: 0] += 1
                 #expect(Self.refusals.contains(code), "\(name): refused with \(code)")
-                // The stores as they are serve, whatever became of the files beside them.
+                // With both stores current the user is served, whatever happened to the other files.
                 #expect(states[0] != .asItIs || states[1] != .asItIs, "\(name): refused with \(code)")
             }
         }
         print("restored at \(stage): \(figures.sorted { $0.key < $1.key })")
     }
 
-    /// What nobody is served from can be accepted by a person, who says why; the user goes on from there.
+    /// An operator can accept a store that is not served, and give a reason; the user continues from there.
     @Test func aStoreThatWasPutBackIsServedOnceAPersonHasAcceptedIt() throws {
         let folder = try RestoredFolder(at: .complete)
         try folder.put([.asItIs, .older, .asItIs, .asItIs])
@@ -107,9 +106,9 @@ struct RestoredFilesTests {
         )
     }
 
-    /// A folder was put back from an older backup without the new store's file, and the note said that the old store holds
-    /// everything that was acknowledged: what was written after the backup is in none of these files, and nothing in them can know of
-    /// it. Only what is known is said: the token, and whether the folder shows that it was put back.
+    /// A folder was restored from an older backup without the new store's file, and the note said that the old store has everything that was
+    /// acknowledged. But writes after the backup are in none of these files, and nothing in them can know of those. Only what is known is reported:
+    /// the token, and whether the folder shows that it was restored.
     @Test(arguments: [true, false]) func nobodyIsToldThatAStoreHoldsWhatNoFileCanKnowOf(isInPlace: Bool) throws {
         let (user, backup) = (try StagedUser(), try TemporaryFolder())
         let store = try user.stores().store(for: "alice")
@@ -127,7 +126,7 @@ struct RestoredFilesTests {
                 try (kept ?? Data()).write(to: URL(fileURLWithPath: path + "/" + name))
             }
         } else {
-            // What the old folder has stays on the disk, so that no file of the copy is given its number.
+            // The old folder stays on the disk, so that no file of the copy gets one of its inode numbers.
             try manager.moveItem(atPath: path, toPath: backup.path("lost"))
             try manager.copyItem(atPath: backup.path("copy"), toPath: path)
         }
@@ -146,7 +145,7 @@ struct RestoredFilesTests {
         #expect(notes.first?.contains(said) == true, "\(notes)")
     }
 
-    /// What the accepted store has not is kept beside it.
+    /// Whatever the accepted store lacks is set aside.
     @Test func theOtherStoreIsSetAsideWhereItHoldsMore() throws {
         let folder = try RestoredFolder(at: .shadow)
         try folder.put([.older, .asItIs, .asItIs, .asItIs])
@@ -162,8 +161,8 @@ struct RestoredFilesTests {
         #expect(try store.engine() == .sqlite)
     }
 
-    /// A folder that was put back as a whole is consistent, and nothing in it can tell that it is older: it is served, and said
-    /// so in the notes and in the evidence, and what was proven before does not count.
+    /// A folder restored as a whole is consistent, and nothing in it shows that it is older: it is served, the notes and the evidence say so, and
+    /// earlier evidence does not count.
     @Test func aFolderPutBackAsAWholeSaysSo() throws {
         let folder = try RestoredFolder(at: .live)
         try folder.put([.older, .older, .older, .older])
@@ -177,7 +176,7 @@ struct RestoredFilesTests {
                 return false
             }
         )
-        // It is said once.
+        // The note appears once.
         store.close()
         let again = try stores.store(for: "alice")
         defer { again.close() }

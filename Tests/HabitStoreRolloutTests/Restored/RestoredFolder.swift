@@ -5,7 +5,7 @@ import StandardEngines
 
 @testable import HabitStoreRollout
 
-/// A user's folder whose parts are put back, each from another time or from another user.
+/// A user's folder whose parts are restored, each from another time or from another user.
 struct RestoredFolder {
     /// A part of a user's folder.
     enum Part: CaseIterable {
@@ -21,7 +21,7 @@ struct RestoredFolder {
         }
     }
 
-    /// What a part is.
+    /// The state of a part.
     enum State: String, CaseIterable {
         case asItIs, older, missing, foreign
     }
@@ -32,14 +32,14 @@ struct RestoredFolder {
         }
     }
 
-    /// What was acknowledged, all of it.
+    /// The contents of all acknowledged drafts.
     static let all = ["a", "b", "c", "d"]
 
     let user: StagedUser
     private let folder: TemporaryFolder
     private var places: [State: String] { [.asItIs: "now", .older: "older", .foreign: "foreign"] }
 
-    /// Brings a user to a stage, with a copy of the folder from `shadow`, and another user there.
+    /// Brings a user to a stage, with a copy of the folder from `shadow`, and creates another user.
     init(at stage: Stage) throws {
         user = try StagedUser()
         folder = try TemporaryFolder()
@@ -65,7 +65,7 @@ struct RestoredFolder {
         try user.want(stage.rawValue)
     }
 
-    /// Puts the user's folder together.
+    /// Assembles the user's folder.
     func put(_ states: [State]) throws {
         let manager = FileManager.default
         let path = try user.directory.path

@@ -6,18 +6,18 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// An older `store.sqlite` was put back under the log of the running app, or an older log next to the file: the user was served a mixture
-/// of both. Each store's file and its log may be of different moments. The user is then served everything that was acknowledged, or
-/// nothing, and a refusal leaves the files unchanged.
+/// An older `store.sqlite` was restored next to the log of the running app, or an older log next to the file: the user was served a mixture of both.
+/// A store's file and its log may be from different times. Now the user is served everything that was acknowledged, or nothing, and a refusal leaves
+/// the files unchanged.
 struct RestoredLogTests {
-    /// Of what moment the parts of a store are.
+    /// The part of a store that is from another time.
     enum Change: String, CaseIterable {
         case fileOlder, logOlder, logMissing, logOfAnotherUser, sharedMemoryKept
     }
 
     private static let refusals: Set<HabitStoreError.Code> = [.staleStore, .notAuthoritative, .corrupt]
 
-    /// Folders of one user at two moments and of another user, all copied while the stores were open, with logs.
+    /// Folders of one user at two times and of another user, all copied while the stores were open, with logs.
     private struct Folders {
         let user: StagedUser
         let copies: TemporaryFolder
@@ -51,7 +51,7 @@ struct RestoredLogTests {
             try FileManager.default.copyItem(atPath: path, toPath: copies.path(copy))
         }
 
-        /// Puts the user's folder together, with one store that was changed.
+        /// Assembles the user's folder, with a change to one store.
         func put(_ change: Change? = nil, of engine: EngineName) throws {
             let (manager, path, file) = (FileManager.default, try user.directory.path, engine.fileName)
             // A line of evidence that is written late must not come between the copied files.
@@ -120,8 +120,8 @@ struct RestoredLogTests {
         print("parts of two moments at \(stage) from \(old): \(figures.sorted { $0.key < $1.key })")
     }
 
-    /// The file under an open store is exchanged for an older one in the middle of a read: the read ends with what it began with, and
-    /// whatever comes then is current or refused.
+    /// An older file replaces that of an open store in the middle of a read: the read ends with the data that it began with, and later ones are
+    /// current or refused.
     @Test(arguments: Stage.allCases, EngineName.standard)
     func anOlderFileUnderAReader(stage: Stage, old: EngineName) throws {
         let folders = try Folders(at: stage, from: old)

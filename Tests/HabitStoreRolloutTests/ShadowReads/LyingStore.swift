@@ -4,23 +4,23 @@ import Synchronization
 
 @testable import HabitStoreRollout
 
-/// A store whose read transactions answer otherwise than their records say, when a test wants that.
+/// A store whose read transactions give false answers when a test wants them to.
 final class LyingStore: MaintainableStore, ReplicableStore {
-    /// How it answers.
+    /// A kind of answer.
     enum Lie: Sendable, CaseIterable {
-        /// As it should.
+        /// A true answer.
         case none
-        /// Without the last row, and without a record asked for by its identifier.
+        /// Without the last row, and without a record looked up by its identifier.
         case missing
         /// With the rows in the opposite order.
         case reversed
         /// One more than there are.
         case miscounted
-        /// With an error that a query may bring.
+        /// With an error that a query may cause.
         case refusing
-        /// With an error of the disk.
+        /// With a disk error.
         case failing
-        /// A row at a time, each after a rest.
+        /// One row at a time, each after a pause.
         case slow
     }
 
@@ -37,7 +37,7 @@ final class LyingStore: MaintainableStore, ReplicableStore {
     var dispatcher: StoreDispatcher { base.dispatcher }
     var path: String? { base.path }
 
-    /// How many rows were handed out after a rest.
+    /// How many rows were returned after a pause.
     var slowRows: Int { slow.load(ordering: .relaxed) }
 
     func set(_ lie: Lie) { self.lie.withLock { $0 = lie } }
@@ -48,7 +48,7 @@ final class LyingStore: MaintainableStore, ReplicableStore {
     }
 
     func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
-        // Each question is lied to as is wanted then: moments are kept for those who come later.
+        // Each query gets the lie set at that time, because snapshots are kept for later queries.
         try base.read { try body(LyingTransaction($0, rest: rest) { self.lie.withLock { $0 } }) }
     }
 
@@ -105,7 +105,7 @@ final class LyingStore: MaintainableStore, ReplicableStore {
     func close() { base.close() }
 }
 
-/// A moment of a ``LyingStore``.
+/// A read transaction of a ``LyingStore``.
 private final class LyingTransaction: ReadTransaction {
     private let base: any ReadTransaction
     private let rest: () -> Void

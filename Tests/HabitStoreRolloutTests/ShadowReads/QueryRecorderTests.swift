@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Queries that are recorded while they are asked.
+/// Recording queries while they run.
 struct QueryRecorderTests {
     private let folder: TemporaryFolder
     private let path: String
@@ -72,7 +72,7 @@ struct QueryRecorderTests {
         #expect(recorder.queries.map(\.name) == ["Habit where streak > ?"])
     }
 
-    /// What was redacted has to be read again, whatever kinds of values it compared.
+    /// A redacted filter must parse again, whatever kinds of values it compares.
     @Test(arguments: [
         "id == \"00000000-0000-0000-0000-000000000009\"", "createdAt >= \"2020-01-01\"", "target > 0.25",
         "category == nil",
@@ -85,7 +85,7 @@ struct QueryRecorderTests {
             do {
                 _ = try store.fetch(FetchDescriptor<Habit>(filter: try FilterExpression(text: filter)))
             } catch let error as HabitStoreError where error.code == .evaluationFailed {
-                // The question was put all the same.
+                // The query was recorded all the same.
             }
         }
         #expect(recorder.leftOut == 0)

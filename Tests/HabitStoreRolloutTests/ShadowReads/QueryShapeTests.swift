@@ -5,7 +5,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What makes two questions one shape.
+/// Which queries have the same shape.
 struct QueryShapeTests {
     private func shape(_ entity: String, _ filter: String, sort: [String] = [], limit: Int? = nil, offset: Int = 0)
         throws -> QueryShape

@@ -8,7 +8,7 @@ import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// A store compared with itself comes out clean, or nothing is believed.
+/// A store must equal itself; otherwise no comparison is trusted.
 struct SelfComparisonTests {
     private func compared(_ store: UserStore) throws -> [StoreSide: Bool] {
         var found: [StoreSide: Bool] = [:]
@@ -36,8 +36,8 @@ struct SelfComparisonTests {
         #expect(try leftovers(user) == [])
     }
 
-    /// An engine that keeps its stores elsewhere than in files still had the copies of the last self-comparison, and of the last
-    /// rehearsal: the next one was refused since there was a store already, and nobody came back by a second rollout.
+    /// An engine without files kept the copies of the last self-comparison and rehearsal: the next one was refused because a store already existed,
+    /// and a user could not go back in a second rollout.
     @Test func anEngineWithoutFilesKeepsNoCopies() throws {
         let memory = InMemoryProvider()
         let user = try StagedUser(old: .sqlite, new: .memory, engines: Engines([SQLiteProvider(), memory]))
@@ -78,7 +78,7 @@ struct SelfComparisonTests {
         #expect(failure.withLock { $0 } == nil)
     }
 
-    /// A comparison that finds differences where there are none says nothing of two stores either.
+    /// A comparison that reports false differences says nothing about two stores either.
     @Test func aStoreThatDiffersFromItselfKeepsTheGateClosed() throws {
         let user = try StagedUser()
         let first = try user.stores().store(for: "alice")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What is bounded: how long a comparison takes, and how many wait.
+/// Limits on the time of a comparison and on the number of waiting ones.
 @Suite(.timeLimit(.minutes(5)))
 struct ShadowLimitTests {
     @Test func aComparisonInAStoreThatHangsTimesOutAndTheOthersAreShed() throws {
@@ -15,14 +15,14 @@ struct ShadowLimitTests {
             options.shadowReads.queueLimit = 4
         }
         user.plan.inject(Fault(.hang, on: .reads))
-        // A moment from before that is still held answers for a while.
+        // A snapshot from before the fault may still answer for a while.
         repeat { _ = try user.store.all(Habit.self) } while !user.plan.waitForStrikes(1, seconds: 0.1)
         for _ in 0..<9 { _ = try user.store.all(Habit.self) }
-        // Four have a place, and one of them is being compared: the deadline is seen to although its thread hangs.
+        // Four have a place, one of which is being compared: it times out although its thread hangs.
         let counts = try user.counts(seconds: 0.5).filter { $0.key != .match }
         #expect(counts == [.timedOut: 1, .shed: 6])
         user.plan.heal()
-        // It goes on with those that waited, and counts the one that was late once.
+        // The waiting ones are compared, and the late one is counted once.
         #expect(try user.counts() == [.match: 3])
         _ = try user.store.all(Habit.self)
         #expect(try user.counts() == [.match: 1])

@@ -9,7 +9,7 @@ enum ShadowQuestion: String, CaseIterable, Sendable {
 
     struct CallersError: Error {}
 
-    /// Whether the answer is one of rows, and not of one record, a number or an error.
+    /// Whether the answer consists of rows, not of one record, a number or an error.
     var hasRows: Bool {
         switch self {
         case .fetch, .sorted, .predicate, .opaque, .identifiers, .projection, .page, .stopped, .record: true
@@ -17,7 +17,7 @@ enum ShadowQuestion: String, CaseIterable, Sendable {
         }
     }
 
-    /// Asks; an error is an answer too.
+    /// Runs the read; an error is an answer too.
     func ask(_ transaction: any ReadTransaction) -> String {
         do {
             return try answer(transaction)
@@ -40,7 +40,7 @@ enum ShadowQuestion: String, CaseIterable, Sendable {
             let descriptor = FetchDescriptor(predicate: #Predicate<Habit> { $0.streak >= 2 })
             return try transaction.fetch(descriptor).map(\.name).joined(separator: " ")
         case .opaque:
-            // Filters have no word for regular expressions.
+            // Filters cannot express regular expressions.
             let descriptor = FetchDescriptor(predicate: #Predicate<Habit> { $0.name.contains(/e/) })
             return try transaction.fetch(descriptor).map(\.name).joined(separator: " ")
         case .identifiers: return try transaction.fetchIdentifiers(Self.byName).map(\.uuidString).joined()

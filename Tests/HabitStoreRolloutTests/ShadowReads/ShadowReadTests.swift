@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// What a shadow read says of two stores that agree, and of two that do not.
+/// Shadow reads of two stores that agree, and of two that do not.
 struct ShadowReadTests {
     @Test(arguments: [Stage.shadow, .live], EngineName.standard)
     func everyKindOfReadOfEqualStoresMatches(stage: Stage, old: EngineName) throws {
@@ -30,7 +30,7 @@ struct ShadowReadTests {
         let user = try ShadowedUser()
         user.lie(.missing)
         _ = try user.store.read { question.ask($0) }
-        // Whoever stops before the end has not seen the record that is missing.
+        // A caller that stops before the end has not seen the missing record.
         guard question != .stopped else {
             #expect(try user.counts() == [.match: 1])
             return
@@ -86,13 +86,12 @@ struct ShadowReadTests {
         user.lie(.failing)
         for question in ShadowQuestion.allCases { _ = try user.store.read { question.ask($0) } }
         let counts = try user.counts()
-        // What is refused before the store is asked fails alike in any store.
+        // A query refused before it reaches the store fails alike in any store.
         #expect(counts == [.error: ShadowQuestion.allCases.count - 1, .match: 1])
         #expect(try user.differences() == [])
     }
 
-    /// A record whose contents had changed in the other store was told as "the rows of a fetch of 5 records", and nobody
-    /// knew which.
+    /// A record whose contents differed in the other store was reported as "the rows of a fetch of 5 records", without saying which one.
     @Test func changedContentsNameTheRecordAndNoValueOfTheUsers() throws {
         let user = try ShadowedUser()
         let secret = "nobody's business"
@@ -105,7 +104,7 @@ struct ShadowReadTests {
             try replica.put(entity: entity, id: habit.id, try writer.finish { EncodedRecord(copying: $0) })
         }
         other.close()
-        // A moment of the same token, from before the change, that the comparer has kept for a millisecond.
+        // The comparer keeps a snapshot for a millisecond, which may have the same token and predate the change.
         usleep(50_000)
         _ = try user.store.all(Habit.self)
         _ = try user.store.model(Habit.self, id: SampleRecords.id(3))
@@ -128,7 +127,7 @@ struct ShadowReadTests {
         #expect(try user.store.stage() == .shadow)
     }
 
-    /// The other store has gone past what the caller saw: that cannot be compared any more, and is not called clean.
+    /// The other store has moved past the token that the caller saw: the read can no longer be compared, and does not count as clean.
     @Test func aReadWhoseMomentHasPassedIsPutToBothAgainAndCountsApart() throws {
         let user = try ShadowedUser()
         let route = try #require(user.store.files.leases.load())
@@ -137,7 +136,7 @@ struct ShadowReadTests {
             let recording = RecordingTransaction(transaction, shadow, nil)
             _ = try recording.all(Habit.self)
             _ = try recording.fetchCount(FetchDescriptor<Habit>())
-            // Others write before the comparison begins.
+            // Another write comes before the comparison begins.
             try user.store.save(Draft(content: "later", creationDate: SampleRecords.referenceDate))
             recording.finish()
         }

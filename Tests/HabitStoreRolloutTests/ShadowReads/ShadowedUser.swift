@@ -14,7 +14,7 @@ final class ShadowedUser: Sendable {
 
     let staged: StagedUser
     let store: UserStore
-    /// What goes wrong in the other store.
+    /// The faults of the other store.
     let plan = FaultPlan()
     private let other: Held
 
@@ -55,7 +55,7 @@ final class ShadowedUser: Sendable {
             }
             change(&options)
         }.store(for: "alice")
-        // The store is opened by the first comparison, and lies from then on.
+        // The first comparison opens the store, which lies from then on.
         _ = try store.all(Tag.self)
         store.files.leases.load()?.shadow?.drain(seconds: 60)
         store.files.leases.load()?.shadow?.flush()
@@ -66,12 +66,12 @@ final class ShadowedUser: Sendable {
         store.close()
     }
 
-    /// How many rows the other store gave that was told to be slow.
+    /// How many rows the other store returned slowly.
     var slowRows: Int { other.store.withLock { $0?.slowRows ?? 0 } }
 
     func lie(_ lie: LyingStore.Lie) { other.store.withLock { $0?.set(lie) } }
 
-    /// Waits until everything is compared, and gives what came of it since the last time.
+    /// Waits until everything is compared, and returns the verdicts since the last call.
     func counts(seconds: Double = 10) throws -> [ShadowVerdict: Int] {
         let before = try store.files.context.evidence.log.read().records.count
         let shadow = try #require(store.files.leases.load()?.shadow)
@@ -92,7 +92,7 @@ final class ShadowedUser: Sendable {
         return counts
     }
 
-    /// What differences were written down.
+    /// The differences in the evidence.
     func differences() throws -> [String] {
         try store.files.context.evidence.log.read().records.compactMap { record in
             guard case .difference(_, _, let message, _) = record.event else { return nil }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HabitStoreRollout
 
-/// Which questions are compared.
+/// Which queries are compared.
 struct ShapeSamplerTests {
     private func shape(_ number: Int) -> QueryShape { QueryShape(.record, entity: number) }
 
@@ -19,7 +19,7 @@ struct ShapeSamplerTests {
         }
     }
 
-    /// One count for all gave a question that came with every hundredth read all of the sample, or none of it.
+    /// With one counter for all shapes, a query that was every hundredth read got all of the sample, or none of it.
     @Test func aSeldomShapeHasItsShareBesideAFrequentOne() {
         let sampler = ShapeSampler(oneIn: 100, seed: .random(in: 0...99_999), user: "alice")
         var seldom = 0
@@ -57,7 +57,7 @@ struct ShapeSamplerTests {
         for _ in 0..<50 {
             for number in 0..<shapes where sampler.samples(shape(number)) { taken += 1 }
         }
-        // All together have their share still.
+        // All together still have their share.
         #expect(abs(taken - shapes * 50 / oneIn) <= ShapeSampler.shapeLimit)
     }
 }

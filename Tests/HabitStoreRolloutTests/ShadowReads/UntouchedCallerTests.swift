@@ -41,7 +41,7 @@ struct UntouchedCallerTests {
             let start = ContinuousClock.now
             let answers = try ShadowQuestion.allCases.map { question in try user.store.read { question.ask($0) } }
             #expect(answers == expected)
-            // Nobody waits for the other store.
+            // No caller waits for the other store.
             #expect(ContinuousClock.now - start < .seconds(30))
         }
     }
@@ -81,7 +81,7 @@ struct UntouchedCallerTests {
         #expect(events == ["begin", "Ada", "Bob", "Cyd"])
     }
 
-    /// A fetch of identifiers was made one of whole records for the comparison, which the caller paid for.
+    /// For the comparison a fetch of identifiers became one of whole records, which the caller paid for.
     @Test func aCallerReadsNoMoreThanWithoutAComparison() throws {
         let user = try ShadowedUser()
         let shadow = try #require(user.store.files.leases.load()?.shadow)
@@ -100,7 +100,7 @@ struct UntouchedCallerTests {
     }
 }
 
-/// Notes which attributes rows are read for.
+/// Records which attributes rows are read for.
 private final class SpyTransaction: ReadTransaction {
     private let base: any ReadTransaction
     private(set) var projections: [[Int]?] = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Trials
 
-/// What the trial of live queries holds streams against finds what cannot have been.
+/// The checks of the live query trial find impossible streams.
 struct LiveFollowerTests {
     private func transaction(_ token: Int64, _ author: String = "write 1") -> HistoryTransaction {
         HistoryTransaction(
@@ -41,7 +41,7 @@ struct LiveFollowerTests {
         #expect(other.hasPrefix("what is told of token 3 is not what is in the history"))
     }
 
-    /// Somebody who is told how many drafts there are.
+    /// A follower that gets these draft counts.
     private func drafts(_ told: (token: Int64, cause: ResultsChangeCause, count: Int)...) -> LiveAnswers<Int> {
         let answers = LiveAnswers("drafts", seed: 1, busyMilliseconds: 0) { _, _ in
         } fetch: {

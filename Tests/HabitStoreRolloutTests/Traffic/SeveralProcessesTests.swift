@@ -7,8 +7,8 @@ import Trials
 
 @testable import HabitStoreRollout
 
-/// Four processes write and two read while the user is moved up and down and the kill switch is pulled: what they were told
-/// is one order of writes that agrees with time, and nothing acknowledged is missing.
+/// Four processes write and two read while the user is moved up and down and the kill switch is pulled: their results fit one order of writes that
+/// agrees with time, and no acknowledged write is missing.
 @Suite(.timeLimit(.minutes(30)))
 struct SeveralProcessesTests {
     /// `make several-processes` asks for more.
@@ -42,7 +42,7 @@ struct SeveralProcessesTests {
         #expect(check.violations.isEmpty, "seed \(Self.seed): \(check.violations.prefix(5).joined(separator: "\n"))")
         #expect(check.acknowledged.count > Self.kills * 10)
         #expect(check.reads.count > Self.kills * 10)
-        // Nothing is wrong with the stores: being moved is no reason to fail.
+        // The stores are sound: a move must not fail an operation.
         let failures = lines.filter { $0.outcome != TrafficLine.ok }
         #expect(failures.isEmpty, "seed \(Self.seed): \(failures.prefix(5))")
         try expectAllThere(user, check)
@@ -58,7 +58,7 @@ struct SeveralProcessesTests {
         let failed = check.lines.filter { $0.isWrite && ![TrafficLine.ok, "outcomeUnknown"].contains($0.outcome) }
         #expect(failed.allSatisfy { !ids.contains($0.id) }, "seed \(Self.seed): a write that failed has happened")
         let counted = drafts.first { $0.id == TrafficLine.counter }.flatMap { Int($0.content) }
-        // Each number was written exactly once, whoever knows of it.
+        // Each number was written exactly once, whichever process knows it.
         #expect(counted == drafts.count - 1)
     }
 }

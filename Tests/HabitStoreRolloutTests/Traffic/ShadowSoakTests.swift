@@ -1,7 +1,7 @@
 import Testing
 import Trials
 
-/// The soak of shadow reads, as a process: `make test` and `make soak-shadow` run it for longer.
+/// Runs the soak of shadow reads as a process: `make test` and `make soak-shadow` run it for longer.
 @Suite(.timeLimit(.minutes(5)))
 struct ShadowSoakTests {
     @Test func noReadDiffersWhileEightWritersAreAtWork() throws {
@@ -13,7 +13,7 @@ struct ShadowSoakTests {
         #expect(found.output.contains("no false alarm"))
     }
 
-    /// That most reads could not be compared would prove nothing.
+    /// A run in which most reads could not be compared proves nothing.
     @Test func tooFewComparisonsAreAFailure() throws {
         let found = try TrialsExecutable.run(["soak", "--reads", "1000000", "--limit-seconds", "0.2"])
         #expect(found.status == 1, "\(found.output)")

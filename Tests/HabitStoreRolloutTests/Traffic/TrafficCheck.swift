@@ -1,12 +1,12 @@
 import Foundation
 import Trials
 
-/// Whether what several processes did can have happened one after the other, in the order in which it did in time.
+/// Checks that operations of several processes are linearizable.
 ///
-/// Each write counts one further, so its number is its place in the one order that there can be. That order has to agree
-/// with time: what begins behind another's end comes behind it.
+/// Each write increments a counter, so its number is its place in the only possible order. That order must agree with time: an operation that begins
+/// after another's end comes after it.
 struct TrafficCheck {
-    /// What cannot have been, one line each.
+    /// The contradictions, one line each.
     private(set) var violations: [String] = []
     let acknowledged: [TrafficLine]
     let reads: [TrafficLine]
@@ -21,7 +21,7 @@ struct TrafficCheck {
         checkReads()
     }
 
-    /// The writes of which nobody knows whether they happened.
+    /// The writes with an unknown outcome.
     var unknown: [TrafficLine] { lines.filter { $0.isWrite && $0.outcome == "outcomeUnknown" && $0.number > 0 } }
 
     private mutating func checkNumbers() {
@@ -33,7 +33,7 @@ struct TrafficCheck {
         }
     }
 
-    /// Behind the end of an operation that came to a number, every write has a larger one, and every read at least that.
+    /// After the end of an operation with a number, every write has a larger one, and every read at least that.
     private mutating func checkOrder() {
         let done = (acknowledged + reads).sorted { $0.end < $1.end }
         var next = 0
@@ -50,7 +50,7 @@ struct TrafficCheck {
         }
     }
 
-    /// A read shows what a write wrote that had begun, and that was not told to have failed.
+    /// A read returns the number of a write that had begun, and that did not fail.
     private mutating func checkReads() {
         var writers: [Int: UInt64] = [:]
         for write in acknowledged + unknown {

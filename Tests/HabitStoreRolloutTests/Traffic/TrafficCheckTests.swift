@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Trials
 
-/// The checker of the traffic finds what cannot have been one order.
+/// The traffic checker finds results that do not fit one order.
 struct TrafficCheckTests {
     private func violations(_ lines: String...) throws -> [String] {
         try TrafficCheck(lines.map { try #require(TrafficLine(parsing: $0 + " " + UUID().uuidString)) }).violations

@@ -6,7 +6,7 @@ import HabitStoreTesting
 
 /// Moves a user up and down the stages at random and pulls the kill switch, while other processes use the stores.
 ///
-/// The gate is not asked: what it would let through is another test's matter, and here the user is to be moved often.
+/// The gate is not asked: other tests cover it, and here the user should move often.
 struct TrafficControl {
     let user: StagedUser
     let store: UserStore
@@ -20,7 +20,7 @@ struct TrafficControl {
         store = try user.stores { $0.logger.logLevel = .critical }.store(for: "alice")
     }
 
-    /// Some moves, and then the kill switch, until the user is back; and the way forward is free again.
+    /// Makes some moves, then pulls the kill switch until the user is back, and re-arms.
     mutating func round() throws {
         let target = Int.random(in: 0...5, using: &generator)
         for _ in 0..<12 {
@@ -48,14 +48,14 @@ struct TrafficControl {
             }
             moves += 1
         } catch let error as HabitStoreError where error.underlying is StageSwitch.Overtaken {
-            // A kill passes by a mover that does not get on, and took the user back; a run of 200 pulls ended here.
+            // A kill bypasses a mover that makes no progress, and took the user back; a run of 200 kills ended here.
         }
     }
 
-    /// Waits for the new store to be filled, by whichever process: no gate lets anybody onto an unfinished copy.
+    /// Waits for any process to fill the new store: no gate would move a user onto an unfinished copy.
     ///
-    /// A run ended in its first moves, since the mirror had failed for the moment, and the user was moved all the same. A process
-    /// that saw the kill switch late may take the user back meanwhile; nobody is to wait for that stage's mirror then.
+    /// A run ended in its first moves because the mirror had failed temporarily, and the user was moved all the same. A process that saw the kill
+    /// switch late may take the user back in the meantime; then that stage's mirror is not waited for.
     private func fillMirror(at here: Stage) throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while try store.stage() == here, let mirror = store.files.leases.load()?.mirror, !mirror.settle(waitSeconds: 1)
@@ -78,7 +78,7 @@ struct TrafficControl {
         Thread.sleep(forTimeInterval: Double.random(in: 0...0.02, using: &generator))
         try FileManager.default.removeItem(atPath: sentinel)
         store.files.context.flags.provider.reload()
-        // Another process that has not seen yet that the sentinel file is gone may set the latch once more.
+        // Another process that has not yet noticed that the sentinel file is gone may set the latch once more.
         for _ in 0..<1_000 {
             try store.files.context.flags.latch.clear()
             do {

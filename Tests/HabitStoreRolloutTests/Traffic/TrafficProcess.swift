@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import Trials
 
-/// A process of its own that uses a user's store until it is told to end.
+/// A separate process that uses a user's store until `finish()`.
 final class TrafficProcess {
     private let process = Process()
     private let input = Pipe()
@@ -18,7 +18,7 @@ final class TrafficProcess {
 
     deinit { if process.isRunning { process.terminate() } }
 
-    /// Ends it, and tells what it did.
+    /// Ends the process, and returns its operations.
     func finish() throws -> [TrafficLine] {
         try input.fileHandleForWriting.close()
         process.waitUntilExit()

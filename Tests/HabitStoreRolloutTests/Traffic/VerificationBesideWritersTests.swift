@@ -8,7 +8,7 @@ import Trials
 
 @testable import HabitStoreRollout
 
-/// A verification beside writers of other processes compares what is of one token, or says that it could not.
+/// A verification while other processes write compares stores at one token, or reports that it could not.
 struct VerificationBesideWritersTests {
     @Test(.timeLimit(.minutes(5)))
     func writersOfOtherProcessesAreNoDifference() throws {
@@ -33,7 +33,7 @@ struct VerificationBesideWritersTests {
         while try old.currentToken() == before { usleep(10_000) }
         var verdicts: [VerificationReport.Verdict: Int] = [:]
         var tokens: Set<HistoryToken> = []
-        // On a busy disk all of them may be over before the next write is.
+        // On a busy disk all of them may end before the next write does.
         let deadline = ContinuousClock.now + .seconds(60)
         repeat {
             for depth in [VerificationDepth.full, .keptDigests, .full, .paranoid, .keptDigests, .full] {
@@ -52,7 +52,7 @@ struct VerificationBesideWritersTests {
             }
         } while tokens.count < 2 && ContinuousClock.now < deadline
         for process in processes { _ = try process.finish() }
-        // The writers were at work, and equal tokens were found among their writes.
+        // The writers wrote, and equal tokens were found between their writes.
         #expect(tokens.count > 1)
         #expect((verdicts[.match] ?? 0) > 0)
         #expect(Set(verdicts.keys).isSubset(of: [.match, .skewed]))

@@ -4,11 +4,11 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// A verification that was interrupted is taken up, and comes to the verdict of one that was not.
+/// An interrupted verification is resumed, and reaches the same verdict as an uninterrupted one.
 struct CheckpointTests {
     private struct Interruption: Error {}
 
-    /// Verifies, and is interrupted once so many calls of progress have come in a level.
+    /// Verifies, and interrupts after `calls` progress calls in a level.
     private func interrupt(_ pair: FilePair, in level: String, after calls: Int) throws {
         var left = calls
         #expect(throws: Interruption.self) {
@@ -44,7 +44,7 @@ struct CheckpointTests {
     @Test(arguments: [("contents", 1), ("contents", 3), ("kept digests", 0), ("relationships", 0), ("history", 0)])
     func whereverItIsInterruptedTheVerdictIsThatOfAWholeRun(_ level: String, _ calls: Int) throws {
         let pair = try FilePair(drafts: 5_000)
-        // Differences on both sides of any checkpoint, and a change that only a kept digest of its own store tells.
+        // Differences on both sides of any checkpoint, and a change that only a kept digest of its own store reveals.
         let drafts = try pair.drafts()
         for place in [3, 2_500, 4_990] {
             var draft = drafts[place]

@@ -7,7 +7,7 @@ import HabitTracker
 
 @testable import ShadowVerifier
 
-/// A store on SQLite and its copy on LMDB, in a folder of their own.
+/// A store on SQLite and its copy on LMDB, in a separate folder.
 final class FilePair {
     let folder: URL
     private(set) var sqlite: SQLiteHabitStore
@@ -15,7 +15,7 @@ final class FilePair {
 
     var checkpoint: String { folder.appendingPathComponent("checkpoint").path }
 
-    /// Stores with so many drafts and as many entries of one habit.
+    /// Stores with `count` drafts and as many entries of one habit.
     init(drafts count: Int) throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("file-pair-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -56,7 +56,7 @@ final class FilePair {
         lmdb.close()
     }
 
-    /// Opens both again, for reading only, as a verification does.
+    /// Reopens both read-only, as a verification does.
     func openForReading() throws {
         close()
         sqlite = try SQLiteHabitStore(
@@ -73,13 +73,13 @@ final class FilePair {
 
     func drafts() throws -> [Draft] { try sqlite.all(Draft.self) }
 
-    /// Stores a draft in the LMDB store through a transaction of the replication: past the history, with its digests.
+    /// Stores a draft in the LMDB store through a replication transaction: outside the history, with its digests.
     func put(_ draft: Draft) throws {
         let values: [Value] = [.uuid(draft.id), .string(draft.content), .date(draft.creationDate), .strings([])]
         try lmdb.replicate { try $0.put(entity: 3, id: draft.id, EncodedRecord(values, layout: Draft.entity.layout)) }
     }
 
-    /// Runs SQL on the SQLite file as any other program may: past the store's transactions.
+    /// Runs SQL on the SQLite file as any other program may: outside the store's transactions.
     func runSQL(_ sql: String) throws {
         var database: OpaquePointer?
         defer { sqlite3_close(database) }

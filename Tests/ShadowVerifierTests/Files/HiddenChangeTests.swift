@@ -7,7 +7,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// Changes past a store's transactions that a verification passed over, or died of.
+/// Changes outside a store's transactions that a verification missed, or crashed on.
 struct HiddenChangeTests {
     private func differences(_ pair: FilePair, _ depth: VerificationDepth = .full) throws -> [StoreDifference] {
         try pair.openForReading()
@@ -16,8 +16,7 @@ struct HiddenChangeTests {
 
     // MARK: Bookkeeping
 
-    /// A floor that was raised hid what the history before it said: a changed author was not compared, and one above the last token
-    /// passed as well.
+    /// A raised floor hid the history before it: a changed author was not compared, and a floor above the last token passed as well.
     @Test(arguments: [1, 99])
     func aFloorThatWasRaisedHidesNothing(_ floor: Int) throws {
         let pair = try FilePair(drafts: 3)
@@ -40,7 +39,7 @@ struct HiddenChangeTests {
         #expect(report.notCompared.contains("history: A has none up to token 1, B up to 0"))
     }
 
-    /// The check called a store sound that no command could read.
+    /// The check accepted a store that no command could read.
     @Test(arguments: [
         "DELETE FROM habitstore_metadata WHERE key = 'lineage'",
         "INSERT OR REPLACE INTO habitstore_metadata VALUES ('lineage', 'x')",
@@ -58,7 +57,7 @@ struct HiddenChangeTests {
         #expect(findings.map(\.kind) == ["bookkeepingDamaged"] && findings.map(\.severity) == [.damage])
     }
 
-    /// Two stores with one set of entities and different rules passed for the same.
+    /// Two stores with the same entities and different rules passed for equal.
     @Test func schemasWithOtherRulesAreNotCompared() throws {
         let pair = try FilePair(drafts: 3)
         var shapes = StoredSchema(pair.sqlite.schema)
@@ -74,7 +73,7 @@ struct HiddenChangeTests {
 
     // MARK: Numbers
 
-    /// A last token of 10^12 was walked towards in steps of 100,000; one of 2^63 - 1 ended the process.
+    /// A last token of 10^12 was approached in steps of 100,000; one of 2^63 - 1 crashed the process.
     @Test(.timeLimit(.minutes(5)), arguments: ["1000000000000", "140737488355328"])
     func tokensThatNobodyComesToTakeNoTime(_ token: String) throws {
         let pair = try FilePair(drafts: 3)
@@ -90,7 +89,7 @@ struct HiddenChangeTests {
         #expect(report.verdict == (limit > 0 ? .match : .timedOut))
     }
 
-    /// The process died of a digest that said it had 2^63 - 1 records.
+    /// A digest that claimed 2^63 - 1 records crashed the process.
     @Test(arguments: VerificationDepth.allCases, ["9223372036854775807", "-9223372036854775808", "4294967297"])
     func aDigestOfImpossiblyManyRecordsIsDamage(_ depth: VerificationDepth, _ count: String) throws {
         let pair = try FilePair(drafts: 3)
@@ -103,7 +102,7 @@ struct HiddenChangeTests {
         }
     }
 
-    /// The greatest and the least numbers in each column of each table.
+    /// Extreme numbers in each column of each table.
     @Test func theGreatestAndTheLeastNumbersInEachColumnEndNothing() throws {
         let pair = try FilePair(drafts: 2)
         try pair.sqlite.save(Tag(name: "a"))
@@ -119,7 +118,7 @@ struct HiddenChangeTests {
             for name in names {
                 for value in ["9223372036854775807", "-9223372036854775808", "9e999", "-1.7e308", "0", "-1"] {
                     try whole.write(to: URL(fileURLWithPath: path))
-                    // A column that takes no such value, or takes it once only, keeps what it has.
+                    // A column that accepts no such value, or only once, keeps its value.
                     do { try pair.runSQL("UPDATE OR IGNORE \(table) SET \(name) = \(value)") } catch is HabitStoreError
                     { continue }
                     for depth in VerificationDepth.allCases { try expectEnd(pair, depth) }
@@ -128,14 +127,14 @@ struct HiddenChangeTests {
         }
     }
 
-    /// A verdict or an error of a store; nothing else comes of damage.
+    /// Expects a verdict or a `HabitStoreError`; damage causes nothing else.
     private func expectEnd(_ pair: FilePair, _ depth: VerificationDepth) throws {
         defer { pair.close() }
         do {
             try pair.openForReading()
             _ = try pair.verify(depth) { options in
                 options.reportsErrors = true
-                // Nobody is at work who could bring two tokens together.
+                // No process is writing, so there is no common token to wait for.
                 options.tokenTries = 1
             }
             _ = try pair.sqlite.checkDigests()
@@ -174,8 +173,7 @@ struct HiddenChangeTests {
 
     // MARK: Digests
 
-    /// A digest that was gone from both stores left a range that nothing stood for: the quick verification called stores identical
-    /// that differed there.
+    /// A digest missing from both stores left a range that no digest covered: the quick verification called stores identical that differed there.
     @Test(arguments: [VerificationDepth.keptDigests, .full])
     func aDigestThatIsGoneFromBothStoresIsFound(_ depth: VerificationDepth) throws {
         let pair = try FilePair(drafts: 3_000)

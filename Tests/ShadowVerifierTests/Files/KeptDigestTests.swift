@@ -6,7 +6,7 @@ import Testing
 
 @testable import ShadowVerifier
 
-/// What the digests that stores keep can tell, and what they cannot.
+/// Differences that kept digests can reveal, and those that they cannot.
 struct KeptDigestTests {
     @Test func equalStoresAreToldEqualWithoutReadingARecord() throws {
         let pair = try FilePair(drafts: 3_000)
@@ -33,7 +33,7 @@ struct KeptDigestTests {
 
     @Test func storesWhoseDigestsAreDividedOtherwiseAreEqualAllTheSame() throws {
         let pair = try FilePair(drafts: 1_500)
-        // 1,500 more come and go in one store, whose digests stay divided.
+        // 1,500 more come and go in one store, whose digests stay split.
         let passing = (0..<20_000).map { _ in Draft(content: "passing") }
         try pair.sqlite.insert(passing)
         try pair.sqlite.write { for draft in passing { try $0.delete(Draft.self, id: draft.id) } }
@@ -51,7 +51,7 @@ struct KeptDigestTests {
         let report = try pair.verify()
         #expect(report.differences.map(\.kind) == [.attribute, .digest])
         #expect(report.differences.first?.id == draft.id)
-        // It is told which of the two stores is not what its transactions wrote.
+        // The message names the store that is not as its transactions wrote it.
         #expect(report.differences.last?.message.hasPrefix("A: ") == true)
     }
 
