@@ -33,6 +33,7 @@ let package = Package(
                 .product(name: "HabitStorePostgres", package: "HabitStore"),
                 .product(name: "HabitStoreRollout", package: "HabitStore"),
                 .product(name: "HabitStoreTesting", package: "HabitStore"),
+                .product(name: "HabitTracker", package: "HabitStore"),
                 .product(name: "PostgresTesting", package: "HabitStore"),
                 .product(name: "StandardEngines", package: "HabitStore"),
                 .product(name: "Logging", package: "swift-log"),

@@ -21,12 +21,17 @@ let package = Package(
                 .product(name: "HabitStore", package: "HabitStore"),
                 .product(name: "HabitStoreRollout", package: "HabitStore"),
                 .product(name: "HabitStoreSQLite", package: "HabitStore"),
+                .product(name: "HabitTracker", package: "HabitStore"),
             ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "JournalWriter",
-            dependencies: ["JournalEngine", .product(name: "HabitStore", package: "HabitStore")],
+            dependencies: [
+                "JournalEngine",
+                .product(name: "HabitStore", package: "HabitStore"),
+                .product(name: "HabitTracker", package: "HabitStore"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -37,6 +42,7 @@ let package = Package(
                 .product(name: "HabitStoreLMDB", package: "HabitStore"),
                 .product(name: "HabitStoreSQLite", package: "HabitStore"),
                 .product(name: "HabitStoreTesting", package: "HabitStore"),
+                .product(name: "HabitTracker", package: "HabitStore"),
                 .product(name: "RolloutTesting", package: "HabitStore"),
             ],
             swiftSettings: settings

@@ -1,4 +1,5 @@
 import HabitStore
 import HabitStoreLMDB
+import HabitTracker
 
 let path = "store.lmdb"

@@ -1,6 +1,7 @@
 import FeatureFlags
 import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 struct RemoteConfiguration: Sendable {

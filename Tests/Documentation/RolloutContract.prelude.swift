@@ -1,6 +1,7 @@
 import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitTracker
 import Testing
 
 typealias MyProvider = LMDBProvider

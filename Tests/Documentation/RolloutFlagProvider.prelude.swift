@@ -1,5 +1,6 @@
 import FeatureFlags
 import HabitStore
+import HabitTracker
 import StandardEngines
 
 struct RemoteConfiguration: Sendable {

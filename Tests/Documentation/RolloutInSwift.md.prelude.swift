@@ -1,3 +1,5 @@
+import HabitTracker
+
 try FileManager.default.createDirectory(atPath: "/etc/notes", withIntermediateDirectories: true)
 for (file, variant) in [("flags", "off"), ("wanted", "live")] {
     let text = """

@@ -3,6 +3,7 @@ import HabitStore
 import HabitStoreLMDB
 import HabitStorePostgres
 import HabitStoreSQLite
+import HabitTracker
 import Logging
 import StandardEngines
 

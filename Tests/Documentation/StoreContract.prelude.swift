@@ -1,3 +1,4 @@
+import HabitTracker
 import Testing
 
 extension StoreUnderTest {

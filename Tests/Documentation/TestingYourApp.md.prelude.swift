@@ -1,3 +1,5 @@
+import HabitTracker
+
 extension StoreUnderTest {
     static let mine = inMemory
 }

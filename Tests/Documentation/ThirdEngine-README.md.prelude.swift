@@ -2,6 +2,7 @@ import HabitStore
 import HabitStoreRollout
 import HabitStoreSQLite
 @_spi(Engines) import HabitStoreTesting
+import HabitTracker
 import JournalEngine
 import RolloutTesting
 import Testing

@@ -1,2 +1,3 @@
 import HabitStore
+import HabitTracker
 import StandardEngines

@@ -13,7 +13,9 @@ import FeatureFlags
 ///     }
 /// }
 ///
-/// let stores = try UserStores(root: root, flags: .provider(RemoteFlags(configuration: configuration)))
+/// let stores = try UserStores(
+///     root: root, flags: .provider(RemoteFlags(configuration: configuration)), schema: HabitSchema.current
+/// )
 /// ```
 ///
 /// Like a flag file, it only proposes. Errors, late or invalid answers, answers that may be out of date, and answers that change while they are read

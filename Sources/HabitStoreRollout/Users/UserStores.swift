@@ -7,7 +7,7 @@ import Synchronization
 /// The stores of all users under one root.
 ///
 /// ```swift
-/// let stores = try UserStores(root: "/var/lib/habits", flags: "/etc/habits/flags.json")
+/// let stores = try UserStores(root: "/var/lib/habits", flags: "/etc/habits/flags.json", schema: HabitSchema.current)
 /// let store = try stores.store(for: "alice")
 /// try store.save(Habit(name: "Run"))
 /// ```

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// ```swift
 /// let plan = FaultPlan()
-/// let store = try FaultInjectingStore(plan) { try LMDBHabitStore(path: path) }
+/// let store = try FaultInjectingStore(plan) { try LMDBHabitStore(path: path, schema: HabitSchema.current) }
 /// plan.inject(Fault(.fail(.full), on: .writes, at: .beforeCommit))
 /// ```
 ///
