@@ -271,6 +271,8 @@ struct HookTests {
         let words = try String(contentsOfFile: child, encoding: .utf8).split(whereSeparator: \.isNewline)
         let id = try #require(words.first.flatMap { Int32($0) })
         #expect(FileManager.default.fileExists(atPath: child + ".out"))
+        // A signal arrives when the process runs next.
+        for _ in 0..<600 where try isRunning(id) { usleep(100_000) }
         #expect(try !isRunning(id))
     }
 
