@@ -1,6 +1,7 @@
 import FeatureFlags
 import HabitStore
 import HabitStoreRollout
+import HabitTracker
 import StandardEngines
 
 let root = "root"
