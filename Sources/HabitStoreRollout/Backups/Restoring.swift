@@ -342,9 +342,10 @@ struct Restoring {
                 defer { store.close() }
                 try store.replicate { replica in
                     let information = try replica.information()
-                    guard StorePlace(role: information.role, epoch: information.epoch) == place else {
-                        throw StageSwitch.overtaken(directory)
-                    }
+                    // A process that has the user open may have written since the stores were looked at.
+                    guard StorePlace(role: information.role, epoch: information.epoch) == place,
+                        information.token == standing.token
+                    else { throw StageSwitch.overtaken(directory) }
                     try replica.setRole(.sealed, epoch: information.epoch)
                 }
             }
