@@ -3,9 +3,8 @@ import HabitStore
 import HabitStorePostgres
 import Synchronization
 
-/// Eight writers that each change a record of their own store repeatedly, compared with `pgbench` with eight clients that send the same statements in
-/// the
-/// same round trips.
+/// Eight writers that each change a record of their own store repeatedly, compared with `pgbench` with eight clients that send the same statements
+/// in the same round trips.
 struct ServerWritersRun {
     private static let writers = 8
     private static let seconds = 4
@@ -106,9 +105,8 @@ struct ServerWritersRun {
         return rate
     }
 
-    /// The script, in which each client changes the record of its own store. Values are written out, except for the token and the version, which
-    /// pgbench
-    /// counts.
+    /// The script, in which each client changes the record of its own store. Values are written out, except for the token and the version,
+    /// which pgbench counts.
     private func text(_ places: [PostgresPlace]) throws -> String {
         let connection = try YardstickConnection(server.uri)
         let id = data.entries[0].id
