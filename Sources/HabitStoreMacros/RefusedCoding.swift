@@ -30,7 +30,7 @@ public struct RefusedModelCoding<Coding: Sendable>: UniqueCoding, Sendable {
     @available(
         *,
         unavailable,
-        message: "a model is no attribute, but what a relationship leads to: write @ToOne before it"
+        message: "a model is not an attribute but the target of a relationship: write @ToOne before it"
     )
     public var kept: Coding { coding }
 }
@@ -43,7 +43,7 @@ public struct RefusedModelsCoding<Coding: Sendable>: UniqueCoding, Sendable {
     @available(
         *,
         unavailable,
-        message: "models are no attribute, but what a relationship leads to: write @ToMany or @ManyToMany before it"
+        message: "models are not an attribute but the targets of a relationship: write @ToMany or @ManyToMany before it"
     )
     public var kept: Coding { coding }
 }

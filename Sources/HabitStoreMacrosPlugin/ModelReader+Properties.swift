@@ -162,7 +162,7 @@ extension ModelReader {
             trailingTrivia: .space
         )
         context.report(
-            "the type of '\(name)' cannot be told from its initial value; write 'var \(name): Type'",
+            "the type of '\(name)' cannot be inferred from its initial value; write 'var \(name): Type'",
             at: binding.pattern,
             mending: ("write the type", Syntax(binding), Syntax(mended))
         )
@@ -185,7 +185,7 @@ extension ModelReader {
         mended.leadingTrivia = variable.leadingTrivia
         mended.trailingTrivia = variable.trailingTrivia
         context.report(
-            "the initial value of '\(name)' is another one each time: it cannot be the schema's default, and would be made for "
+            "the initial value of '\(name)' differs each time: it cannot be the schema's default, and would be made for "
                 + "every record that is read; write '@Attribute(initial: \(fresh)) var \(name): \(type.text)'",
             at: initial.expression,
             mending: variable.attribute("Attribute") == nil

@@ -99,7 +99,7 @@ struct ModelReader {
         if property.type.text != "UUID" {
             context.report("'id' must be of the type 'UUID'", at: binding.typeAnnotation?.type ?? TypeSyntax("UUID"))
         } else if !property.options.isEmpty || property.isTransient {
-            context.report("'id' is unique, and kept in tombstones, as it is", at: property.place)
+            context.report("'id' is already unique and kept in tombstones", at: property.place)
         }
         property.initial = property.initial ?? "UUID()"
         return property

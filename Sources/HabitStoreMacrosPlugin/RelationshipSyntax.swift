@@ -80,7 +80,7 @@ struct RelationshipSyntax {
             return ("the name must be a literal: the macro makes a property of it", Syntax(through))
         }
         if let through = node.argument("through"), through.literalText == "id" {
-            return ("a relationship cannot be stored in the identifier; name an attribute of its own", Syntax(through))
+            return ("a relationship cannot be stored in the identifier; name a separate attribute", Syntax(through))
         }
         guard let type = binding.typeAnnotation?.type else {
             return ("a relationship needs its type: 'Other?' or '[Other]'", Syntax(binding.pattern))

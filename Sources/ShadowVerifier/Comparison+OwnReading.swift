@@ -9,7 +9,7 @@ extension Comparison {
         var compared = 0
         for (transaction, store) in [(transactions.a, (stores.a.name, "A")), (transactions.b, (stores.b.name, "B"))] {
             guard let audited = transaction as? any AuditableTransaction else {
-                report.notCompared.append("own reading: \(store.0) cannot be read in another way than its own")
+                report.notCompared.append("own reading: \(store.0) has no reader other than its own")
                 continue
             }
             for (position, entity) in schema.entities.enumerated() {

@@ -20,14 +20,14 @@ extension Comparison {
         if !gone.isEmpty {
             let names = gone.sorted().map { entities[$0] }.joined(separator: ", ")
             report.notes.append(
-                "history: what it tells of \(names) is older than a migration that removed these records"
+                "history: its changes of \(names) are older than a migration that removed these records"
             )
         }
         let base = zip(entities, replay.base).filter { $1 > 0 }.map { "\($1) of \($0)" }
         guard !base.isEmpty else { return }
         report.notes.append(
-            "history: it begins behind token \(floor), where the stores had records already (\(base.joined(separator: ", "))); "
-                + "these were held against it as far as it tells of them"
+            "history: it begins after token \(floor), when the stores already had records (\(base.joined(separator: ", "))); "
+                + "these were compared with it as far as it covers them"
         )
     }
 

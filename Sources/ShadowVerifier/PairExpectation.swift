@@ -71,7 +71,7 @@ public struct PairExpectation: Sendable, Codable, Equatable {
         for (key, name) in [("a", pair.a), ("b", pair.b)] where !isFileName(name) {
             throw HabitStoreError(
                 .invalidQuery,
-                "\"\(key)\" has to be the name of a file beside this one, without a path",
+                "\"\(key)\" has to be the name of a file in the same folder, without a path",
                 at: .init(path: path)
             )
         }

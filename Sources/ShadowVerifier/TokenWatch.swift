@@ -35,8 +35,8 @@ struct TokenWatch {
         let now = "\(nameA) is at token \(last.a) and \(nameB) at token \(last.b) of the same history"
         guard first != last else {
             return now
-                + ": bring the one behind up to date with `\(OperatorCommand.name) copy`, or find out by `\(OperatorCommand.name) rollout doctor` why a user's "
-                + "store does not follow, then verify again"
+                + ": bring the one at the lower token up to date with `\(OperatorCommand.name) copy`, or find out by `\(OperatorCommand.name) rollout doctor` why a "
+                + "user's store does not follow, then verify again"
         }
         return now
             + "; in \(tries) looks they were never equal, from \(first.a) and \(first.b) on: verify again when there are "

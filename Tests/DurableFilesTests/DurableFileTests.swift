@@ -84,7 +84,7 @@ struct DurableFileTests: ~Copyable {
 
     @Test func aMarkerIsMadeAndRemovedOnce() throws {
         #expect(try MarkerFile.make(path("killed"), "by hand\n"))
-        #expect(try !MarkerFile.make(path("killed"), "by somebody else\n"))
+        #expect(try !MarkerFile.make(path("killed"), "by another process\n"))
         #expect(try text("killed") == "by hand\n")
         #expect(try mode("killed") == 0o600)
         #expect(try MarkerFile.remove(path("killed")))

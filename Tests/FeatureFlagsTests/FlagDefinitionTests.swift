@@ -116,7 +116,7 @@ import Testing
         #expect(
             snapshot.warnings.map(\.description) == [
                 #"test.json:4:3: a flag of an array must be an object with a "key"; it is left out"#,
-                #"test.json:5:11: the flag "f" stands twice; the last one counts"#,
+                #"test.json:5:11: the flag "f" occurs twice; the last one counts"#,
             ]
         )
     }
@@ -127,7 +127,7 @@ import Testing
         #expect(snapshot.string("f", default: "").value == "A")
         #expect(
             snapshot.warnings.map(\.description) == [
-                #"test.json:1:20: "f" stands twice in one object; the last one counts"#
+                #"test.json:1:20: "f" occurs twice in one object; the last one counts"#
             ]
         )
     }

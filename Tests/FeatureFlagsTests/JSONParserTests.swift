@@ -64,8 +64,8 @@ import Testing
     static let malformed: [Malformed] = [
         Malformed("", 1, 1, "the file is empty"),
         Malformed(" \n ", 2, 2, "the file is empty"),
-        Malformed("{\n  \"a\": 1,\n}", 2, 9, "a comma stands before the closing bracket"),
-        Malformed("[1,]", 1, 3, "a comma stands before the closing bracket"),
+        Malformed("{\n  \"a\": 1,\n}", 2, 9, "a comma before the closing bracket"),
+        Malformed("[1,]", 1, 3, "a comma before the closing bracket"),
         Malformed("[,1]", 1, 2, "a value is expected here"),
         Malformed("{,}", 1, 2, "a name in quotes is expected here"),
         Malformed("{\"a\" 1}", 1, 6, "\":\" is expected here"),
@@ -77,10 +77,10 @@ import Testing
         Malformed("[1}", 1, 3, "\",\" or \"]\" is expected here"),
         Malformed("{\r\n  // why\r\n}", 2, 3, "JSON has no comments"),
         Malformed("# flags\n{}", 1, 1, "JSON has no comments"),
-        Malformed("{} {}", 1, 4, "the file goes on behind its closing bracket"),
+        Malformed("{} {}", 1, 4, "unexpected text after the JSON value"),
         Malformed("nul", 1, 1, "a value is expected here"),
         Malformed("True", 1, 1, "a value is expected here"),
-        Malformed("nullx", 1, 5, "the file goes on"),
+        Malformed("nullx", 1, 5, "unexpected text after"),
         Malformed("NaN", 1, 1, "a value is expected here"),
         Malformed("+1", 1, 1, "a value is expected here"),
         Malformed("01", 1, 1, "must not begin with a zero"),
@@ -88,7 +88,7 @@ import Testing
         Malformed("-", 1, 1, "lacks a digit"),
         Malformed("1.", 1, 1, "lacks a digit"),
         Malformed("1e+", 1, 1, "lacks a digit"),
-        Malformed("0x10", 1, 2, "the file goes on"),
+        Malformed("0x10", 1, 2, "unexpected text after"),
         Malformed("\"abc", 1, 1, "the string that begins here is not closed"),
         Malformed("[\"a\\", 1, 4, "the file ends inside an escape"),
         Malformed("\"\\n", 1, 1, "the string that begins here is not closed"),
@@ -157,7 +157,7 @@ import Testing
     @Test func ofDuplicateKeysTheLastWinsWithAWarning() throws {
         let few = try parse(Array("{\"a\": 1,\n \"b\": 2, \"a\": 3}".utf8))
         #expect(few.0.flagValue == ["a": 3, "b": 2])
-        #expect(few.1.map(\.description) == [#"test.json:2:10: "a" stands twice in one object; the last one counts"#])
+        #expect(few.1.map(\.description) == [#"test.json:2:10: "a" occurs twice in one object; the last one counts"#])
         // Larger objects find duplicates in a different way.
         let members = (0..<40).map { "\"k\($0)\": \($0)" } + (0..<40).map { "\"k\($0)\": \(-$0)" }
         let many = try parse(Array("{\(members.joined(separator: ","))}".utf8))

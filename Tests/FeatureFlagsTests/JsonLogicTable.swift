@@ -222,7 +222,7 @@ let jsonLogicTable = #"""
     [{"if":[true,{"var":"a"},{"var":"b"}]}, {"a":1,"b":2}, 1], [{"and":[false,{"var":"a"}]}, {"a":1}, false],
     [{"or":[{"var":"a"},{"var":"b"}]}, {"a":1,"b":2}, 1],
 
-    "Data that is no object",
+    "Data that is not an object",
     [{"var":""}, 0, 0], [{"var":""}, null, null], [{"var":["a","fallback"]}, null, "fallback"],
 
     "The examples that the operations are defined with",

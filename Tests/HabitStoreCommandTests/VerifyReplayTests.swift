@@ -81,7 +81,10 @@ struct VerifyReplayTests {
         for command in [["replay", id], ["list"]] {
             try sandbox.run(["verify"] + command + ["--from", "cut.jsonl"]).expectError(65, containing: "damaged")
             try sandbox.run(["verify"] + command + ["--from", "newer.jsonl"]).expectError(65, containing: "format 7")
-            try sandbox.run(["verify"] + command + ["--from", "other.jsonl"]).expectError(65, containing: "no file of")
+            try sandbox.run(["verify"] + command + ["--from", "other.jsonl"]).expectError(
+                65,
+                containing: "not a recording"
+            )
         }
     }
 

@@ -126,7 +126,7 @@ struct LiveReplacedTests {
         var changes = stores.told.changes(after: HistoryToken(rawValue: 999)).makeAsyncIterator()
         let error = await #expect(throws: HabitStoreError.self) { _ = try await changes.next() }
         #expect(error?.code == .historyExpired)
-        #expect(error?.message.contains("has not come to token 999") == true)
+        #expect(error?.message.contains("has not reached token 999") == true)
     }
 
     /// An open store stays with its file, and reports that.

@@ -320,11 +320,11 @@ struct LiveStreamTests {
         let opened = try Opened(.sqlite)
         let store = opened.store
         let plain = FetchDescriptor<Habit>(predicate: #Predicate { $0.streak > 3 }, sortBy: [SortDescriptor(\.name)])
-        #expect("\(try store.explainLive(plain))" == "patched; told of id, name, streak")
+        #expect("\(try store.explainLive(plain))" == "patched; watches id, name, streak")
         let related = FetchDescriptor<Entry>(predicate: #Predicate { $0.habit?.name == "Run" })
-        #expect("\(try store.explainLive(related))" == "patched; told of id, habitID; of Habit: name (judged)")
+        #expect("\(try store.explainLive(related))" == "patched; watches id, habitID; of Habit: name (judged)")
         let tagged = FetchDescriptor<Habit>(predicate: #Predicate { $0.tags.contains { $0.name == "a" } })
-        #expect("\(try store.explainLive(tagged))" == "patched; told of id, tagIDs; of Tag: name (asked again)")
+        #expect("\(try store.explainLive(tagged))" == "patched; watches id, tagIDs; of Tag: name (asked again)")
         let failing = FetchDescriptor<Habit>(filter: try FilterExpression(text: "streak / timesPerPeriod > 1"))
         #expect(try store.explainLive(failing).askedAgainBecause == "evaluating the condition may fail")
     }

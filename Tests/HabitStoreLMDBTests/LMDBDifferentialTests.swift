@@ -1,7 +1,7 @@
 import HabitStoreTesting
 import Testing
 
-@Suite("LMDB beside the store in memory")
+@Suite("LMDB against the store in memory")
 struct LMDBDifferentialTests {
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func answersWhatTheReferenceAnswers(seed: UInt64) throws {

@@ -79,7 +79,10 @@ import Testing
                 "\(length) bytes: \(String(describing: code))"
             )
         }
-        #expect(inspectCode(try write(whole + [UInt8](repeating: 0, count: 5_000))) == nil, "longer is no damage")
+        #expect(
+            inspectCode(try write(whole + [UInt8](repeating: 0, count: 5_000))) == nil,
+            "a longer file is not damaged"
+        )
     }
 
     @Test func aDamagedFileIsRefusedWhenItIsOpened() throws {

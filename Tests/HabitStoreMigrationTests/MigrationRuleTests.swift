@@ -3,7 +3,7 @@ import Foundation
 import HabitTracker
 import Testing
 
-@Suite("What a migration stage does to records")
+@Suite("How a migration stage changes records")
 struct MigrationRuleTests {
     private enum Lightweight: OneStagePlan {
         static let stage = MigrationStage.lightweight(fromVersion: NotesV1.self, toVersion: NotesV2.self)
@@ -78,7 +78,7 @@ struct MigrationRuleTests {
         #expect(
             Set(outcome.steps.flatMap(\.changes)) == [
                 "Note.rank becomes Note.place", "Note.title may no longer be nil, \"untitled\" where it was",
-                "Note.mood is new, nil for the records that there are", "Note.obsolete goes", "Author becomes Person",
+                "Note.mood is new, nil for existing records", "Note.obsolete is removed", "Author becomes Person",
                 "Box is new",
             ]
         )
@@ -152,7 +152,7 @@ struct MigrationRuleTests {
         // The rank changes its kind, and no declaration says how.
         let kind = #expect(throws: HabitStoreError.self) { try engine.migrate(path, LightweightToUnique.self) }
         #expect(kind?.code == .schemaMismatch)
-        #expect(kind?.message == "Note.rank changes from int to string, which takes a custom stage")
+        #expect(kind?.message == "Note.rank changes from int to string, which needs a custom stage")
     }
 
     @Test(arguments: MigratedEngine.allCases, [["a", nil], ["a", "a"]])

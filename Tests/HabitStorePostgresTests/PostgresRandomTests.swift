@@ -7,7 +7,7 @@ import OrderedKeys
 import Testing
 import Trials
 
-@Suite("PostgreSQL beside the other stores", .needsServer)
+@Suite("PostgreSQL against the other stores", .needsServer)
 struct PostgresRandomTests {
     @Test(arguments: [1, 2] as [UInt64])
     func answersWhatTheReferenceAnswers(seed: UInt64) throws {

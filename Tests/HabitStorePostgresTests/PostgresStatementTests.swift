@@ -3,7 +3,7 @@ import Testing
 
 @testable import HabitStorePostgres
 
-@Suite("What is sent to servers")
+@Suite("Statements sent to servers")
 struct PostgresStatementTests {
     /// Features that some compatible product lacks or treats differently: see the article *On-disk formats*.
     private static let foreign = [

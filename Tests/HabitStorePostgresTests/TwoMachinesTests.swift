@@ -230,7 +230,7 @@ import Testing
         #expect(throws: HabitStoreError.self) { try machines.a.stores().store(for: "alice") }
         // What only the file has is still there, wherever an operator moves the user.
         #expect(try machines.a.withStore(.old) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 3)
-        _ = try machines.a.stores().adopt(machines.pair.new, for: "alice", by: "a test", because: "it went on there")
+        _ = try machines.a.stores().adopt(machines.pair.new, for: "alice", by: "a test", because: "it continued there")
         let back = try machines.a.stores().store(for: "alice")
         defer { back.close() }
         #expect(try back.all(Habit.self).count == 5)
@@ -282,7 +282,7 @@ import Testing
         let machines = try TwoMachines(from: SQLiteProvider())
         let there = try machines.b.stores().store(for: "alice")
         defer { there.close() }
-        try there.save(Habit(name: "somebody else's"))
+        try there.save(Habit(name: "another user's"))
         let here = try machines.a.stores().store(for: "alice")
         defer { here.close() }
         try here.save(Habit(name: "Run"))
@@ -396,7 +396,7 @@ import Testing
                 try PostgresProvider(name: "eu", server: server), try PostgresProvider(name: "us", server: server),
             ])
         } throws: {
-            "\($0)".contains("engines eu and us would have one store")
+            "\($0)".contains("engines eu and us would keep a user's store in the same place")
         }
         // The address may be written differently.
         let other = server + (server.contains("?") ? "&" : "?") + "application_name=other"

@@ -168,7 +168,7 @@ struct SQLiteDefinitionTests {
         raw.close()
         for _ in 0..<2 {
             let reading = try requireSQLiteWrapperError(.corrupt) { _ = try store.all(Tag.self) }
-            #expect(reading.message.contains("trigger of its own, late"))
+            #expect(reading.message.contains("an extra trigger, late"))
             try expectSQLiteWrapperError(.corrupt) { try store.save(Tag(name: "home")) }
         }
         let findings = try store.check { _ in }

@@ -76,8 +76,8 @@ struct Place: Codable, Equatable {
 
 @Model struct Book {
     var title: String
-    var home: Shelf  // error: a model is no attribute, but what a relationship leads to: write @ToOne before it
-    var shelf: Shelf?  // error: a model is no attribute, but what a relationship leads to: write @ToOne before it
-    // error: models are no attribute, but what a relationship leads to: write @ToMany or @ManyToMany before it
+    var home: Shelf  // error: a model is not an attribute but the target of a relationship: write @ToOne before it
+    var shelf: Shelf?  // error: a model is not an attribute but the target of a relationship: write @ToOne before it
+    // error: models are not an attribute but the targets of a relationship: write @ToMany or @ManyToMany before it
     var shelves: [Shelf]
 }

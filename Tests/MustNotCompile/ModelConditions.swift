@@ -43,7 +43,7 @@ import HabitStoreMacros
     @available(*, deprecated)
     #endif
     var colour: String
-    var wrong = randomNumber()  // error: the type of 'wrong' cannot be told
+    var wrong = randomNumber()  // error: the type of 'wrong' cannot be inferred
 }
 
 func randomNumber() -> Int { 4 }

@@ -17,7 +17,7 @@ import HabitStoreMacros
 @Model struct Note {
     // fix: var
     let slug: String  // error: 'slug' must be a 'var': a record is changed by changing its model
-    // error: the type of 'title' cannot be told from its initial value; write 'var title: Type'
+    // error: the type of 'title' cannot be inferred from its initial value; write 'var title: Type'
     // fix: title: <#Type#> = titleOfToday
     var title = titleOfToday
     var (width, height): (Int, Int)  // error: a model's properties are declared one by one
@@ -37,14 +37,14 @@ import HabitStoreMacros
     var createdAt = Date()  // error: write '@Attribute(initial: Date()) var createdAt: Date'
     // fix: @Attribute(initial: Date.now) var changedAt: Date
     var changedAt: Date = .now  // error: write '@Attribute(initial: Date.now) var changedAt: Date'
-    var token = UUID()  // error: the initial value of 'token' is another one each time
-    var code: String = randomCode()  // error: the initial value of 'code' is another one each time
+    var token = UUID()  // error: the initial value of 'token' differs each time
+    var code: String = randomCode()  // error: the initial value of 'code' differs each time
     // fix: @Attribute(initial: { Int.random(in: 0...9) }()) var number: Int
-    var number: Int = { Int.random(in: 0...9) }()  // error: the initial value of 'number' is another one each time
-    var tokens: [UUID] = [UUID()]  // error: the initial value of 'tokens' is another one each time
-    var label: String = "no. \(randomCode())"  // error: the initial value of 'label' is another one each time
-    var settings = Settings(theme: randomCode())  // error: the initial value of 'settings' is another one each time
-    var other: UUID = .init()  // error: the initial value of 'other' is another one each time
+    var number: Int = { Int.random(in: 0...9) }()  // error: the initial value of 'number' differs each time
+    var tokens: [UUID] = [UUID()]  // error: the initial value of 'tokens' differs each time
+    var label: String = "no. \(randomCode())"  // error: the initial value of 'label' differs each time
+    var settings = Settings(theme: randomCode())  // error: the initial value of 'settings' differs each time
+    var other: UUID = .init()  // error: the initial value of 'other' differs each time
     var always: Date = .init(timeIntervalSinceReferenceDate: 0)
     var half = Settings(theme: "half")
 }

@@ -39,7 +39,7 @@ import HabitStoreMacros
     // error: a reference is stored in an attribute of the type 'UUID?' or 'UUID'
     @ToOne(through: "number") var numbered: Label?
     var number: Int
-    // error: a relationship cannot be stored in the identifier; name an attribute of its own
+    // error: a relationship cannot be stored in the identifier; name a separate attribute
     @ToOne(through: "id") var itself: Label?
     @ToOne var text: String?  // error: requires that 'String' conform to 'PersistentModel'
 }

@@ -56,7 +56,7 @@ struct HistoryReplayTests {
         let before = try verifier.run()
         #expect(before.verdict == .match)
         let note =
-            "history: it begins behind token 1, where the stores had records already (2 of Habit, 10 of Entry, 1 of Tag, 1 of Draft)"
+            "history: it begins after token 1, when the stores already had records (2 of Habit, 10 of Entry, 1 of Tag, 1 of Draft)"
         #expect(before.notes.contains { $0.hasPrefix(note) }, "\(before.notes)")
         for store in [pair.a, copy] { try StorePair.remove(store, "Entry", later.id) }
         let after = try verifier.run()
@@ -98,7 +98,7 @@ struct HistoryReplayTests {
         try store.write(author: "migration 2.0.0 to 3.0.0") { try $0.insert(Draft(content: "third")) }
         let report = try verify()
         #expect(report.verdict == .match)
-        #expect(report.notes.contains { $0.contains("what it tells of Draft is older than a migration") })
+        #expect(report.notes.contains { $0.contains("its changes of Draft are older than a migration") })
         try StorePair.remove(store, "Tag", tag.id)
         #expect(try verify().differences.map(\.entity) == ["Tag"])
     }

@@ -40,7 +40,8 @@ struct JSONSchemaValidator {
     ) throws -> [String] {
         switch (keyword, expected) {
         case ("$ref", let name as String): return try mistakes(value, try definition(name), place)
-        case ("type", let name as String): return Self.has(value, type: name) ? [] : ["\(place) is no \(name)"]
+        case ("type", let name as String):
+            return Self.has(value, type: name) ? [] : ["\(place) is not of the type \(name)"]
         case ("const", _): return Self.equal(value, expected) ? [] : ["\(place) is not \(expected)"]
         case ("enum", let all as [Any]):
             return all.contains { Self.equal(value, $0) } ? [] : ["\(place) is \(value), none of \(all)"]

@@ -76,7 +76,7 @@ extension JSONParser {
             }
             index = afterFirst
         }
-        warnings.add("a lone surrogate stands here; it is read as U+FFFD", source, at: start)
+        warnings.add("this is a lone surrogate; it is read as U+FFFD", source, at: start)
         return "\u{FFFD}"
     }
 
@@ -93,6 +93,6 @@ extension JSONParser {
     }
 
     private func rawControlCharacter() -> FlagError {
-        error("a control character or a line end stands inside a string; write it as an escape", at: index)
+        error("a control character or a line end inside a string; write it as an escape", at: index)
     }
 }

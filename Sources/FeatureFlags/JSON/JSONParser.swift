@@ -108,7 +108,7 @@ package struct JSONParser {
         let last = containers.count - 1
         if let duplicate = containers[last].append(node) {
             warnings.add(
-                "\(quoted(duplicate.key)) stands twice in one object; the last one counts",
+                "\(quoted(duplicate.key)) occurs twice in one object; the last one counts",
                 source,
                 at: duplicate.range.lowerBound
             )
@@ -124,7 +124,7 @@ package struct JSONParser {
         guard byte == UInt8(ascii: ",") else { throw unexpected(byte, expected: expected) }
         let comma = index
         index += 1
-        if nextByte() == end { throw error("a comma stands before the closing bracket; remove it", at: comma) }
+        if nextByte() == end { throw error("a comma before the closing bracket; remove it", at: comma) }
         if kind == .object { containers[last].pendingKey = try parseKey() }
         return nil
     }
@@ -143,7 +143,7 @@ package struct JSONParser {
 
     private mutating func requireEnd() throws(FlagError) {
         guard nextByte() == nil else {
-            throw error("the file goes on behind its closing bracket; remove what follows", at: index)
+            throw error("unexpected text after the JSON value; remove it", at: index)
         }
     }
 

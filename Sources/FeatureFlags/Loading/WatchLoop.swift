@@ -59,7 +59,7 @@ final class WatchLoop: Sendable {
         if options.usesNotifications {
             progress.notifier = FileNotifier()
             if progress.notifier == nil {
-                logger.warning("the system does not tell of changes to files; they are looked at instead")
+                logger.warning("file change notifications are not available; polling instead")
             }
         }
         watch(&progress)

@@ -109,7 +109,7 @@ package struct FlagFileCompiler {
         definitions.append((key, node))
         if flags[key] != nil {
             compiler.warnings.add(
-                "the flag \(quoted(key)) stands twice; the last one counts",
+                "the flag \(quoted(key)) occurs twice; the last one counts",
                 source,
                 at: keyRange.lowerBound
             )

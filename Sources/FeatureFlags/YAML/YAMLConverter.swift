@@ -37,7 +37,7 @@ struct YAMLConverter {
         case .mapping(let mapping):
             return JSONNode(value: .object(try members(of: mapping, depth: depth)), range: range)
         case .alias:
-            throw error("an alias stands here that refers to nothing", offset)
+            throw error("this alias refers to nothing", offset)
         }
     }
 

@@ -11,7 +11,7 @@ extension EvaluationContext {
         do throws(FlagError) {
             node = try JSONParser.parse(SourceText(bytes: Array(json), name: "context"), warnings: &warnings)
         } catch {
-            throw FlagError(.invalidContext, "the context is no JSON: \(error.message)", at: error.location)
+            throw FlagError(.invalidContext, "the context is not JSON: \(error.message)", at: error.location)
         }
         if let number = node.unusableNumber {
             let source = try SourceText(bytes: Array(json), name: "context")

@@ -61,7 +61,7 @@ public enum FlagFile {
             try DurableFile.replace(file, bytes, draft: draft, like: isThere ? status : nil)
         } catch {
             switch error.step {
-            case .make: throw FlagError(error, "no file can be made beside the flag file: \(error.reason)")
+            case .make: throw FlagError(error, "cannot create a file next to the flag file: \(error.reason)")
             case .synchronizeFolder:
                 throw FlagError(error, "the flag file was replaced, but a power failure may undo it: \(error.reason)")
             default: throw FlagError(error, "the new flag file \(error)")

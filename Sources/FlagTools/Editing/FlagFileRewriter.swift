@@ -59,7 +59,7 @@ struct FlagFileRewriter {
     /// Inserts after the last member, with the same layout.
     private func insertion(into node: JSONNode, _ text: String) throws(FlagError) -> Replacement {
         guard case .object(let members) = node.value else {
-            throw refusal("this is no object", at: node.range.lowerBound)
+            throw refusal("this is not an object", at: node.range.lowerBound)
         }
         // For duplicate members, the parser keeps the position of the first and the value of the last.
         guard let last = members.max(by: { $0.value.range.upperBound < $1.value.range.upperBound }) else {

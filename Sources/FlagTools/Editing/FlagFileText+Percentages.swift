@@ -96,12 +96,12 @@ extension FlagFileText {
         for (index, element) in elements.enumerated() {
             guard case .array(let parts) = element.value else {
                 guard index == 0 else {
-                    throw refusal("an entry of \"fractional\" is no list; edit it by hand", element.range)
+                    throw refusal("an entry of \"fractional\" is not a list; edit it by hand", element.range)
                 }
                 continue
             }
             guard case .string(let variant)? = parts.first?.value, named.insert(variant).inserted else {
-                throw refusal("an entry of \"fractional\" is computed or stands twice; edit it by hand", element.range)
+                throw refusal("an entry of \"fractional\" is computed or occurs twice; edit it by hand", element.range)
             }
             guard let share = shares.first(where: { $0.variant == variant }) else {
                 throw refusal("name a weight for \(quoted(variant)) too; the rule has it", element.range)

@@ -90,7 +90,7 @@ public struct FlagFileText: Sendable {
             )
         }
         guard flag.node.isObject else {
-            throw refusal("the flag \(quoted(key)) is no object", flag.node.range)
+            throw refusal("the flag \(quoted(key)) is not an object", flag.node.range)
         }
         return flag
     }
@@ -118,7 +118,7 @@ public struct FlagFileText: Sendable {
         guard members.contains(where: { $0.key == variant }) else {
             let names = members.map { quoted($0.key) }.joined(separator: ", ")
             throw refusal(
-                "\(quoted(variant)) is no variant of the flag \(quoted(flag.key)); there are \(names)",
+                "\(quoted(variant)) is not a variant of the flag \(quoted(flag.key)); there are \(names)",
                 variants.range
             )
         }

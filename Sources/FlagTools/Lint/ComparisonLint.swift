@@ -145,7 +145,7 @@ struct ComparisonLint {
         for (index, element) in elements.enumerated() {
             let range = index < nodes.count ? nodes[index].range : haystack.range
             if !known.insert(element).inserted {
-                collector.add(.duplicateKey, "this stands in the list twice", at: range, severity: .warning)
+                collector.add(.duplicateKey, "this is in the list twice", at: range, severity: .warning)
             }
             if case .string(let text) = element { checkText(text, range) }
         }
@@ -192,7 +192,7 @@ struct ComparisonLint {
         let size = operation.arguments.reduce(0) { $0 + $1.range.count / 8 }
         guard reader.work.spend(size, at: operation.nameRange) else { return }
         for argument in operation.arguments where !known.insert(argument.flagValue).inserted {
-            add(.constantCondition, "this stands in the \(quoted(operation.name)) twice", argument.range)
+            add(.constantCondition, "this is in the \(quoted(operation.name)) twice", argument.range)
         }
     }
 

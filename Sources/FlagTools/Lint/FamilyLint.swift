@@ -71,7 +71,7 @@ struct FamilyLint {
         }
         collector.add(
             .unknownFlag,
-            "nobody is moved or killed by the flag \(quoted(flag.key)); did you mean \(quoted(meant))?",
+            "the flag \(quoted(flag.key)) moves and kills no users; did you mean \(quoted(meant))?",
             at: flag.keyRange
         )
     }

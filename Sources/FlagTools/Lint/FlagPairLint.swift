@@ -39,8 +39,8 @@ struct FlagPairLint {
                 areSame = true
                 collector.add(
                     .flagPair,
-                    "\(quoted(keys.from)) and \(quoted(keys.to)) both give \(quoted(to)) (\(subject.description)); nobody can be "
-                        + "moved from an engine to itself",
+                    "\(quoted(keys.from)) and \(quoted(keys.to)) both give \(quoted(to)) (\(subject.description)); a user cannot "
+                        + "be moved from an engine to itself",
                     at: range
                 )
             }

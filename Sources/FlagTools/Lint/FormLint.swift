@@ -35,7 +35,7 @@ struct FormLint {
 
     private func checkPaths(_ paths: [JSONNode], _ value: JSONNode) {
         guard isList(value), paths.allSatisfy({ if case .string = $0.value { true } else { false } }) else {
-            add("the schema of flagd wants a list of texts behind \"missing\"", value.range)
+            add("the schema of flagd wants a list of texts after \"missing\"", value.range)
             return
         }
     }

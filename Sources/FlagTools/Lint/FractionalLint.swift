@@ -120,7 +120,7 @@ struct FractionalLint {
         guard let number = value.intValue, number <= Self.maximumWeight else {
             collector?.add(
                 .weights,
-                "a weight must be a whole number up to \(Self.maximumWeight); with this one nobody gets a variant",
+                "a weight must be a whole number up to \(Self.maximumWeight); with this one, no user gets a variant",
                 at: range
             )
             return nil
@@ -134,13 +134,13 @@ struct FractionalLint {
     private func checkSum(_ split: FractionalSplit) {
         guard let total = split.totalWeight else { return }
         if total == 0 {
-            collector?.add(.weights, "all weights are 0; nobody gets a variant", at: split.range)
+            collector?.add(.weights, "all weights are 0; no user gets a variant", at: split.range)
             return
         }
         if total > UInt64(Self.maximumWeight) {
             collector?.add(
                 .weights,
-                "the weights sum to more than \(Self.maximumWeight); nobody gets a variant",
+                "the weights sum to more than \(Self.maximumWeight); no user gets a variant",
                 at: split.range
             )
             return

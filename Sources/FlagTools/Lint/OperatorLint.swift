@@ -129,7 +129,7 @@ struct OperatorLint {
             if operation.arguments.count > 1 || first.isObject {
                 collector.add(
                     .arguments,
-                    "the path of this \"var\" is no text of the file; it cannot be checked, and the schema of flagd refuses it",
+                    "the path of this \"var\" is not a literal text; it cannot be checked, and the schema of flagd refuses it",
                     at: first.range,
                     severity: .warning
                 )
@@ -252,7 +252,7 @@ struct OperatorLint {
             let node = operation.arguments[index]
             guard let value = reader.constant(node) else { continue }
             guard RuleReader.isVersion(value) else {
-                collector.add(.invalidVersion, "this is no version; write one as 1.2.3", at: node.range)
+                collector.add(.invalidVersion, "this is not a version; write it as 1.2.3", at: node.range)
                 continue
             }
             checkForm(of: value, node)
@@ -260,7 +260,7 @@ struct OperatorLint {
         if let comparison = reader.constant(operation.arguments[1]), !RuleReader.isVersionComparison(comparison) {
             collector.add(
                 .invalidVersion,
-                "this is no operator of \"sem_ver\"; there are = != < <= > >= ~ ^",
+                "this is not an operator of \"sem_ver\"; there are = != < <= > >= ~ ^",
                 at: operation.arguments[1].range
             )
         }

@@ -14,7 +14,7 @@ struct RemovalLint {
         for flag in old.flags where !keys.contains(flag.key) && isRead(flag.key) {
             collector.add(
                 .removedFlag,
-                "the flag \(quoted(flag.key)) is gone, which the file in force has; its answer is now the built-in one for everybody",
+                "the flag \(quoted(flag.key)) of the file in force is gone; everybody now gets the built-in answer",
                 at: range
             )
         }

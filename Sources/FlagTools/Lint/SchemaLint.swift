@@ -80,7 +80,7 @@ struct SchemaLint {
                 if !known.insert(key).inserted {
                     collector.add(
                         .duplicateKey,
-                        "the flag \(quoted(key)) stands twice; the last one counts",
+                        "the flag \(quoted(key)) occurs twice; the last one counts",
                         at: member.value.range
                     )
                 }

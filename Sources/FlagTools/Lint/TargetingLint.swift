@@ -119,7 +119,7 @@ struct TargetingLint {
         guard !variants.contains(name) else { return }
         collector.add(
             .unknownVariant,
-            "\(quoted(name)) is no variant of the flag \(quoted(flag.key)); whoever gets it is served the caller's default"
+            "\(quoted(name)) is not a variant of the flag \(quoted(flag.key)); users who get it are served the caller's default"
                 + reader.question(name, among: variants, at: node.range),
             at: node.range
         )
@@ -129,7 +129,7 @@ struct TargetingLint {
         canChoose = true
         collector.add(
             .unknownVariant,
-            "the targeting can give a value here that is no variant's name",
+            "the targeting can give a value here that is not the name of a variant",
             at: node.range
         )
     }

@@ -30,9 +30,9 @@ final class VariableList {
                 severity: .error
             )
         } else if path.isEmpty {
-            warn("the empty path reads the whole context; name what is to be read", range)
+            warn("the empty path reads the whole context; name the attribute to read", range)
         } else if let meant = Self.flagdPaths.first(where: { Self.isMeant($0, by: path) }) {
-            warn("the context has no \(quoted(path)) of its own; did you mean \(quoted(meant))?", range)
+            warn("the context has no \(quoted(path)) unless the app adds it; did you mean \(quoted(meant))?", range)
         } else if Self.isNearTargetingKey(path) {
             warn("\(quoted(path)) is read as an attribute; did you mean \(quoted(Self.targetingKey))?", range)
         } else {

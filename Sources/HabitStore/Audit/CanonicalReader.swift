@@ -55,7 +55,7 @@ import Foundation
     }
 
     private static let malformed = HabitStoreError.damage(
-        "the bytes are no record's canonical form: they were cut off or changed"
+        "the bytes are not a record in canonical form: they were cut off or changed"
     )
 }
 

@@ -186,7 +186,7 @@ import Synchronization
     private func unfinished() -> HabitStoreError {
         HabitStoreError(
             .notAuthoritative,
-            "a copy or an import into this store is not finished, and nobody is served from it; run it again, which finishes it",
+            "a copy or an import into this store is not finished, so it serves no user; run it again to finish it",
             at: .init(path: engine.path)
         )
     }

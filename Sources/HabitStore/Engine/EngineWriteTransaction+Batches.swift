@@ -62,7 +62,7 @@ extension EngineWriteTransaction {
         guard try record.identifier() != id else { return }
         throw HabitStoreError(
             .internalInconsistency,
-            "a record was to be stored under another identifier than its own",
+            "a record was to be stored under an identifier other than its own",
             at: .init(entity: schema.entities[entity].name, id: id)
         )
     }

@@ -68,6 +68,9 @@
         to schema: Schema,
         _ body: (_ writer: Writer, _ reshaped: (Set<String>) throws -> Writer) throws -> R
     ) throws -> R {
-        throw HabitStoreError(.unsupported, "this engine's stores are made anew each time, and are not migrated")
+        throw HabitStoreError(
+            .unsupported,
+            "this engine creates its stores from scratch each time and does not migrate them"
+        )
     }
 }

@@ -207,14 +207,14 @@ enum StoreBookkeeping {
     private static func number(_ snapshot: some EngineSnapshot, _ key: String) throws -> Int {
         guard let text = try snapshot.metadata(key) else { return 0 }
         guard let number = Int(text), (0...Int(HistoryToken.greatest.rawValue)).contains(number) else {
-            throw HabitStoreError.damage("the store's bookkeeping holds no number under \(key) that a store comes to")
+            throw HabitStoreError.damage("the store's bookkeeping has no valid number under \(key)")
         }
         return number
     }
 
     private static func identifier(_ snapshot: some EngineSnapshot, _ key: String) throws -> UUID {
         guard let text = try snapshot.metadata(key), let id = UUID(uuidString: text) else {
-            throw HabitStoreError.damage("the store's bookkeeping holds no identifier under \(key)")
+            throw HabitStoreError.damage("the store's bookkeeping has no identifier under \(key)")
         }
         return id
     }

@@ -56,7 +56,7 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
                 report("the shape that it states for \(entity.name) is not that of its schema", entity: entity.name)
             }
             if let form = try snapshot.metadata(MetadataKey.textForm), form != MetadataKey.nfc {
-                report("the form of its texts is none that there is")
+                report("the form that it states for its texts is unknown")
             }
             return true
         } catch let error as HabitStoreError where error.isDamage || error.code == .newerVersion {

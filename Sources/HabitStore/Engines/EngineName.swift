@@ -26,7 +26,9 @@ extension EngineName: ExpressibleByStringLiteral {
     /// A name that stands in a program; one that can be none is the program's mistake.
     public init(stringLiteral text: StaticString) {
         guard let name = Self(rawValue: text.description) else {
-            preconditionFailure("\(text) can be no engine's name: 1 to 32 of a-z, 0-9 and -, a letter first")
+            preconditionFailure(
+                "\(text) is not a valid engine name: use 1 to 32 of a-z, 0-9 and -, with a letter first"
+            )
         }
         self = name
     }

@@ -22,7 +22,7 @@ public struct Engines: Sendable {
     public init(_ providers: [any EngineProvider]) throws {
         let byName = Dictionary(providers.map { ($0.name, $0) }) { first, _ in first }
         guard byName.count == providers.count else {
-            throw HabitStoreError(.invalidValue, "two engines have the same name; give each one of its own")
+            throw HabitStoreError(.invalidValue, "two engines have the same name; give each its own name")
         }
         guard providers.count >= 2 else {
             throw HabitStoreError(.invalidValue, "a rollout needs two engines, and \(providers.count) was given")
@@ -31,8 +31,8 @@ public struct Engines: Sendable {
         if let two = places.values.first(where: { $0.count > 1 }) {
             throw HabitStoreError(
                 .invalidValue,
-                "the engines \(two.map(\.name.rawValue).joined(separator: " and ")) would have one store of each user between "
-                    + "them; give each a place of its own"
+                "the engines \(two.map(\.name.rawValue).joined(separator: " and ")) would keep a user's store in the same "
+                    + "place; give each its own"
             )
         }
         (self.providers, self.byName) = (providers, byName)
@@ -189,7 +189,7 @@ public struct Engines: Sendable {
             .notAStore,
             head.isEmpty
                 ? "the file is empty"
-                : "the file is no store of an engine that is known here (\(names.map(\.rawValue).joined(separator: ", ")))",
+                : "the file is not a store of a known engine (\(names.map(\.rawValue).joined(separator: ", ")))",
             at: .init(path: path)
         )
     }

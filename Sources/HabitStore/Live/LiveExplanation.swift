@@ -32,7 +32,7 @@ public struct LiveExplanation: Sendable, Hashable, Codable, CustomStringConverti
     /// One line for people.
     public var description: String {
         var text = askedAgainBecause.map { "asked again: \($0)" } ?? "patched"
-        text += "; told of \(attributes.joined(separator: ", "))"
+        text += "; watches \(attributes.joined(separator: ", "))"
         for (entity, effects) in relationships.sorted(by: { $0.key < $1.key }) {
             for (effect, names) in effects.sorted(by: { $0.key < $1.key }) {
                 let what = names.isEmpty ? "what comes and goes" : names.joined(separator: ", ")

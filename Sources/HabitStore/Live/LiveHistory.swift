@@ -95,17 +95,17 @@ public struct LiveHistory: AsyncSequence, Sendable {
             return HabitStoreError(
                 .historyExpired,
                 wasTold
-                    ? "the store was put back, or is another one: it is at token \(here), and token \(token) was told already; "
-                        + "read what you need anew, and begin from its token"
-                    : "the store is at token \(here) and has not come to token \(token); begin from a token that it has"
+                    ? "the store was restored or replaced: it is at token \(here), and token \(token) was already delivered; "
+                        + "read what you need again, and start from its token"
+                    : "the store is at token \(here) and has not reached token \(token); start from a token that it has"
             )
         }
 
         private static func replaced(_ token: HistoryToken) -> HabitStoreError {
             HabitStoreError(
                 .historyExpired,
-                "the store was put back, or is another one: what was told up to token \(token) is not its history; "
-                    + "read what you need anew, and begin from its token"
+                "the store was restored or replaced: the changes delivered up to token \(token) are not its history; "
+                    + "read what you need again, and start from its token"
             )
         }
     }

@@ -81,8 +81,8 @@ extension FetchDescriptor {
             let asked = descriptor.keyPath.map { "\($0)" } ?? "a property"
             throw HabitStoreError(
                 .unsupported,
-                "\(Model.entity.name) cannot be sorted by \(asked): that takes an attribute with a kind of its own, and none that is "
-                    + "computed or kept as JSON",
+                "\(Model.entity.name) cannot be sorted by \(asked): sort by an attribute that is neither computed nor stored "
+                    + "as JSON",
                 at: .init(entity: Model.entity.name)
             )
         }

@@ -96,7 +96,7 @@ final class MigrationSpool {
         }
         return HabitStoreError(
             code,
-            "the store is as it was; the records could not be put aside in its folder: \(String(cString: strerror(number)))",
+            "the store is unchanged; the records could not be set aside in its folder: \(String(cString: strerror(number)))",
             at: .init(path: path)
         )
     }

@@ -47,7 +47,7 @@ struct SchemaMapping {
             return zip(new.entities[entity.target].uniqueness, new.uniqueCombinations[entity.target])
                 .filter { !before.contains($0.0) }.map(\.1)
         }
-        changes = builder.changes + gone.map { "\(old.entities[$0].name) goes, with all of its records" }
+        changes = builder.changes + gone.map { "\(old.entities[$0].name) is removed with all of its records" }
         drops = builder.drops + gone.map { Drop(entity: $0, attribute: nil) }
     }
 
@@ -100,7 +100,7 @@ private struct Builder {
         }
         let kept = Set(entity.attributes.compactMap { source.entity.attributes.place(ofFormer: $0) })
         for (position, attribute) in source.entity.attributes.enumerated() where !kept.contains(position) {
-            changes.append("\(source.entity.name).\(attribute.name) goes")
+            changes.append("\(source.entity.name).\(attribute.name) is removed")
         }
         // Also what keeps its name and becomes of another kind.
         let copied = attributes.compactMap(\.copiedPosition)
@@ -134,12 +134,12 @@ private struct Builder {
                 throw impossible(
                     entity,
                     attribute,
-                    "\(title) changes from \(source.attribute.kind) to \(attribute.kind), which takes a custom stage"
+                    "\(title) changes from \(source.attribute.kind) to \(attribute.kind), which needs a custom stage"
                 )
             }
             let value = try begin(attribute, of: entity)
             changes.append(
-                "\(title) is new, \(value.isNull ? "nil" : value.description) for the records that there are"
+                "\(title) is new, \(value.isNull ? "nil" : value.description) for existing records"
             )
             return .constant(value)
         }
@@ -166,7 +166,7 @@ private struct Builder {
         throw impossible(
             entity,
             attribute,
-            "\(entity.name).\(attribute.name) is new and may not be nil; declare a default for the records that there are"
+            "\(entity.name).\(attribute.name) is new and may not be nil; declare a default for existing records"
         )
     }
 

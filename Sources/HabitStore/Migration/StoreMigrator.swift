@@ -174,7 +174,7 @@ public struct StoreMigrator {
             throw (error as? HabitStoreError)
                 ?? HabitStoreError(
                     .inputOutput,
-                    "the copy that a migration begins with cannot be put in its place; the store is as it was",
+                    "the backup that a migration starts with cannot be put in its place; the store is unchanged",
                     at: .init(path: name),
                     underlying: error
                 )

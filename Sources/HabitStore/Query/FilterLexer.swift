@@ -143,7 +143,7 @@ struct FilterLexer {
         }
         if let whole = Int64(text) { return .whole(whole) }
         guard let decimal = Double(text), decimal.isFinite else {
-            throw FilterParser.failure("this is no number that can be stored", column)
+            throw FilterParser.failure("this is not a number that can be stored", column)
         }
         return .decimal(decimal)
     }

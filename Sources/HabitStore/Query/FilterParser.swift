@@ -296,7 +296,7 @@ struct FilterParser {
             if let bytes = Data(base64Encoded: text) { return .data(bytes) }
         default: break
         }
-        throw Self.failure("this is no \((word ?? "value").lowercased()) in a form that is known here", column)
+        throw Self.failure("invalid \((word ?? "value").lowercased())", column)
     }
 
     /// `links(["<UUID>", …])`.

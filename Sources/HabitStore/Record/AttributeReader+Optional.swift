@@ -50,7 +50,7 @@ extension AttributeReader {
         guard let result = T(attributeValue: value) else {
             throw HabitStoreError(
                 .unreadableValue,
-                "the stored value is none that this version's \(T.self) has; let that type read it again, or use the version of the app "
+                "the stored value is not a value of this version's \(T.self); let that type read it, or use the version of the app "
                     + "that wrote it"
             )
         }

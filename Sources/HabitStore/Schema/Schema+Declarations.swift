@@ -206,14 +206,14 @@ extension Schema {
                     throw contradiction(
                         entity,
                         relationship.name,
-                        "\(title) is stored in the identifier; declare an attribute of its own for it"
+                        "\(title) is stored in the identifier; declare a separate attribute for it"
                     )
                 }
                 guard let other = taken.updateValue(relationship.name, forKey: attribute) else { continue }
                 throw contradiction(
                     entity,
                     relationship.name,
-                    "\(title) is stored in \(attribute), and so is \(other); each needs an attribute of its own"
+                    "\(title) is stored in \(attribute), and so is \(other); each needs its own attribute"
                 )
             }
         }

@@ -36,7 +36,7 @@ extension Schema {
                 guard name.utf8.count <= ModelNames.longestIndex, !name.hasSuffix(ModelNames.clusteringMark) else {
                     throw HabitStoreError(
                         .schemaMismatch,
-                        "the names of an index of \(entity.name) and its attributes come to more than "
+                        "the names of an index of \(entity.name) and its attributes are longer than "
                             + "\(ModelNames.longestIndex) bytes, or end in \"\(ModelNames.clusteringMark)\"; shorten them",
                         at: .init(entity: entity.name)
                     )

@@ -290,7 +290,7 @@ extension Schema {
             for name in index.attributes where entity.position(of: name) == nil {
                 throw HabitStoreError(
                     .schemaMismatch,
-                    "an index of \(entity.name) names \(name), which is no attribute of it",
+                    "an index of \(entity.name) names \(name), which is not one of its attributes",
                     at: .init(entity: entity.name, attribute: name)
                 )
             }
@@ -309,7 +309,7 @@ extension Schema {
             guard !combination.attributes.isEmpty else { throw contradiction("has no attributes") }
             for (place, name) in combination.attributes.enumerated() {
                 guard let position = entity.position(of: name) else {
-                    throw contradiction("names \(name), which is no attribute of it", name)
+                    throw contradiction("names \(name), which is not one of its attributes", name)
                 }
                 guard entity.attributes[position].kind != .links else {
                     throw contradiction("names \(name), which are links", name)
@@ -367,7 +367,9 @@ extension Schema {
         default: throw contradiction("needs an inverse that stores the reference")
         }
         guard let position = stored.0.position(of: stored.1), stored.0.attributes[position].kind == stored.2 else {
-            throw contradiction("is stored in \(stored.0.name).\(stored.1), which is no \(stored.2.rawValue) attribute")
+            throw contradiction(
+                "is stored in \(stored.0.name).\(stored.1), which is not a \(stored.2.rawValue) attribute"
+            )
         }
         return Relationship(description: relationship, destination: destination, attribute: position)
     }

@@ -18,7 +18,7 @@ enum SchemaProof {
             for attribute in entity.attributes where attribute.hasInvalidDefault {
                 throw HabitStoreError(
                     .schemaMismatch,
-                    "the default of \(entity.name).\(attribute.name) is no value that a store can keep",
+                    "the default of \(entity.name).\(attribute.name) is not a value that a store can keep",
                     at: .init(entity: entity.name, attribute: attribute.name)
                 )
             }
@@ -98,8 +98,8 @@ enum SchemaProof {
             throw HabitStoreError(
                 .schemaMismatch,
                 "probe(position:) gives the same for \(entity.name).\(entity.attributes[other].name) and "
-                    + "\(entity.name).\(attribute.name), so that nobody could tell whether the model exchanges them; let it give "
-                    + "another value for each position, or declare hasOneValue where the type has one only",
+                    + "\(entity.name).\(attribute.name), so a model that exchanges them would go unnoticed; let it give "
+                    + "another value for each position, or declare hasOneValue if the type has only one",
                 at: .init(entity: entity.name, attribute: attribute.name)
             )
         }

@@ -56,7 +56,7 @@ public struct StoredSchema: Sendable, Hashable, Codable {
         } catch {
             throw HabitStoreError(
                 .schemaMismatch,
-                "the schema has a default that is no value that a store can keep",
+                "the schema has a default that a store cannot keep",
                 underlying: error
             )
         }

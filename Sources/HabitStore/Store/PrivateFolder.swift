@@ -44,7 +44,7 @@ package enum PrivateFolder {
             descriptor = try OpenFile.openFolder(path, in: parent, mayBeLink: false)
         } catch {
             guard error.number != ELOOP, error.number != ENOTDIR else {
-                throw refusal(path, "a link, or a file, stands where the users' folders are expected; remove it")
+                throw refusal(path, "a link or a file is where the users' folders are expected; remove it")
             }
             throw HabitStoreError(
                 error.number == EACCES ? .permissionDenied : .inputOutput,

@@ -133,7 +133,7 @@ extension ReadTransaction {
     /// - Throws: ``HabitStoreError/Code/invalidQuery`` for a size below 1, and for the cursor of another entity or order.
     public func fetchPage<M: PersistentModel>(_ descriptor: FetchDescriptor<M>, size: Int) throws -> Page<M> {
         guard size > 0 else {
-            throw HabitStoreError(.invalidQuery, "a page of \(size) records never comes to an end; ask for 1 or more")
+            throw HabitStoreError(.invalidQuery, "pages of \(size) records never end; ask for 1 or more")
         }
         var descriptor = descriptor
         // The offset is skipped once, before the first page; a cursor stands after it.

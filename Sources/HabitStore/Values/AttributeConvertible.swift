@@ -47,7 +47,7 @@ extension AttributeConvertible {
         guard let own = self as? any Equatable, !isEqual(own) else { return value }
         throw HabitStoreError(
             .invalidValue,
-            "a value of type \(Self.self) would be read back as another one; let init(attributeValue:) make of attributeValue() what it "
+            "a value of type \(Self.self) would be read back as a different value; let init(attributeValue:) make of attributeValue() what it "
                 + "was made from"
         )
     }

@@ -68,7 +68,7 @@ public struct JSONAttribute<Wrapped: Codable & Sendable & Equatable>: AttributeC
         guard decoded == wrappedValue else {
             throw HabitStoreError(
                 .invalidValue,
-                "a value of type \(Wrapped.self) would be read back as another one from the JSON that it is kept as: of a relative URL "
+                "a value of type \(Wrapped.self) would be read back as a different value from the JSON that it is kept as: of a relative URL "
                     + "store the absoluteURL; otherwise let its init(from:) restore all that == compares"
             )
         }

@@ -29,7 +29,7 @@ public struct CoreDataMetadata: Sendable, Hashable, Codable {
             let missing = tables.columns["Z_METADATA"] == nil ? "Z_METADATA" : "Z_PRIMARYKEY"
             throw HabitStoreError(
                 .notAStore,
-                "this SQLite database is no Core Data file: it has no table \(missing)",
+                "this SQLite database is not a Core Data file: it has no table \(missing)",
                 at: .init(path: connection.path)
             )
         }
@@ -76,7 +76,7 @@ public struct CoreDataMetadata: Sendable, Hashable, Codable {
             result.append(CoreDataOddity("metadataUnreadable", "the property list in Z_METADATA cannot be read"))
         }
         if UUID(uuidString: storeID) == nil {
-            result.append(CoreDataOddity("storeIDInvalid", "the store's identity in Z_METADATA is no UUID"))
+            result.append(CoreDataOddity("storeIDInvalid", "the store's identity in Z_METADATA is not a UUID"))
         }
         if let version = frameworkVersion, version > Self.newestFramework {
             result.append(

@@ -43,7 +43,7 @@ struct InterchangeHeader: Codable, Equatable {
         } catch let error as DecodingError {
             throw HabitStoreError(
                 .invalidSource,
-                "what the export says of itself is damaged, or no export of this program",
+                "the export's header is damaged, or this is not an export of this program",
                 at: .init(path: path),
                 underlying: error
             )
@@ -73,7 +73,7 @@ struct InterchangeHeader: Codable, Equatable {
             let mine = entity.attributes.map { ($0.name, $0.kind, $0.isOptional) }
             let others = other.attributes.map { ($0.name, $0.kind, $0.isOptional) }
             for attribute in mine where !others.contains(where: { $0 == attribute }) {
-                throw mismatch("\(entity.name).\(attribute.0) is another one in the store, or not there", path)
+                throw mismatch("\(entity.name).\(attribute.0) differs in the store, or is missing there", path)
             }
             for attribute in others where !mine.contains(where: { $0 == attribute }) {
                 throw mismatch("it lacks \(entity.name).\(attribute.0), which the store has", path)
@@ -85,12 +85,12 @@ struct InterchangeHeader: Codable, Equatable {
         HabitStoreError(
             .schemaMismatch,
             "the export is of schema version \(schemaVersion), and does not fit: \(message); "
-                + "--into a new store takes it as it is",
+                + "--into a new store takes it unchanged",
             at: .init(path: path)
         )
     }
 
     private static func foreign(_ path: String) -> HabitStoreError {
-        HabitStoreError(.unknownFormat, "this is no export of this program", at: .init(path: path))
+        HabitStoreError(.unknownFormat, "this is not an export of this program", at: .init(path: path))
     }
 }

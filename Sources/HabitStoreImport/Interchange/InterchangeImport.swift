@@ -220,7 +220,7 @@ public struct InterchangeImport {
                 throw HabitStoreError(
                     .invalidSource,
                     "there are \(found) records of \(entity.name), and the export says \(stated): it was cut short, or "
-                        + "edited; give --edited to import it as it is",
+                        + "edited; give --edited to import it anyway",
                     at: .init(path: source.path)
                 )
             }

@@ -167,7 +167,7 @@ struct InterchangeSource {
         _ failure: (String) -> HabitStoreError
     ) throws -> [String: ImportJSON] {
         do {
-            guard let members = try JSONValueParser.parse(bytes).members else { throw failure("it is no object") }
+            guard let members = try JSONValueParser.parse(bytes).members else { throw failure("it is not an object") }
             return members
         } catch let error as JSONValueParser.Failure {
             throw failure(error.message)

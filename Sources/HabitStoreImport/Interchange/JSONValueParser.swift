@@ -81,7 +81,7 @@ package struct JSONValueParser {
             switch byte {
             case UInt8(ascii: "\""):
                 guard let result = String(validating: text, as: UTF8.self) else {
-                    throw Failure(message: "a text is no UTF-8")
+                    throw Failure(message: "a text is not UTF-8")
                 }
                 return result
             case UInt8(ascii: "\\"): try escape(&text)

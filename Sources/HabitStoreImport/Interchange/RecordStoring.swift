@@ -27,7 +27,7 @@ enum RecordStoring {
         } catch let error as HabitStoreError {
             throw HabitStoreError(
                 error.code,
-                "\(place): \(error.message); a new store (--into) takes everything as it is",
+                "\(place): \(error.message); a new store (--into) takes everything unchanged",
                 at: .init(
                     path: path,
                     entity: error.location.entity,

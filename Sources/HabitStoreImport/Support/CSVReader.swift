@@ -86,7 +86,7 @@ package struct CSVReader {
             case UInt8(ascii: "\r"):
                 guard try peek() == UInt8(ascii: "\n") else { fallthrough }
             default:
-                guard !isQuoted else { throw failure("a quoted field goes on behind its quote") }
+                guard !isQuoted else { throw failure("a quoted field continues after its closing quote") }
                 bytes.append(byte)
                 try grow(&size)
             }
@@ -115,7 +115,7 @@ package struct CSVReader {
     }
 
     private func made(_ bytes: [UInt8], _ isQuoted: Bool) throws -> Field {
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("a field is no text in UTF-8") }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("a field is not UTF-8") }
         return Field(text: text, isQuoted: isQuoted)
     }
 

@@ -117,8 +117,8 @@ struct FillingAnEmptyStore {
 
     private static let disturbed = HabitStoreError(
         .busy,
-        "somebody else has written to the store while it was being filled; nothing more is stored: have it to yourself, or import "
-            + "into a new store"
+        "another writer changed the store while it was being filled; nothing more is stored: make sure that nothing else "
+            + "writes to it, or import into a new store"
     )
 
     /// Adds insertions to the history, by the index of their entities, in as many transactions as needed.

@@ -24,7 +24,7 @@ package enum WholeFile {
         guard status.st_size <= limit else {
             throw HabitStoreError(
                 .limitExceeded,
-                "the file has \(status.st_size) bytes; \(limit) are the most that are read at once",
+                "the file has \(status.st_size) bytes; at most \(limit) are read",
                 at: .init(path: path)
             )
         }
@@ -49,7 +49,7 @@ package enum WholeFile {
     /// The path with symbolic links resolved.
     package static func resolved(_ path: String) throws -> String {
         guard !path.utf8.contains(0), !path.isEmpty else {
-            throw HabitStoreError(.notFound, "there can be no file of this name", at: .init(path: path))
+            throw HabitStoreError(.notFound, "this is not a valid file name", at: .init(path: path))
         }
         guard let resolved = realpath(path, nil) else { throw unreadable(errno, path) }
         defer { free(resolved) }

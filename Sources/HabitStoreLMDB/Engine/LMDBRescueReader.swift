@@ -73,7 +73,7 @@ struct LMDBRescueReader {
 
     private func text(_ bytes: UnsafeRawBufferPointer) throws -> String {
         guard let text = String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) else {
-            throw LMDBError.error(.corrupt, "the store's bookkeeping holds a value that is no text", path: path)
+            throw LMDBError.error(.corrupt, "the store's bookkeeping holds a value that is not text", path: path)
         }
         return text
     }

@@ -51,7 +51,11 @@ import Foundation
     public func metadata(_ key: String) throws -> String? {
         guard let bytes = try key.withKeyBytes({ try transaction.get(catalog.metadata, $0) }) else { return nil }
         guard let text = String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) else {
-            throw LMDBError.error(.corrupt, "the store's bookkeeping holds a value that is no text", path: catalog.path)
+            throw LMDBError.error(
+                .corrupt,
+                "the store's bookkeeping holds a value that is not text",
+                path: catalog.path
+            )
         }
         return text
     }
@@ -104,7 +108,7 @@ import Foundation
                 == value.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)
         else {
             throw HabitStoreError.damage(
-                "a record is stored under another identifier than its own",
+                "a record is stored under an identifier other than its own",
                 at: .init(path: path(), entity: entity(), id: UUID(key: key))
             )
         }

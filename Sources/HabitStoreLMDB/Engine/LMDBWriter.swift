@@ -48,7 +48,7 @@ import Foundation
         guard try record.identifier() == id else {
             throw HabitStoreError(
                 .internalInconsistency,
-                "a record was to be stored under another identifier than its own",
+                "a record was to be stored under an identifier other than its own",
                 at: .init(path: catalog.path, entity: table.name, id: id)
             )
         }

@@ -44,7 +44,7 @@ extension LMDBEnvironmentCore {
         // 0 means the size in the file.
         let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) { returnCode = setMapSize(0) }
         guard hasRun else { throw busy("another process enlarged the file") }
-        guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "mapping the file anew", path: path) }
+        guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "mapping the file again", path: path) }
     }
 
     /// No thread is inside.

@@ -50,8 +50,8 @@ extension LMDBEnvironmentCore {
         throw LMDBError.error(
             .permissionDenied,
             status.st_mode & S_IFMT == S_IFLNK
-                ? "the lock file is a symbolic link, and opening the store would write over what it leads to; remove the link"
-                : "what stands in the place of the lock file is not a regular file; remove it",
+                ? "the lock file is a symbolic link, and opening the store would overwrite its target; remove the link"
+                : "the lock file is not a regular file; remove it",
             path: lock
         )
     }

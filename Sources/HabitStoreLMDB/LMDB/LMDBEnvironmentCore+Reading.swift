@@ -163,7 +163,7 @@ extension LMDBEnvironmentCore {
         case 0: return true
         case MDB_MAP_RESIZED: return false
         case MDB_INCOMPATIBLE:
-            let message = "the file has leaked pages or is damaged, so it cannot be compacted; copy it as it is"
+            let message = "the file has leaked pages or is damaged, so it cannot be compacted; copy it uncompacted"
             throw LMDBError.error(.corrupt, message, path: path)
         case let returnCode: throw LMDBError.error(returnCode, during: "copying the file", path: path)
         }

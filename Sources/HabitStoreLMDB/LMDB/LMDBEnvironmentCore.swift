@@ -98,7 +98,7 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         // The exclusive thread waits at most `resizeWaitSeconds` and then works briefly, so twice that is enough.
         let deadline = Date(timeIntervalSinceNow: max(1, options.resizeWaitSeconds * 2))
         while exclusiveThread != nil {
-            guard wait(until: deadline) || exclusiveThread == nil else { throw busy("the file is being mapped anew") }
+            guard wait(until: deadline) || exclusiveThread == nil else { throw busy("the file is being mapped again") }
         }
     }
 

@@ -67,7 +67,7 @@ enum LMDBError {
         case MDB_PANIC:
             return (.inputOutput, "an earlier write failed; the file is reopened before the next transaction")
         case MDB_READERS_FULL:
-            return (.limitExceeded, "too many read transactions at once; end some, or raise maxReaders")
+            return (.limitExceeded, "too many read transactions are open; end some, or raise maxReaders")
         case MDB_DBS_FULL:
             return (.limitExceeded, "too many named databases; raise maxDatabases")
         case MDB_TXN_FULL:
@@ -102,7 +102,7 @@ enum LMDBError {
                     + " cut short as an I/O error)"
             )
         case EISDIR, ENOTDIR:
-            return (.notAStore, "a folder stands where a file should be, or the other way round")
+            return (.notAStore, "a folder is where a file should be, or the other way round")
         case EEXIST:
             return (.inputOutput, "something is there already and is not overwritten")
         case EMFILE, ENFILE:

@@ -86,7 +86,7 @@ struct LMDBFileHeader: Equatable, Sendable {
             return LMDBError.error(
                 .newerVersion,
                 "the file was made by LMDB 1.0 or later (data version \(version)); this program reads LMDB 0.9's: dump it with "
-                    + "`mdb_dump` of its own version, and load that with `mdb_load` of 0.9",
+                    + "that version's `mdb_dump`, and load the dump with 0.9's `mdb_load`",
                 path: source.path
             )
         }

@@ -39,7 +39,7 @@ struct LMDBMeta: Equatable, Sendable {
 
     /// A contradiction in the page, or nil. Does not check its trees.
     var contradiction: String? {
-        guard pageNumber == index, pageFlags == LMDBFileFormat.PageFlag.meta else { return "is no meta page" }
+        guard pageNumber == index, pageFlags == LMDBFileFormat.PageFlag.meta else { return "is not a meta page" }
         guard hasPossiblePageSize else { return "has an impossible page size" }
         let known = LMDBFileFormat.TreeFlag.environment | LMDBFileFormat.TreeFlag.integerKeys
         guard freeTree.flags & ~known == 0, freeTree.flags & LMDBFileFormat.TreeFlag.integerKeys != 0 else {

@@ -45,7 +45,7 @@ final class LMDBPageSource {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw LMDBError.error(.notAStore, "a folder or a device is no store", path: path)
+            throw LMDBError.error(.notAStore, "a folder or a device is not a store", path: path)
         }
         return UInt64(clamping: status.st_size)
     }

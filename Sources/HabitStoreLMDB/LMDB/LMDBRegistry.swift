@@ -149,7 +149,7 @@ final class LMDBRegistry: @unchecked Sendable {
                     condition.unlock()
                     return nil
                 case .other:
-                    throw LMDBError.error(.notAStore, "a folder or a device is no store", path: path)
+                    throw LMDBError.error(.notAStore, "a folder or a device is not a store", path: path)
                 case .file(let identity, let isLink):
                     guard case .changing = entries[identity] else { return (identity, isLink) }
                     guard condition.wait(until: deadline) else {

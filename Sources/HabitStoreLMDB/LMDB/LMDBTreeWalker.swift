@@ -212,7 +212,7 @@ final class LMDBTreeWalker {
             return (bytes.u64(0), bytes.u16(10), UInt64(bytes.u32(12)))
         }
         guard number == first, flags == LMDBFileFormat.PageFlag.overflow else {
-            damage(first, "is no overflow page, though a record says so")
+            damage(first, "is not an overflow page, though a record says so")
             return false
         }
         // A value that shrank within a transaction keeps its pages, so there may be more than it needs.

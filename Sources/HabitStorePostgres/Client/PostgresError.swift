@@ -37,14 +37,14 @@ enum PostgresError {
         }
         switch state {
         case "40001", "40P01", "55P03", "57014":
-            return (.busy, "others kept the server from doing it in time, and nothing was done; try again")
+            return (.busy, "other transactions kept the server from doing it in time, and nothing was done; try again")
         case "25P03":
             return (
                 .busy,
-                "a transaction had nothing to ask for longer than ten minutes, and the server has ended it; try again"
+                "a transaction was idle for more than ten minutes, and the server ended it; try again"
             )
         case "22012":
-            return (.busy, "somebody else has written to the store meanwhile, and nothing was done; try again")
+            return (.busy, "another writer changed the store meanwhile, and nothing was done; try again")
         case "42P01", "3F000":
             return (.notFound, "the server has no tables for stores; run `habitstore server prepare`")
         case "42703": return (.notFound, "the server's tables lack a column; see `habitstore server check`")

@@ -53,7 +53,7 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
     public static func server(_ uri: String) throws -> String {
         guard ["postgresql://", "postgres://"].contains(where: uri.hasPrefix) else {
             // The message does not repeat the text: libpq's other forms may have a password anywhere.
-            throw HabitStoreError(.invalidValue, "this is no connection URI; write postgresql://HOST:PORT/DATABASE")
+            throw HabitStoreError(.invalidValue, "this is not a connection URI; write postgresql://HOST:PORT/DATABASE")
         }
         guard !Passwords.isIn(uri) else { throw Passwords.refusal(of: uri) }
         return withUsualScheme(uri)

@@ -53,7 +53,7 @@ struct PostgresCheck {
         if head.lastToken != head.token {
             found.report(
                 "historyGap",
-                "the history ends at token \(head.lastToken), and the store's row says that it comes to \(head.token)"
+                "the history ends at token \(head.lastToken), and the store's row says \(head.token)"
             )
         }
         // The cached bookkeeping may have changed.

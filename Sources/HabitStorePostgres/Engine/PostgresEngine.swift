@@ -178,7 +178,7 @@ import Synchronization
         guard left[0].count > 0 else { return }
         throw PostgresError.error(
             .corrupt,
-            "rows of a store of this name are on the server, and what the store says of itself is gone; restore a backup",
+            "the server has rows of a store of this name, but the store's own row is gone; restore a backup",
             at: catalog.place
         )
     }
@@ -215,7 +215,7 @@ import Synchronization
         }
         throw PostgresError.error(
             .outcomeUnknown,
-            "nobody knows whether the commit is kept; open the store again and read (\(last))",
+            "it is unknown whether the commit was kept; open the store again and read (\(last))",
             at: catalog.place
         )
     }

@@ -115,7 +115,7 @@ import Foundation
         do {
             let view = try RecordView(validating: body, layout: table.layout)
             guard try view.identifier() == id else {
-                throw HabitStoreError.damage("a record is stored under another identifier than its own")
+                throw HabitStoreError.damage("a record is stored under an identifier other than its own")
             }
             return view
         } catch let error as HabitStoreError {
@@ -143,7 +143,7 @@ import Foundation
         guard let head = try session.begun() else { return 0 }
         guard head.lastToken == head.token else {
             throw HabitStoreError.damage(
-                "the history ends at token \(head.lastToken), and the store has come to \(head.token); restore a backup",
+                "the history ends at token \(head.lastToken), and the store is at token \(head.token); restore a backup",
                 at: .init(path: catalog.place)
             )
         }

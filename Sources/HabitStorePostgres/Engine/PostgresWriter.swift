@@ -313,7 +313,7 @@ import Foundation
         guard try record.identifier() == key.id else {
             throw HabitStoreError(
                 .internalInconsistency,
-                "a record was to be stored under another identifier than its own",
+                "a record was to be stored under an identifier other than its own",
                 at: .init(path: catalog.place, entity: catalog.keys.tables[entity].name, id: key.id)
             )
         }

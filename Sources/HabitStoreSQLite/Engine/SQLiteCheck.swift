@@ -137,7 +137,7 @@ struct SQLiteCheck {
                     StoreFinding(
                         .damage,
                         hasOwner ? "invalidValue" : "linkWithoutOwner",
-                        "a link of \(name) " + (hasOwner ? "is no identifier of 16 bytes" : "belongs to no record"),
+                        "a link of \(name) " + (hasOwner ? "is not an identifier of 16 bytes" : "belongs to no record"),
                         entity: table.description.name,
                         id: isIdentified ? try statement.uuid(at: 0) : nil,
                         attribute: table.description.attributes[position].name

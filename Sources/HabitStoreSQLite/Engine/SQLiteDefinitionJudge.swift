@@ -56,8 +56,8 @@ struct SQLiteDefinitionJudge {
         let kind = items.first { $0.name == name }.map(\.kind) ?? ""
         let word = ["table", "index", "view", "trigger"].contains(kind) ? kind : "thing"
         return HabitStoreError.damage(
-            "the file has a \(word) of its own, \(Self.shown(name)), which no store has; drop it with the sqlite3 shell, or "
-                + "restore a backup",
+            "the file has an extra \(word), \(Self.shown(name)), which is not part of a store; drop it with the sqlite3 "
+                + "shell, or restore a backup",
             at: .init(path: path)
         )
     }

@@ -95,9 +95,9 @@ struct SQLiteHistory {
                 let json = Data(try statement.text(at: 8).utf8)
                 kind = .delete(tombstone: try JSONDecoder().decode([String: Value].self, from: json))
             } catch let error as DecodingError {
-                throw corrupt(token, "has a tombstone that is not in the form of one", error)
+                throw corrupt(token, "has a malformed tombstone", error)
             }
-        default: throw corrupt(token, "has a change of a kind that there is not")
+        default: throw corrupt(token, "has a change of an unknown kind")
         }
         return HistoryChange(entity: try statement.text(at: 4), id: try statement.uuid(at: 5), kind: kind)
     }

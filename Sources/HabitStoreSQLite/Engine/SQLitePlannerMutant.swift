@@ -4,11 +4,11 @@ import Foundation
 
 /// Bugs that an SQL planner could plausibly have, for tests of the checks that must find them. Only in debug builds.
 package enum SQLitePlannerMutant: String, CaseIterable, Sendable {
-    case excludedLowerBound = "a range begins behind its lower bound (> for >=)"
+    case excludedLowerBound = "a range begins after its lower bound (> for >=)"
     case includedUpperBound = "a range holds its upper bound (<= for <)"
     case lostResidual = "what SQL cannot answer is forgotten"
     case bytesTakenForCharacters = "text found by its bytes is taken for found by its Characters"
-    case unequalIsNeverNull = "nil is not told apart from a value by != (<> for IS NOT)"
+    case unequalIsNeverNull = "!= does not distinguish nil from a value (<> for IS NOT)"
     case notEqualIsUnknown = "the opposite of == does not hold for nil (= for IS)"
     case caseIgnored = "texts are equal whatever their letter case"
     case wrongCollation = "text is ordered whatever its letter case"

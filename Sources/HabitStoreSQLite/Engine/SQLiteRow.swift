@@ -32,7 +32,7 @@ final class SQLiteRow: AttributeColumns {
         switch number {
         case 0: return false
         case 1: return true
-        default: throw corrupt(field, "a number that is no truth value")
+        default: throw corrupt(field, "a number other than 0 or 1")
         }
     }
 
@@ -129,7 +129,7 @@ final class SQLiteRow: AttributeColumns {
                 do {
                     targets.append(try statement.uuid(at: 0))
                 } catch let error as HabitStoreError where error.code == .corrupt {
-                    throw corrupt(field, "a link that is no identifier of 16 bytes")
+                    throw corrupt(field, "a link that is not an identifier of 16 bytes")
                 }
             }
             return targets

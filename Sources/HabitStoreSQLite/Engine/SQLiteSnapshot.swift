@@ -184,7 +184,7 @@ extension SQLiteStatement {
         case .data(let data): try data.withUnsafeBytes { try bind($0, at: index) }
         case .strings(let texts): try bind(SQLiteTextList.encode(texts), at: index)
         case .links:
-            throw HabitStoreError(.internalInconsistency, "links are no value of a column")
+            throw HabitStoreError(.internalInconsistency, "links cannot be stored in a column")
         }
     }
 }

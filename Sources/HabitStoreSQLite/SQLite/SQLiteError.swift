@@ -117,7 +117,7 @@ enum SQLiteError {
 
     private static func advice(for code: HabitStoreError.Code, _ result: SQLiteResult? = nil) -> String {
         if result?.primary == SQLITE_INTERRUPT {
-            return "it went on for longer than a sound store makes it; run `\(OperatorCommand.name) check`"
+            return "it ran longer than it does on an undamaged store; run `\(OperatorCommand.name) check`"
         }
         return switch code {
         case .notAStore: "choose another file"

@@ -105,7 +105,7 @@ extension SQLiteSharedFile {
             markOpenOutcome()
             throw HabitStoreError(
                 .outcomeUnknown,
-                "the commit failed and may have happened all the same; read again what was to be written",
+                "the commit failed but may have taken effect; read again what it would have written",
                 at: HabitStoreError.Location(path: path),
                 underlying: error
             )

@@ -51,7 +51,7 @@ final class SQLiteStatement {
         }
         guard !hasMore else {
             sqlite3_finalize(compiled)
-            throw HabitStoreError(.internalInconsistency, "more than one statement was prepared at once")
+            throw HabitStoreError(.internalInconsistency, "a text with more than one statement was prepared")
         }
         pointer = compiled
         parameterCount = sqlite3_bind_parameter_count(compiled)

@@ -99,7 +99,7 @@ struct RecordLinks {
         bytes = try record.rawBytes(at: position)
         guard bytes.count % KeyFormat.identifierLength == 0 else {
             throw HabitStoreError.damage(
-                "a record holds links that are no identifiers; run `\(OperatorCommand.name) check`"
+                "a record holds links that are not identifiers; run `\(OperatorCommand.name) check`"
             )
         }
     }

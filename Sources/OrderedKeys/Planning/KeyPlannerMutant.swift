@@ -10,7 +10,7 @@ package enum KeyPlannerMutant: String, CaseIterable, Sendable {
     case membershipLosesNil = "nil logic: membership forgets nil"
     case prefixIsExact = "the bytes of a prefix are taken for its Characters"
     case danglingReferenceIsRecord = "a dangling reference is taken for a record"
-    case narrowsBehindFailure = "conditions behind one that can fail narrow the search"
+    case narrowsBehindFailure = "conditions after one that can fail narrow the search"
     case residualIsLost = "what is left of the filter is lost"
     case tieBreakIsDropped = "a backwards walk leaves equal keys backwards, too"
     case windowPrecedesFilter = "offset and limit are applied before the rest of the filter"

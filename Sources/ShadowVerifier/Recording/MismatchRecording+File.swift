@@ -68,10 +68,10 @@ extension MismatchRecording {
         do {
             version = try JSONDecoder().decode(RecordingHeader.Version.self, from: line)
         } catch {
-            throw HabitStoreError(.notAStore, "this is no file of recorded mismatches", underlying: error)
+            throw HabitStoreError(.notAStore, "this is not a recording of mismatches", underlying: error)
         }
         guard version.format == RecordingHeader.format else {
-            throw HabitStoreError(.notAStore, "this is no file of recorded mismatches")
+            throw HabitStoreError(.notAStore, "this is not a recording of mismatches")
         }
         guard version.formatVersion <= RecordingHeader.formatVersion else {
             throw HabitStoreError(

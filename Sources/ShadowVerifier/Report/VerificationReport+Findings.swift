@@ -42,6 +42,6 @@ extension VerificationReport {
     mutating func conclude(cutShort verdict: Verdict, at level: String, reason: String) {
         self.verdict = openDifferenceCount > 0 ? .mismatch : verdict
         self.reason = reason
-        notCompared.append("\(level), and the levels behind it: \(reason)")
+        notCompared.append("\(level), and the levels after it: \(reason)")
     }
 }

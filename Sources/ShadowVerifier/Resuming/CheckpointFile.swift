@@ -63,7 +63,7 @@ struct CheckpointFile {
         guard data.isEmpty || data.starts(with: Self.heading) else {
             throw HabitStoreError(
                 .unsupported,
-                "there is a file that is no checkpoint; choose another place for the checkpoint",
+                "there is a file that is not a checkpoint; choose another place for the checkpoint",
                 at: .init(path: path)
             )
         }
@@ -93,7 +93,7 @@ struct CheckpointFile {
         } catch {
             throw HabitStoreError(
                 .inputOutput,
-                "the checkpoint cannot be written; choose another place, or go on without one",
+                "the checkpoint cannot be written; choose another place, or continue without one",
                 at: .init(path: path),
                 underlying: error
             )

@@ -147,7 +147,7 @@ import Testing
                 .utf8
         )
         .write(to: URL(fileURLWithPath: text))
-        expect(try CommandLineRun("inspect", text, home: home), 65, "no SQLite database")
+        expect(try CommandLineRun("inspect", text, home: home), 65, "not a SQLite database")
         expect(try CommandLineRun("import", "coredata", fixture.path, home: home), 64, "say where to")
         expect(
             try CommandLineRun("import", "coredata", fixture.path, "--into", home.path + "/new", home: home),

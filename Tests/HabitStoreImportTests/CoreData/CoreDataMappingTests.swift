@@ -197,7 +197,7 @@ import Testing
                 "more than one thing is mapped to Habit.name"
             )
         )
-        #expect(try message { $0.entities[0].constants["streak"] = .string("x") }.contains("is no int"))
+        #expect(try message { $0.entities[0].constants["streak"] = .string("x") }.contains("is not of the kind int"))
         #expect(try message { $0.entities[0].constants["streak"] = nil }.contains("Habit.streak needs a value"))
         #expect(try message { $0.entities[1].relationships["book"] = "tag" }.contains("Entry has no relationship tag"))
         #expect(
@@ -214,7 +214,7 @@ import Testing
         func message(_ text: String) -> String? {
             #expect(throws: HabitStoreError.self) { try CoreDataMapping(parsing: Data(text.utf8)) }?.message
         }
-        #expect(message("{") == "the mapping cannot be read: it is no JSON")
+        #expect(message("{") == "the mapping cannot be read: it is not JSON")
         #expect(
             message("{\"format\": 1, \"entities\": [{\"target\": 3}]}")?.contains("source is missing at entities.[0]")
                 == true

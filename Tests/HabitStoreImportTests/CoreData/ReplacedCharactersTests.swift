@@ -187,7 +187,7 @@ import Testing
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         let verification = try sandbox.verify(name, report)
         #expect(
-            verification.differences.contains { $0.contains("neither here nor kept") },
+            verification.differences.contains { $0.contains("neither in the store nor in the attachment") },
             "\(verification.differences)"
         )
     }

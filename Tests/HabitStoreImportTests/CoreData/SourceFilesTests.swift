@@ -180,7 +180,7 @@ import Testing
         try fixture.sql("DROP TABLE Z_METADATA")
         let other = #expect(throws: HabitStoreError.self) { try CoreDataFile(path: fixture.path) }
         #expect(other?.code == .notAStore)
-        #expect(other?.message.contains("no Core Data file") == true)
+        #expect(other?.message.contains("is not a Core Data file") == true)
         let none = #expect(throws: HabitStoreError.self) { try CoreDataFile(path: fixture.path + "x") }
         #expect(none?.code == .notFound)
         let folder = #expect(throws: HabitStoreError.self) { try CoreDataFile(path: fixture.folder.path) }

@@ -86,7 +86,7 @@ import Testing
         try Data((left.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
         let verified = try run("verify", fixture.path, store)
         #expect(verified.status == 1)
-        #expect(verified.output.contains("neither in the store nor kept beside it"), "\(verified.output)")
+        #expect(verified.output.contains("neither in the store nor in the attachment"), "\(verified.output)")
     }
 
     /// A record that is neither in the store nor complete in the attachment was lost.

@@ -101,7 +101,8 @@ struct InterchangeDamageTests {
     @Test(arguments: [
         ("id,name", "id,title", "no column name"), ("id,name", "id,name,x", "does not have"),
         ("id,name", "id,id", "twice"), (",a\r\n", ",a,b\r\n", "line 2 has 3 fields"), (",a\r\n", ",\"a\r\n", "no end"),
-        (",a\r\n", ",\"a\"b\r\n", "behind its quote"), (",a\r\n", ",a\r\nnot an id,b\r\n", "line 3: id cannot be read"),
+        (",a\r\n", ",\"a\"b\r\n", "after its closing quote"),
+        (",a\r\n", ",a\r\nnot an id,b\r\n", "line 3: id cannot be read"),
     ])
     func whatIsWrongWithARowIsSaidWithItsLine(_ old: String, _ new: String, _ words: String) throws {
         let path = try exported(.csv)

@@ -119,7 +119,7 @@ struct LeafAccountTests {
         Loss(file: "loop", name: "a score", found: "1 rows of Scores.csv") { source in
             source.rows.removeAll { $0.what.hasPrefix("scores") }
         },
-        Loss(file: "loop", name: "a cell behind the last column", found: "check marks.row") {
+        Loss(file: "loop", name: "a cell after the last column", found: "check marks.row") {
             $0.entries.mutate { $0.rest = [:] }
         },
         Loss(file: "loop", name: "a day that is there twice", found: "1 rows of check marks") {
@@ -139,7 +139,7 @@ struct LeafAccountTests {
         Loss(file: "harsh", name: "a skipped day", found: "1 rows of log") { source in
             source.rows.removeAll { $0.what == "log: skipped" }
         },
-        Loss(file: "harsh", name: "an amount that is no number", found: "log.amount") {
+        Loss(file: "harsh", name: "an amount that is not a number", found: "log.amount") {
             $0.entries.mutate { $0.rest = [:] }
         },
         Loss(file: "harsh", name: "a day that is there twice", found: "1 rows of log") { source in
@@ -186,7 +186,7 @@ struct LeafAccountTests {
             guard let place = source.rows.firstIndex(where: { $0.what.hasPrefix("version") }) else { return }
             source.rows.remove(at: place)
         },
-        Loss(file: "beaver", name: "records that are no list", found: "habits.none") {
+        Loss(file: "beaver", name: "records that are not a list", found: "habits.none") {
             $0.habits.mutate { $0.rest["records"] = nil }
         },
         Loss(file: "beaver", name: "a day that is there twice", found: "1 rows of records") { $0.entries.removeLast() },

@@ -95,7 +95,7 @@ struct TrackerFormatTests {
         )
         let report = try sandbox.run("a")
         #expect(try sandbox.entries() == days.map { "H \($0)" })
-        #expect(report.odd("dates whose day and month cannot be told apart, taken as month/day") == ambiguous)
+        #expect(report.odd("dates with an ambiguous day and month, taken as month/day") == ambiguous)
     }
 
     @Test(arguments: [false, true])
@@ -156,7 +156,7 @@ struct TrackerFormatTests {
         )
         #expect(report.kept("log: skipped") == 1 && report.kept("log: not done") == 1)
         #expect(report.odd("habits that only the log knows, here archived") == 1)
-        #expect(report.odd("amounts that are no number") == 1)
+        #expect(report.odd("amounts that are not a number") == 1)
         let review = try sandbox.habit("Review")
         #expect((review.timesPerPeriod, review.periodDays, review.category) == (5, 7, "Work"))
         #expect(try sandbox.habit("Old").periodDays == 14)

@@ -113,7 +113,7 @@ struct CheckpointTests {
         let error = #expect(throws: HabitStoreError.self) {
             try pair.verify { $0.checkpointPath = file.path }
         }
-        #expect(error?.message.contains("no checkpoint") == true)
+        #expect(error?.message.contains("not a checkpoint") == true)
         #expect(try Data(contentsOf: file) == before)
     }
 

@@ -27,9 +27,9 @@ struct BinaryPreferences {
         for (index, object) in objects.enumerated() {
             switch object {
             case .dictionary(let keys, _):
-                guard keys.allSatisfy({ text($0) != nil }) else { throw Self.damage("a key is no text", path) }
+                guard keys.allSatisfy({ text($0) != nil }) else { throw Self.damage("a key is not text", path) }
             case .simple(let range) where bytes[range.lowerBound] >> 4 == 5:
-                guard text(index) != nil else { throw Self.damage("a text is no text", path) }
+                guard text(index) != nil else { throw Self.damage("a text is not valid", path) }
             case .simple, .list: break
             }
         }
@@ -54,7 +54,7 @@ struct BinaryPreferences {
 
     private func dictionary() throws -> (keys: [Int], values: [Int]) {
         guard case .dictionary(let keys, let values) = objects[top] else {
-            throw Self.damage("its outermost value is no dictionary", path)
+            throw Self.damage("its outermost value is not a dictionary", path)
         }
         return (keys, values)
     }

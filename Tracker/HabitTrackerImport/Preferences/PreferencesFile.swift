@@ -114,7 +114,7 @@ struct PreferencesFile {
         } catch {
             throw HabitStoreError(
                 .invalidSource,
-                bytes.isEmpty ? "the file is empty" : "the file is no property list, or a damaged one",
+                bytes.isEmpty ? "the file is empty" : "the file is not a property list, or it is damaged",
                 at: .init(path: path),
                 underlying: error
             )

@@ -227,7 +227,7 @@ public struct PreferencesImport {
         }
         throw HabitStoreError(
             .busy,
-            "an app goes on writing this file: the drafts are in the store, and the key is not emptied yet; "
+            "an app keeps writing this file: the drafts are in the store, and the key is not emptied yet; "
                 + "end the app and run the import again",
             at: .init(path: path)
         )

@@ -65,7 +65,7 @@ struct PreferencesJournal: Codable, Equatable {
             } catch let error as DecodingError {
                 throw HabitStoreError(
                     .corrupt,
-                    "the notes of an interrupted import are damaged; move the file away to begin anew",
+                    "the notes of an interrupted import are damaged; move the file away to start over",
                     at: .init(path: file),
                     underlying: error
                 )

@@ -64,7 +64,7 @@ struct PreferencesReplacement {
                 try takeBack()
                 throw HabitStoreError(
                     .busy,
-                    "an app goes on writing this file; end it and run the import again, which takes up what is left",
+                    "an app keeps writing this file; end it and run the import again, which does the rest",
                     at: .init(path: journal.path)
                 )
             }
@@ -77,7 +77,11 @@ struct PreferencesReplacement {
     /// Removes the temporary file next to the preferences.
     func discard() throws {
         guard unlink(journal.temporary) == 0 || errno == ENOENT || errno == ENOTDIR else {
-            throw HabitStoreError.system(errno, "the file beside the preferences cannot be removed", journal.temporary)
+            throw HabitStoreError.system(
+                errno,
+                "the temporary file next to the preferences cannot be removed",
+                journal.temporary
+            )
         }
     }
 

@@ -86,7 +86,7 @@ struct XMLPreferences {
                 } else if name == "dict", dictionaryDepth == nil {
                     dictionaryDepth = depth + 1
                 } else if name != "plist", dictionaryDepth == nil {
-                    throw Self.refusal("its outermost value is no dictionary", path)
+                    throw Self.refusal("its outermost value is not a dictionary", path)
                 }
                 depth += 1
                 guard depth <= BinaryPreferences.maximumDepth else { throw Self.refusal("it is nested too deep", path) }

@@ -102,7 +102,7 @@ enum HabitBullExport {
             source.entries.append(entry)
         }
         if order == .ambiguous, rows.contains(where: { $0.date.contains("/") }) {
-            source.note("dates whose day and month cannot be told apart, taken as month/day")
+            source.note("dates with an ambiguous day and month, taken as month/day")
         }
     }
 

@@ -120,7 +120,7 @@ enum HarshFiles {
                 entry.value = amount == 0 ? nil : amount
             } else {
                 entry.rest["amount"] = .string(parts[4])
-                source.note("amounts that are no number")
+                source.note("amounts that are not a number")
             }
         }
         source.entries.append(entry)

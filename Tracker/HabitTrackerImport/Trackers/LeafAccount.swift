@@ -212,10 +212,10 @@ struct LeafAccount {
     /// The unaccounted parts, in words without user data.
     var differences: [String] {
         missingRows.sorted { $0.key < $1.key }.map {
-            "\($0.value) rows of \($0.key) are neither here nor kept beside the store"
+            "\($0.value) rows of \($0.key) are neither in the store nor in the attachment"
         }
             + missingValues.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
-                "\($0.value) values of \($0.key.joined(separator: ".")) are neither here nor kept beside the store"
+                "\($0.value) values of \($0.key.joined(separator: ".")) are neither in the store nor in the attachment"
             }
     }
 }

@@ -155,7 +155,7 @@ struct TableSuggestion {
         }
         result["target"] =
             "Habit (needs name; has createdAt, isArchived, category, unit, target, timesPerPeriod, periodDays), "
-            + "Entry (needs date; has value, note, and the relationship habit), or null: kept beside the store"
+            + "Entry (needs date; has value, note, and the relationship habit), or null: kept next to the store"
         return result
     }
 

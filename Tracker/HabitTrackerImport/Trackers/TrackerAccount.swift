@@ -167,10 +167,10 @@ struct TrackerAccount {
             }
             if known != nil, let expected = records[table.lowercased()] { missingRows = max(0, readRows - expected) }
             if missingRows > 0 {
-                result.append("\(missingRows) rows of \(table) are neither here nor kept beside the store")
+                result.append("\(missingRows) rows of \(table) are neither in the store nor in the attachment")
             }
             for (column, count) in missing.sorted(by: { $0.key < $1.key }) {
-                result.append("\(count) values of \(table).\(column) are neither here nor kept beside the store")
+                result.append("\(count) values of \(table).\(column) are neither in the store nor in the attachment")
             }
         }
         return result

@@ -35,7 +35,7 @@ enum TrackerRecognition {
             // Many other files have such lines.
             throw unknown(
                 path,
-                "this may be a list of habits of harsh, but there is no log beside it; give --from harsh"
+                "this may be a list of habits of harsh, but there is no log next to it; give --from harsh"
             )
         }
         guard let format, format != finding.format else { return finding }
@@ -60,7 +60,7 @@ enum TrackerRecognition {
             }
         }
         guard habits != nil || log != nil else {
-            throw unknown(path, "this folder is no export of Loop Habit Tracker, and has no files of harsh")
+            throw unknown(path, "this folder is not an export of Loop Habit Tracker, and has no files of harsh")
         }
         return .harsh(habits: habits, log: log)
     }
@@ -72,7 +72,7 @@ enum TrackerRecognition {
         if ZipArchive.isZip(head) {
             let files = try SourceFiles(path: path, wanted: LoopExport.isWanted)
             guard try LoopExport.recognises(files) else {
-                throw unknown(path, "this zip is no export of Loop Habit Tracker: it has no Habits.csv")
+                throw unknown(path, "this zip is not an export of Loop Habit Tracker: it has no Habits.csv")
             }
             return .files(files)
         }
@@ -146,7 +146,7 @@ enum TrackerRecognition {
 
     private static func text(_ path: String) throws -> String {
         guard let text = String(validating: try WholeFile.read(path).bytes, as: UTF8.self) else {
-            throw unknown(path, "the file is no text")
+            throw unknown(path, "the file is not text")
         }
         return text
     }

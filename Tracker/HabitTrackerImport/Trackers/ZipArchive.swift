@@ -85,7 +85,9 @@ struct ZipArchive {
         guard next <= end else { throw failure("its list of files is damaged") }
         guard word(offset + 8) & 1 == 0 else { throw failure("it is encrypted") }
         let raw = bytes[(offset + Self.memberSize)..<(offset + Self.memberSize + nameSize)]
-        guard let name = String(validating: raw, as: UTF8.self) else { throw failure("the name of a file is no UTF-8") }
+        guard let name = String(validating: raw, as: UTF8.self) else {
+            throw failure("the name of a file is not UTF-8")
+        }
         let result = Member(
             name: name,
             method: word(offset + 10),

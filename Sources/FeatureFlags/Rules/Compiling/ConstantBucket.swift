@@ -40,14 +40,14 @@ package struct ConstantBucket {
     }
 
     private static func message(aboutOneBucketOf outcome: BucketSampling.Outcome) -> String {
-        "what \"fractional\" buckets by came out the same for each of \(outcome.users) sample users: everybody gets one "
+        "the bucketing value of \"fractional\" is the same for all \(outcome.users) sample users: everybody gets one "
             + "variant, whatever the weights; bucket by {\"var\": \"targetingKey\"}, or leave it out"
     }
 
     private static func message(aboutFewBucketsOf outcome: BucketSampling.Outcome) -> String {
-        "what \"fractional\" buckets by came to \(outcome.values) values for \(outcome.users) sample users: all who share "
-            + "one move at once, and the weights are no shares of the users; bucket by {\"var\": \"targetingKey\"}, or "
-            + "leave it out"
+        "the bucketing value of \"fractional\" has only \(outcome.values) values for \(outcome.users) sample users: users "
+            + "with the same value move together, and the weights are not shares of the users; bucket by "
+            + "{\"var\": \"targetingKey\"}, or leave it out"
     }
 
     private func constantMessage(about first: JSONNode) -> String? {
@@ -64,7 +64,7 @@ package struct ConstantBucket {
                 + "variant, whatever the weights; write {\"var\": \(quoted(text))}, or name what tells users apart"
         }
         return
-            "what \"fractional\" buckets by is the same for everybody: everybody gets one variant, whatever the weights; "
+            "the bucketing value of \"fractional\" is the same for everybody: everybody gets one variant, whatever the weights; "
             + "bucket by {\"var\": \"targetingKey\"}, or leave it out"
     }
 

@@ -24,7 +24,7 @@ extension SchemaMigrationPlan {
         for (version, next) in zip(schemas, schemas.dropFirst())
         where version.versionIdentifier >= next.versionIdentifier {
             throw Self.contradiction(
-                "has version \(next.versionIdentifier) behind version \(version.versionIdentifier); the oldest comes first"
+                "has version \(next.versionIdentifier) after version \(version.versionIdentifier); the oldest comes first"
             )
         }
         return last.schema

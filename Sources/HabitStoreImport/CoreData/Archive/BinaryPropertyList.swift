@@ -78,7 +78,7 @@ package struct BinaryPropertyList {
         let low = Int(bytes[offset] & 15)
         guard low == 15 else { return (low, offset + 1) }
         guard offset + 1 < end, bytes[offset + 1] >> 4 == 1, bytes[offset + 1] & 15 <= 3 else {
-            throw Damage("a length is no number")
+            throw Damage("a length is not a number")
         }
         let size = 1 << Int(bytes[offset + 1] & 15)
         guard offset + 2 + size <= end else { throw Damage("it is cut short") }

@@ -23,7 +23,7 @@ package struct DatabaseHeader {
         guard bytes.starts(with: Self.magic) else {
             throw HabitStoreError(
                 .notAStore,
-                "the file is no SQLite database, or an encrypted one",
+                "the file is not a SQLite database, or it is encrypted",
                 at: .init(path: path)
             )
         }

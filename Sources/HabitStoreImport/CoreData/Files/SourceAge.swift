@@ -84,7 +84,7 @@ struct SourceAge: Codable, Hashable, Sendable {
             }
         }
         return withoutItsLog(other)
-            ? "the file is the one that was imported last, without the -wal or the part of it that was beside it then"
+            ? "the file is the one that was imported last, but its -wal is missing or shorter than it was then"
             : nil
     }
 

@@ -78,17 +78,17 @@ package struct SourceOpening {
             if header.usesLog {
                 note(
                     "logMissing",
-                    "the file uses a write-ahead log, and none is beside it: what was only there is missing"
+                    "the file uses a write-ahead log, but there is no -wal: changes that were only in it are missing"
                 )
             }
             return nil
         }
         let log = WriteAheadLog(try Self.bytes(of: snapshot.path + "-wal"))
         switch log.header {
-        case .empty: note("logEmpty", "the -wal beside the file has 0 bytes: nothing is read from it")
+        case .empty: note("logEmpty", "the -wal has 0 bytes: nothing is read from it")
         case .truncated:
-            note("logTruncated", "the -wal beside the file is shorter than its header: nothing is read from it")
-        case .invalid: note("logInvalid", "the -wal beside the file has no sound header: nothing is read from it")
+            note("logTruncated", "the -wal is shorter than its header: nothing is read from it")
+        case .invalid: note("logInvalid", "the -wal has no valid header: nothing is read from it")
         case .valid: return try judgeFrames(log)
         }
         return nil
@@ -98,7 +98,7 @@ package struct SourceOpening {
         if log.damagedFrames > 0 {
             note(
                 "logDamaged",
-                "the -wal is damaged behind frame \(log.validFrames): \(log.damagedFrames) frames are not read",
+                "the -wal is damaged after frame \(log.validFrames): \(log.damagedFrames) frames are not read",
                 log.damagedFrames
             )
         }
@@ -162,7 +162,7 @@ package struct SourceOpening {
     private mutating func judgeJournal() {
         let head = DatabaseHeader.head(of: snapshot.path + "-journal", 8)
         guard head.elementsEqual(Self.journalMagic) else { return }
-        note("journalPlayedBack", "a transaction was cut off: the -journal beside the file is played back in the copy")
+        note("journalPlayedBack", "a transaction was cut off: the -journal is played back in the copy")
     }
 
     // MARK: The main file
@@ -185,11 +185,11 @@ package struct SourceOpening {
     /// SQLite ignores bytes after the last page. Apps preallocate zeros there; anything else was once a page or is about to become one.
     private mutating func judgeRest(behind pages: Int) throws {
         let end = pages * header.pageSize
-        let rest = "behind its last page, the file goes on for \(Int(snapshot.stamps.main.size) - end) bytes"
+        let rest = "the file has \(Int(snapshot.stamps.main.size) - end) bytes after its last page"
         if try FileFailure.told({ try FileCopy.isZero(snapshot.path, from: off_t(end)) }) {
             note("fileLonger", "\(rest) that are all zero: they are not read")
         } else {
-            note("pagesUncounted", "\(rest) that the file does not count among its pages: they are not read")
+            note("pagesUncounted", "\(rest) that it does not count among its pages: they are not read")
         }
     }
 

@@ -75,7 +75,11 @@ final class SourceSnapshot {
             )
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw HabitStoreError(.notAStore, "this is no file; name the database's main file", at: .init(path: path))
+            throw HabitStoreError(
+                .notAStore,
+                "not a regular file; name the database's main file",
+                at: .init(path: path)
+            )
         }
     }
 

@@ -8,8 +8,8 @@ extension CoreDataFile {
         }
         throw HabitStoreError(
             .olderSource,
-            "the file is older than what was imported last: \(sign); nothing was changed (--allow-older imports it all the "
-                + "same)",
+            "the file is older than what was imported last: \(sign); nothing was changed (--allow-older imports it "
+                + "anyway)",
             at: .init(path: path)
         )
     }

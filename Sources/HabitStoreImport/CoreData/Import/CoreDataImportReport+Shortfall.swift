@@ -24,8 +24,8 @@ extension CoreDataImportReport {
 
         static let losses: [ImportLoss.Kind: String] = [
             .otherType: "values of another type than their attribute",
-            .malformedText: "texts that are no UTF-8",
-            .externalDataMissing: "values whose file beside the store is not there",
+            .malformedText: "texts that are not UTF-8",
+            .externalDataMissing: "values whose external file is missing",
             .keyUnusable: "rows without a key, or with that of another row",
             .unknownToModel: "values, rows or links that belong to nothing in the model",
         ]

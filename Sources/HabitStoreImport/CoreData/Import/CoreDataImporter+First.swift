@@ -62,8 +62,7 @@ extension CoreDataImporter {
     private func withoutHistory() -> HabitStoreError {
         HabitStoreError(
             .unsupported,
-            "the file keeps no persistent history, so that nothing tells what is changed or deleted; it can be imported, and "
-                + "not followed",
+            "the file has no persistent history that shows what is changed or deleted; it can be imported, but not followed",
             at: .init(path: file.path)
         )
     }

@@ -167,15 +167,15 @@ public final class CoreDataImporter {
         guard let history = file.history else {
             return HabitStoreError(
                 .unsupported,
-                "the file keeps no persistent history, so that nothing tells what was changed or deleted since; it can be "
-                    + "imported again, and not followed",
+                "the file has no persistent history that shows what was changed or deleted since; it can be imported again, "
+                    + "but not followed",
                 at: .init(path: file.path)
             )
         }
         guard let last = position.transaction else {
             return HabitStoreError(
                 .unsupported,
-                "the file kept no persistent history when it was imported; import it again once, then it can be followed",
+                "the file had no persistent history when it was imported; import it again once, then it can be followed",
                 at: .init(path: file.path)
             )
         }

@@ -60,8 +60,7 @@ public final class MappedImporter {
         if options.requiresHistory, file.history == nil {
             throw HabitStoreError(
                 .unsupported,
-                "the file keeps no persistent history, so that nothing tells what is changed or deleted; it can be imported, "
-                    + "and not followed",
+                "the file has no persistent history that shows what is changed or deleted; it can be imported, but not followed",
                 at: .init(path: file.path)
             )
         }

@@ -46,7 +46,7 @@ struct SourcePosition: Hashable {
             case .string(let text) = values[3],
             let identities = try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))
         else {
-            throw HabitStoreError(.corrupt, "what the store knows of its source cannot be read")
+            throw HabitStoreError(.corrupt, "the store's position in its source cannot be read")
         }
         self.storeID = storeID
         self.model = model

@@ -19,7 +19,7 @@ extension SourceAge {
             let told = try toldChanges(of: name, since: last, file)
             let (here, there) = (Int(now.rows) - told.here, Int(before.rows) - told.before)
             guard here != there else { continue }
-            return "\(name) has \(here) records that no new transaction tells of, and had \(there)"
+            return "\(name) has \(here) records that no new transaction mentions, and had \(there)"
         }
         return nil
     }
@@ -57,7 +57,7 @@ extension CoreDataImportReport {
     mutating func compareInstead(_ untold: String, from tally: Tally) {
         (losses, odd, normalizedTexts) = (tally.losses, tally.odd, tally.normalizedTexts)
         let message =
-            "the file's history does not tell of all that has changed, so that every record was compared: \(untold)"
+            "the file's history does not record every change, so every record was compared: \(untold)"
         oddities.append(CoreDataOddity("historyIncomplete", message))
     }
 }

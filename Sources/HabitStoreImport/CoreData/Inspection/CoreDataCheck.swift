@@ -43,7 +43,7 @@ struct CoreDataCheck {
         note("recordOfNoEntity", count, entity) { "\($0) rows of \(entity.table) belong to no entity of the file" }
         for member in family where member.isAbstract {
             note("recordOfAbstract", Int64(try file.count(of: member)), member) {
-                "\(member.name) is abstract, and has \($0) records of its own"
+                "\(member.name) is abstract but has \($0) records"
             }
         }
     }
@@ -98,7 +98,7 @@ struct CoreDataCheck {
                 "SELECT count(*) \(from) AND \(value) IN (\(keys) WHERE Z_ENT NOT IN (\(numbers)))"
             )
             note("foreignReference", foreign, entity, relationship.name) {
-                "\($0) references \(name) lead to records that are no \(destination.name)"
+                "\($0) references \(name) lead to records that are not of \(destination.name)"
             }
         case .table(let table, let here, let there):
             let (table, left, right) = (

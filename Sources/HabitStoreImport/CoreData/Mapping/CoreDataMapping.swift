@@ -164,8 +164,8 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         case .keyNotFound(let key, let context): return "\(key.stringValue) is missing\(place(context))"
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             return "a value of another type\(place(context))"
-        case .dataCorrupted(let context): return "it is no JSON\(place(context))"
-        default: return "it is no JSON"
+        case .dataCorrupted(let context): return "it is not JSON\(place(context))"
+        default: return "it is not JSON"
         }
     }
 }

@@ -46,7 +46,7 @@ struct MappedPlan {
 
     private func requireIdentity(_ name: String, _ source: CoreDataEntity) throws {
         guard let attribute = source.attribute(name), [.uuid, .string].contains(attribute.type) else {
-            throw wrong("\(source.name).\(name) cannot be the identity: it is no UUID", source.name, name)
+            throw wrong("\(source.name).\(name) cannot be the identity: it is not a UUID", source.name, name)
         }
         guard attribute.declaredIn == source.root else {
             throw wrong(
@@ -71,7 +71,7 @@ struct MappedPlan {
             guard let value = constant.value(of: target.attributes[position]) else {
                 let attribute = target.attributes[position]
                 throw wrong(
-                    "the constant for \(target.name).\(name) is no \(attribute.kind.rawValue)",
+                    "the constant for \(target.name).\(name) is not of the kind \(attribute.kind.rawValue)",
                     source.name,
                     name
                 )

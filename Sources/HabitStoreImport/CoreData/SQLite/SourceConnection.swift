@@ -171,7 +171,7 @@ package final class SourceConnection {
     ) -> HabitStoreError {
         let meaning: (HabitStoreError.Code, String)
         switch code & 0xff {
-        case SQLITE_NOTADB: meaning = (.notAStore, "the file is no SQLite database, or an encrypted one")
+        case SQLITE_NOTADB: meaning = (.notAStore, "the file is not a SQLite database, or it is encrypted")
         case SQLITE_CORRUPT: meaning = (.corrupt, "\(action) failed: the database is damaged")
         case SQLITE_FULL: meaning = (.full, "\(action) failed: no space is left for the private copy")
         case SQLITE_IOERR: meaning = (.inputOutput, "\(action) failed: the copy cannot be read")

@@ -45,7 +45,7 @@ public struct CoreDataAccount: Sendable, Encodable {
             let what = column.map { "values of \(table).\($0)" } ?? "rows of \(table)"
             let row = example.map { ", as in the row \($0)" } ?? ""
             return
-                "\(unaccounted) of \(count) \(what) are neither in the store nor kept beside it nor named as left out\(row)"
+                "\(unaccounted) of \(count) \(what) are neither in the store nor in the attachment nor listed as left out\(row)"
         }
     }
 
@@ -87,7 +87,7 @@ public struct CoreDataAccount: Sendable, Encodable {
         } catch {
             throw HabitStoreError(
                 .invalidSource,
-                "what the import said it left out cannot be read",
+                "the list of what the import left out cannot be read",
                 at: .init(path: path),
                 underlying: error
             )

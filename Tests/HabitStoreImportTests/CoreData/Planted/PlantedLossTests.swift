@@ -90,13 +90,13 @@ import Testing
         Loss("a row of no entity is not kept", "ZTAG.ZNAME") { try $0.drop(".unmapped.jsonl", "of no entity of") },
         Loss("a link from nowhere is not kept", "Z_1TAGS") { try $0.drop(".unmapped.jsonl", "Z_1BOOKS") },
         Loss("a value of another type is not kept", "ZPAGE.ZNUMBER") { try $0.drop(".unmapped.jsonl", "\"ten\"") },
-        Loss("the bytes of a text that is no UTF-8 are not kept", "ZTAG.ZNAME") {
+        Loss("the bytes of a text that is not UTF-8 are not kept", "ZTAG.ZNAME") {
             try $0.drop(".unmapped.jsonl", "no UTF-8")
         },
         Loss("the attachment is gone", "ZPAGE.ZFORGOTTEN") {
             try FileManager.default.removeItem(atPath: $0.target.path + ".unmapped.jsonl")
         },
-        Loss("a table that nobody reads is not named", "notes") { scene in
+        Loss("a table that is not read is not named", "notes") { scene in
             try scene.rewrite(".import.json") { $0.replacingOccurrences(of: "\"notes\"", with: "\"other\"") }
         },
         Loss("a table is named with fewer rows than it has", "ANSCKEVENT") { scene in
