@@ -29,16 +29,15 @@ extension RunbookEntry {
     fileprivate static let notFound = Self(
         .notFound,
         symptom: "A file that belongs to the user is missing.",
-        meaning:
-            "A store was removed or moved away, or the root is another one than before. The doctor says which file.",
+        meaning: "A store was removed or moved away, or this is a different root. The doctor says which file.",
         command: doctor,
         check: isSound
     )
 
     fileprivate static let notAStore = Self(
         .notAStore,
-        symptom: "What stands in the place of a store is something else.",
-        meaning: "Another program has written there, or a folder or a text file was put in its place.",
+        symptom: "Something else is where a store should be.",
+        meaning: "Another program wrote there, or a folder or a text file was put there.",
         command: doctor,
         check: isSound
     )
@@ -46,45 +45,44 @@ extension RunbookEntry {
     fileprivate static let newerVersion = Self(
         .newerVersion,
         symptom: "A store was written by a newer version of the program.",
-        meaning: "This machine runs an older one. It changes nothing in the store; update it.",
+        meaning: "This machine runs an older version, which changes nothing in the store. Update it.",
         command: "\(OperatorCommand.name) --version",
         check: "The version is that of the other machines, and \(status) shows a stage."
     )
 
     fileprivate static let schemaMismatch = Self(
         .schemaMismatch,
-        symptom: "A store has entities or attributes that this program does not declare in this way.",
-        meaning:
-            "An app with another schema uses the same root, or a version of the schema is not in the migration's plan.",
+        symptom: "A store has entities or attributes that this program does not declare, or declares differently.",
+        meaning: "An app with another schema uses the same root, or the migration plan lacks a version of the schema.",
         command: "\(OperatorCommand.name) info STORE",
         check: "The command shows the schema's version; with a program that knows it, \(status) shows a stage."
     )
 
     fileprivate static let migrationRequired = Self(
         .migrationRequired,
-        symptom: "A store is of an older version of the schema.",
+        symptom: "A store has an older version of the schema.",
         meaning:
-            "It has to be taken to the present one before the user is moved. Opening the user does that; a dry run tells beforehand "
-            + "what changes.",
+            "It must be migrated before the user is moved. Opening the user does that; a dry run shows beforehand what "
+            + "changes.",
         command: "\(OperatorCommand.name) migrate --root ROOT --user USER --dry-run",
         check: "After `\(OperatorCommand.name) migrate --root ROOT --user USER`, \(status) shows a stage."
     )
 
     fileprivate static let corrupt = Self(
         .corrupt,
-        symptom: "A file of the user's is damaged.",
+        symptom: "One of the user's files is damaged.",
         meaning:
-            "If it is the store that does not serve, the doctor sets it aside and it is copied anew. If it is the one that serves, put "
-            + "back its newest backup; what neither has is lost.",
+            "The doctor sets a store that does not serve aside, and it is copied again. If it is the serving store, put "
+            + "back its newest backup; what neither the other store nor the backup has is lost.",
         command: "\(doctor) --fix",
         check: isSound
     )
 
     fileprivate static let unreadableValue = Self(
         .unreadableValue,
-        symptom: "A store holds a value that this version of the program cannot read.",
+        symptom: "A store has a value that this version of the program cannot read.",
         meaning:
-            "A newer version has written it, such as a new case of an enumeration. The store is sound; update this machine.",
+            "A newer version wrote it, such as a new case of an enumeration. The store is sound; update this machine.",
         command: "\(OperatorCommand.name) --version",
         check: "The version is that of the other machines, and \(status) shows a stage."
     )
@@ -95,9 +93,10 @@ extension RunbookEntry {
 extension RunbookEntry {
     fileprivate static let permissionDenied = Self(
         .permissionDenied,
-        symptom: "The system refuses access to a file of the user's.",
+        symptom: "The system refuses access to one of the user's files.",
         meaning:
-            "Files are for their owner only. The command runs as another account than the app, or the disk is mounted read-only.",
+            "Only their owner may use the files. The command runs as a different account from the app, or the disk is "
+            + "mounted read-only.",
         command: doctor,
         check: isSound
     )
@@ -106,38 +105,39 @@ extension RunbookEntry {
         .full,
         symptom: "No space is left.",
         meaning:
-            "The disk or the quota is full. A user on the way has two stores, and a verification needs room for copies. What was "
-            + "acknowledged is on the disk.",
+            "The disk or the quota is full. During a rollout a user has two stores, and a verification needs room for "
+            + "copies. Everything acknowledged is on the disk.",
         command: "\(OperatorCommand.name) fleet pause --root ROOT --because TEXT",
         check:
-            "With space made, `\(OperatorCommand.name) fleet resume --root ROOT --because TEXT` lets the fleet go on, and \(status) shows no error."
+            "After you make space, `\(OperatorCommand.name) fleet resume --root ROOT --because TEXT` lets the fleet "
+            + "continue, and \(status) shows no error."
     )
 
     fileprivate static let inputOutput = Self(
         .inputOutput,
         symptom: "Reading or writing a file failed.",
         meaning:
-            "The disk, the network file system or the server has a fault; the message has the system's word for it.",
+            "The disk, the network file system or the server has a fault; the message contains the system's error.",
         command: doctor,
         check: isSound
     )
 
     fileprivate static let busy = Self(
         .busy,
-        symptom: "Another process holds a lock for longer than the stated wait.",
+        symptom: "Another process held a lock for longer than the stated wait.",
         meaning:
-            "A long write, a copy, or a process that is stopped and holds the lock. One that is frozen has to be ended; nobody else's "
-            + "waiting ends it.",
+            "A long write or copy is running, or a suspended process holds the lock. End a frozen process: waiting "
+            + "does not release its lock.",
         command: advance,
         check: "\(status) shows the next stage, or another reason."
     )
 
     fileprivate static let engineUnavailable = Self(
         .engineUnavailable,
-        symptom: "The engine's library refuses a file that is sound.",
+        symptom: "The engine's library refuses a sound file.",
         meaning:
-            "Another version of the library is installed, most likely liblmdb 1.0 instead of 0.9. Reading still works; install the "
-            + "right one to go on.",
+            "Another version of the library is installed, most likely liblmdb 1.0 instead of 0.9. Reading still works; "
+            + "install the right one to continue.",
         command: "\(OperatorCommand.name) info STORE",
         check: "\(status) shows a stage and no error."
     )
@@ -156,16 +156,16 @@ extension RunbookEntry {
 extension RunbookEntry {
     fileprivate static let outcomeUnknown = Self(
         .outcomeUnknown,
-        symptom: "Nobody can tell whether a write or a move has happened.",
-        meaning: "A commit failed after its data may have reached the disk. The next opening of the user settles it.",
+        symptom: "It is unknown whether a write or a move has happened.",
+        meaning: "A commit failed after its data may have reached the disk. The next opening of the user resolves it.",
         command: advance,
-        check: "\(status) shows a stage and no move that is under way."
+        check: "\(status) shows a stage and no move in progress."
     )
 
     fileprivate static let invalidValue = Self(
         .invalidValue,
-        symptom: "The user's id, or a value in a file of the user's, cannot be used.",
-        meaning: "An id is empty or too long, or a file beside the stores was edited by hand.",
+        symptom: "The user's id, or a value in one of the user's files, cannot be used.",
+        meaning: "An id is empty or too long, or a file in the user's folder was edited by hand.",
         command: doctor,
         check: isSound
     )
@@ -174,8 +174,8 @@ extension RunbookEntry {
         .notAuthoritative,
         symptom: "A store does not serve the user, or the user belongs to another machine.",
         meaning:
-            "Another process has moved the user meanwhile, which the next try sees. Where the message names a machine, only that one "
-            + "moves the user.",
+            "Another process has moved the user in the meantime; the next attempt sees that. If the message names a "
+            + "machine, only that machine moves the user.",
         command: advance,
         check: "\(status) shows the stage without an error, on the machine that has the user."
     )
@@ -184,17 +184,18 @@ extension RunbookEntry {
         .fileMoved,
         symptom: "A file was moved, replaced or removed while it was open.",
         meaning:
-            "Somebody has put back a backup, or moved the folder, under a running program. Nothing was written to what became of it.",
+            "A backup was put back, or the folder was moved, under a running program. Nothing was written to the moved "
+            + "or replaced file.",
         command: doctor,
         check: isSound
     )
 
     fileprivate static let staleStore = Self(
         .staleStore,
-        symptom: "A store is older than what was acknowledged, or belongs to somebody else.",
+        symptom: "A store is older than what was acknowledged, or belongs to another user.",
         meaning:
-            "It was put back from a backup, swapped or moved. Put the current file back. Only if nothing newer is to be had accept "
-            + "this one: what was written since then is given up.",
+            "It was put back from a backup, swapped or moved. Put the current file back. Accept this one only if there "
+            + "is nothing newer: what was written since then is given up.",
         command: "\(OperatorCommand.name) rollout adopt --root ROOT --user USER --engine ENGINE --because TEXT",
         check: "\(status) shows a stage and no error."
     )
@@ -202,7 +203,9 @@ extension RunbookEntry {
     fileprivate static let historyExpired = Self(
         .historyExpired,
         symptom: "The history does not reach back as far as the other store needs.",
-        meaning: "It was pruned behind a store that was away for long, or put back. That store has to be copied anew.",
+        meaning:
+            "The other store was away for long, or was put back, and the history was pruned in the meantime. That "
+            + "store must be copied again.",
         command: "\(doctor) --fix",
         check: isSound
     )
@@ -211,8 +214,8 @@ extension RunbookEntry {
         .unsupported,
         symptom: "Something cannot be done with this user or these stores.",
         meaning:
-            "The message says what: the folder is another user's, a flag file names an engine that the program does not have, or a step "
-            + "is not allowed at this stage.",
+            "The message says what: the folder is another user's, a flag file names an engine that the program lacks, "
+            + "or a step is not allowed at this stage.",
         command: doctor,
         check: isSound
     )
@@ -220,16 +223,15 @@ extension RunbookEntry {
     fileprivate static let internalInconsistency = Self(
         .internalInconsistency,
         symptom: "An assumption of the program's own code does not hold.",
-        meaning:
-            "This is a fault of the program. Halt the fleet, keep the user's folder as it is, and report the message.",
+        meaning: "This is a bug. Halt the fleet, leave the user's folder unchanged, and report the message.",
         command: "\(OperatorCommand.name) fleet halt --root ROOT --because TEXT",
         check: "`\(OperatorCommand.name) fleet status --root ROOT` says halted."
     )
 
     fileprivate static let unnamed = Self(
         kind: Runbook.unnamedError,
-        symptom: "A user could not be moved or looked at, by an error that has no code of its own.",
-        meaning: "The message comes from the system or from an engine of the app's.",
+        symptom: "A user could not be moved or examined, and the error has no code.",
+        meaning: "The message comes from the system or from one of the app's engines.",
         command: doctor,
         check: isSound
     )

@@ -39,18 +39,18 @@ extension Runbook {
 extension RunbookEntry {
     fileprivate static let stageSkipped = Self(
         .stageSkipped,
-        symptom: "A promotion was asked for that leaves out a stage.",
-        meaning: "Users go forward one stage at a time, since each stage proves something that the next one needs.",
+        symptom: "A promotion was requested that skips a stage.",
+        meaning: "Users move forward one stage at a time: each stage proves something that the next one needs.",
         command: advance,
         check: "\(status) shows the next stage."
     )
 
     fileprivate static let alreadyThere = Self(
         .alreadyThere,
-        symptom: "A promotion was asked for to the stage that the user is at.",
+        symptom: "A promotion was requested to the stage that the user is already in.",
         meaning: "Nothing is missing and nothing was done; another process may have moved the user in the meantime.",
         command: "\(OperatorCommand.name) rollout status --root ROOT --user USER",
-        check: "The row shows the stage that was asked for."
+        check: "The row shows the requested stage."
     )
 
     fileprivate static let notProposed = Self(
@@ -64,39 +64,40 @@ extension RunbookEntry {
 
     fileprivate static let notTakenBack = Self(
         .notTakenBack,
-        symptom: "The status shows an earlier stage as wanted than the one that the user is at.",
+        symptom: "The status shows a wanted stage that is earlier than the user's stage.",
         meaning:
-            "A percentage whose weights or bucketing changed takes back nobody whom a percentage placed, and a stage alone nobody from "
-            + "`complete`. Everybody else goes back with the next operation.",
+            "Changing a percentage's weights or bucketing does not take back users whom a percentage placed, and a "
+            + "stage alone takes no user back from `complete`. All other users go back with their next operation.",
         command: "\(OperatorCommand.name) rollout demote --root ROOT --user USER --to WANTED",
         check: "\(status) shows the wanted stage, and no reason."
     )
 
     fileprivate static let notComplete = Self(
         .notComplete,
-        symptom: "`rollout retire` keeps the old store, and names the stage that the user is at.",
-        meaning: "The store that was left is the way back until the user is at `complete`.",
+        symptom: "`rollout retire` keeps the old store and names the user's stage.",
+        meaning: "The old store is the way back until the user is at `complete`.",
         command: advance,
         check: "\(status) shows `complete`."
     )
 
     fileprivate static let retentionNotOver = Self(
         .retentionNotOver,
-        symptom: "`rollout retire` keeps the old store, and says for how many hours more.",
+        symptom: "`rollout retire` keeps the old store and says for how many more hours.",
         meaning:
-            "The user came to `complete` less than the policy's `retentionSeconds` ago, or nothing that counts says when.",
+            "The user reached `complete` less than the policy's `retentionSeconds` ago, or no valid evidence says "
+            + "when.",
         command: "\(OperatorCommand.name) rollout retire --root ROOT --user USER --dry-run",
         check: "Once the time is over, the same command says that the store can be removed."
     )
 
     fileprivate static let killed = Self(
         .killed,
-        symptom: "The user is on the old store and goes nowhere, whatever the flags want.",
+        symptom: "The user is on the old store and stays there, whatever the flags want.",
         meaning:
-            "The kill switch took the user back, and it stays pulled until a person re-arms it. Find out first why it was pulled: "
-            + "`\(OperatorCommand.name) rollout evidence --root ROOT --user USER` has the line.",
+            "The kill switch took the user back and stays pulled until a person re-arms it. First find out why it was "
+            + "pulled: `\(OperatorCommand.name) rollout evidence --root ROOT --user USER` has the line.",
         command: "\(OperatorCommand.name) rollout rearm --root ROOT --user USER",
-        check: "\(status) does not say killed any more."
+        check: "\(status) no longer says killed."
     )
 }
 
@@ -106,17 +107,17 @@ extension RunbookEntry {
     fileprivate static let notBackfilled = Self(
         .notBackfilled,
         symptom: "The user stays at `dualwrite`, and the status shows a mirror that is not filled.",
-        meaning: "The new store has not been copied to its end yet. Copying goes on where it was when a process died.",
+        meaning: "The copy into the new store is not finished. After a process dies, copying resumes where it stopped.",
         command: advance,
-        check: "\(status) shows how far the mirror is behind, instead of not filled."
+        check: "\(status) no longer shows the mirror as not filled."
     )
 
     fileprivate static let mirrorParted = Self(
         .mirrorParted,
-        symptom: "The status shows a mirror that has parted.",
+        symptom: "The status shows the mirror as parted.",
         meaning:
-            "The two stores hold different transactions under the same token, as after a restored backup. The store that serves is "
-            + "right; the other one cannot follow it any more.",
+            "The two stores have different transactions under the same token, as after restoring a backup. The serving "
+            + "store is right; the other one can no longer follow it.",
         command: "\(OperatorCommand.name) rollout doctor --root ROOT --user USER --fix",
         check:
             "`\(OperatorCommand.name) rollout doctor --root ROOT --user USER` finds nothing, and the file that was set aside is named."
@@ -124,12 +125,12 @@ extension RunbookEntry {
 
     fileprivate static let lagging = Self(
         .lagging,
-        symptom: "The status shows a mirror that is transactions behind, and stays so.",
+        symptom: "The status shows a mirror that lags and does not catch up.",
         meaning:
-            "The store that follows was slow, busy or could not be written to. No write was lost: the history holds what is missing.",
+            "The following store was slow, busy or not writable. No write was lost: the history has what is missing.",
         command: advance,
         check:
-            "\(status) shows a mirror that is 0 behind, also some writes later; `habitstore_mirror_lag_transactions` is 0."
+            "\(status) shows the mirror as current, also after more writes; `habitstore_mirror_lag_transactions` is 0."
     )
 }
 
@@ -138,10 +139,10 @@ extension RunbookEntry {
 extension RunbookEntry {
     fileprivate static let verificationMissing = Self(
         .verificationMissing,
-        symptom: "The gate asks for a verification in a stage in which none was made.",
-        meaning: "What was proven in an earlier stage, or before a store was put back, does not count.",
+        symptom: "The gate asks for a verification, and none was made in this stage.",
+        meaning: "Proof from an earlier stage, or from before a store was restored, does not count.",
         command: verify,
-        check: "The command ends with exit code 0, and \(status) does not name the reason any more."
+        check: "The command ends with exit code 0, and \(status) no longer names the reason."
     )
 
     fileprivate static let verificationStale = Self(
@@ -150,28 +151,28 @@ extension RunbookEntry {
         meaning:
             "It is older than the policy's `verificationLifetimeSeconds`, or a clock was wrong when it was written.",
         command: verify,
-        check:
-            "\(status) does not name the reason any more. If it was dated in the future, compare the machines' clocks."
+        check: "\(status) no longer names the reason. If it was dated in the future, compare the machines' clocks."
     )
 
     fileprivate static let verificationNotClean = Self(
         .verificationNotClean,
-        symptom:
-            "The last verification came to something else than a match; a fleet is halted where it found a difference.",
+        symptom: "The last verification did not end with a match; if it found a difference, a fleet is halted.",
         meaning:
-            "With the verdict `mismatch` a record, a link, an index or a query's answer differs: the report says which. With another "
-            + "verdict the stores could not be compared to the end, as while they are written to without a moment's rest.",
+            "With the verdict `mismatch`, a record, a link, an index or a query's answer differs: the report says "
+            + "which. With any other verdict the stores could not be compared completely, for example because they "
+            + "were written to without a pause.",
         command: verify,
         check:
-            "The command ends with exit code 0. Where the store that serves is right, `\(OperatorCommand.name) rollout resync --root ROOT --user USER "
-            + "--because TEXT` rebuilds the other one from it and verifies both. Where the store that serves is wrong, take the user back first "
-            + "with `\(OperatorCommand.name) rollout demote --root ROOT --user USER`."
+            "The command ends with exit code 0. If the serving store is right, `\(OperatorCommand.name) rollout resync "
+            + "--root ROOT --user USER --because TEXT` rebuilds the other one from it and verifies both. If the "
+            + "serving store is wrong, take the user back first with `\(OperatorCommand.name) rollout demote --root "
+            + "ROOT --user USER`."
     )
 
     fileprivate static let coverageIncomplete = Self(
         .coverageIncomplete,
         symptom: "The gate says which part of the records was compared.",
-        meaning: "The verification was ended before it had seen every record, by its time limit or by a person.",
+        meaning: "The verification ended before it had seen every record: its time limit or a person stopped it.",
         command: verify,
         check: "The report shows a coverage of 100 %."
     )
@@ -179,17 +180,17 @@ extension RunbookEntry {
     fileprivate static let repairedSince = Self(
         .repairedSince,
         symptom: "The gate asks for another verification although the last one matched.",
-        meaning: "The mirror was repaired since, and what was proven before says nothing of the repaired records.",
+        meaning: "The mirror was repaired since, and the earlier proof says nothing about the repaired records.",
         command: verify,
-        check: "\(status) does not name the reason any more."
+        check: "\(status) no longer names the reason."
     )
 
     fileprivate static let selfComparisonMissing = Self(
         .selfComparisonMissing,
         symptom: "The gate to `live` asks for a comparison of a store with itself.",
         meaning:
-            "Before the new store serves, each store has to come out clean of a comparison with its own copy: else no comparison "
-            + "can be believed. A verification makes both.",
+            "Before the new store serves, each store must match its own copy; otherwise no comparison can be trusted. "
+            + "A verification makes both comparisons.",
         command: verify,
         check:
             "`\(OperatorCommand.name) rollout evidence --root ROOT --user USER` lists a clean self-comparison of each store."
@@ -199,7 +200,8 @@ extension RunbookEntry {
         .selfComparisonFailed,
         symptom: "A store differs from its own copy.",
         meaning:
-            "The store's file is damaged, or the comparison itself is at fault. Until that is known no verdict about the user counts.",
+            "The store's file is damaged, or the comparison itself is wrong. Until that is known, no verdict about the "
+            + "user counts.",
         command: "\(OperatorCommand.name) check STORE",
         check: "The check finds nothing, and after `\(verify)` the reason is gone."
     )
@@ -208,9 +210,9 @@ extension RunbookEntry {
         .ignoredRules,
         symptom: "The user stays at `rampdown`, and the verification ended with exit code 2.",
         meaning:
-            "Rules of the policy set differences aside. That is allowed on the way, and nobody completes a rollout with it.",
+            "Rules of the policy excluded differences. That is allowed during a rollout, but not for completing one.",
         command: verify,
-        check: "With the rules removed from the policy the command ends with exit code 0."
+        check: "After you remove the rules from the policy, the command ends with exit code 0."
     )
 }
 
@@ -221,29 +223,30 @@ extension RunbookEntry {
         .tooFewShadowReads,
         symptom: "The gate counts clean shadow reads, and there are fewer than the policy asks for.",
         meaning:
-            "They come from what the user reads; nothing else makes them. Whoever seldom opens the app waits long. A difference, a "
-            + "repair or a change of stage begins the count anew.",
+            "They come only from the user's own reads, so a user who seldom opens the app waits long. A difference, a "
+            + "repair or a change of stage restarts the count.",
         command: advance,
         check:
-            "\(status) shows more clean reads than before. Where it does not, look at `habitstore_shadow_reads_total`: reads that "
-            + "are skewed, shed or timed out do not count."
+            "\(status) shows more clean reads than before. If it does not, look at `habitstore_shadow_reads_total`: "
+            + "reads that are skewed, shed or timed out do not count."
     )
 
     fileprivate static let shadowDifferences = Self(
         .shadowDifferences,
-        symptom: "A read was answered differently by the two stores; a fleet is halted.",
+        symptom: "The two stores answered a read differently; a fleet is halted.",
         meaning:
-            "One of the stores is wrong, or was when the read was made. The evidence names the shape of the question and the records, "
-            + "without the user's values: `\(OperatorCommand.name) rollout evidence --root ROOT --user USER`.",
+            "One of the stores is wrong, or was when the read was made. The evidence names the shape of the query and "
+            + "the records, without the user's values: `\(OperatorCommand.name) rollout evidence --root ROOT --user "
+            + "USER`.",
         command: verify,
         check:
-            "The command ends with exit code 0 and \(status) does not name the reason any more. If it finds a difference, see "
-            + "`verificationNotClean`."
+            "The command ends with exit code 0, and \(status) no longer names the reason. If it finds a difference, "
+            + "see `verificationNotClean`."
     )
 
     fileprivate static let evidenceExpired = Self(
         .evidenceExpired,
-        symptom: "There were enough clean shadow reads, and the gate does not count them any more.",
+        symptom: "There were enough clean shadow reads, but the gate no longer counts them.",
         meaning: "They are older than the policy's `evidenceLifetimeSeconds`, or dated in the future.",
         command: advance,
         check: "\(status) shows enough clean reads once the user has read again."
@@ -257,8 +260,8 @@ extension RunbookEntry {
         .rollbackNotRehearsed,
         symptom: "The gate to `live` asks for a rehearsal of the way back.",
         meaning:
-            "None was made in the policy's `rehearsalLifetimeSeconds`. Nobody is served by the new store before the way back is known "
-            + "to work.",
+            "None was made within the policy's `rehearsalLifetimeSeconds`. The new store serves no user before the way "
+            + "back is known to work.",
         command: "\(OperatorCommand.name) rollout rehearse --root ROOT --user USER",
         check: "The command says that the way back works."
     )
@@ -267,11 +270,12 @@ extension RunbookEntry {
         .rehearsalFailed,
         symptom: "The last rehearsal of the way back failed.",
         meaning:
-            "On copies of the user's stores the kill switch did not land on a store that is equal. It would not for the user either.",
+            "On copies of the user's stores, the kill switch did not end on an equal store. It would not for the user "
+            + "either.",
         command: "\(OperatorCommand.name) rollout rehearse --root ROOT --user USER",
         check:
-            "The command says that the way back works. Until then its message says what went wrong; `\(OperatorCommand.name) rollout doctor "
-            + "--root ROOT --user USER` looks at the stores themselves."
+            "The command says that the way back works. Until then its message says what went wrong; "
+            + "`\(OperatorCommand.name) rollout doctor --root ROOT --user USER` examines the stores themselves."
     )
 }
 
@@ -282,10 +286,10 @@ extension RunbookEntry {
 
     fileprivate static let evidenceDamaged = Self(
         .evidenceDamaged,
-        symptom: "The gate names a line of the user's evidence that is damaged.",
+        symptom: "The gate names a damaged line of the user's evidence.",
         meaning:
-            "The line is not as it was written. Put the file back if there is a copy of it; otherwise begin the evidence anew, which "
-            + "takes the user to `off` and keeps the damaged file.",
+            "The line was changed after it was written. Put the file back if there is a copy of it; otherwise reset "
+            + "the evidence, which takes the user to `off` and keeps the damaged file.",
         command: reset,
         check: "`\(OperatorCommand.name) rollout evidence verify --root ROOT --user USER` ends with exit code 0."
     )
@@ -294,8 +298,8 @@ extension RunbookEntry {
         .evidenceUnwritable,
         symptom: "The gate says that the evidence cannot be written.",
         meaning:
-            "What cannot be recorded has not been proven. The disk is full, or the permissions of `evidence.jsonl` in the user's folder "
-            + "are wrong; no write of the user's has failed by it.",
+            "What cannot be recorded is not proven. The disk is full, or `evidence.jsonl` in the user's folder has the "
+            + "wrong permissions; no write of the user's failed because of it.",
         command: "\(OperatorCommand.name) rollout doctor --root ROOT --user USER --fix",
         check: "`\(OperatorCommand.name) rollout doctor --root ROOT --user USER` finds nothing."
     )
@@ -303,7 +307,7 @@ extension RunbookEntry {
     fileprivate static let anchorMissing = Self(
         .anchorMissing,
         symptom: "The gate says that lines are missing at the end of the evidence.",
-        meaning: "The stores remember a line that the file does not have: it was cut off, or put back from a backup.",
+        meaning: "The stores remember a line that the file lacks: it was cut off, or put back from a backup.",
         command: reset,
         check: "`\(OperatorCommand.name) rollout evidence verify --root ROOT --user USER` ends with exit code 0."
     )
@@ -312,8 +316,8 @@ extension RunbookEntry {
         .anotherUsersEvidence,
         symptom: "The gate says that the evidence is another user's, or that the stores are older than it.",
         meaning:
-            "The stores have never been moved, and the evidence tells of moves. A file was copied from another folder, or a store was "
-            + "put back from before the rollout.",
+            "The stores have never been moved, but the evidence records moves. A file was copied from another folder, "
+            + "or a store was put back from before the rollout.",
         command: reset,
         check: "`\(OperatorCommand.name) rollout evidence --root ROOT --user USER` begins with the line that says why."
     )

@@ -22,37 +22,38 @@ extension RunbookEntry {
 
     fileprivate static let haltedByDifference = Self(
         .haltedByDifference,
-        symptom: "The fleet is halted for a user whose stores differ; \(fleet) lists all whose do.",
+        symptom: "The fleet is halted because a user's stores differ; \(fleet) lists all such users.",
         meaning:
-            "A shadow read or a verification has found a new difference, or one that no complete verification has "
-            + "refuted since. Nobody is moved until a person has looked at it: if it is a fault of the program, others have it too. A resume "
-            + "refutes nothing.",
+            "A shadow read or a verification found a new difference, or one that no complete verification has refuted "
+            + "since. No user is moved until a person has looked at it: if it is a bug, other users have it too. "
+            + "Resuming refutes nothing.",
         command: verify,
         check:
-            "The command ends with exit code 0 for each of the users once the difference is resolved (see `verificationNotClean`), and \(fleet) "
-            + "lists nobody. \(goesOn)."
+            "The command ends with exit code 0 for each of the users once the difference is resolved (see "
+            + "`verificationNotClean`), and \(fleet) lists none. \(goesOn)."
     )
 
     fileprivate static let haltedByErrors = Self(
         .haltedByErrors,
-        symptom: "The fleet is halted after errors in a row, of whichever users; the last one is shown.",
+        symptom: "The fleet is halted after several errors in a row, of any users; the last one is shown.",
         meaning:
-            "What all users need is missing: space, permissions, a server, a library, memory. The entry of the error's code says more.",
+            "Something that all users need is missing: space, permissions, a server, a library, memory. The entry for "
+            + "the error's code says more.",
         command: "\(OperatorCommand.name) rollout doctor --root ROOT --all",
         check: "The doctor finds nothing that keeps stores from being read. \(goesOn)."
     )
 
     fileprivate static let haltedWithoutConclusion = Self(
         .haltedWithoutConclusion,
-        symptom: "The fleet is halted since verifications of one user came to no conclusion.",
-        meaning: "The user's stores are written to without a moment's rest, or a comparison takes longer than it may.",
+        symptom: "The fleet is halted because verifications of one user were inconclusive.",
+        meaning: "The user's stores are written to without a pause, or a comparison takes longer than its limit.",
         command: verify,
-        check: "The command ends with exit code 0, at a quieter time. \(goesOn)."
+        check: "The command ends with exit code 0 at a quieter time. \(goesOn)."
     )
 
     fileprivate static let haltedByDemotions = Self(
         .haltedByDemotions,
-        symptom: "The fleet is halted since more of a wave's users were taken back than the plan allows.",
+        symptom: "The fleet is halted because more of a wave's users were taken back than the plan allows.",
         meaning: "Differences at `live`, a kill, or people took them back. Each user's evidence says which.",
         command: "\(OperatorCommand.name) rollout evidence --root ROOT --user USER",
         check:
@@ -61,30 +62,33 @@ extension RunbookEntry {
 
     fileprivate static let haltedByDisk = Self(
         .haltedByDisk,
-        symptom: "The fleet is halted since something waited for the disk in too large a share of the time.",
+        symptom: "The fleet is halted because processes waited for the disk too much of the time.",
         meaning:
-            "Moving users, or something else on the machine, asks more of the disk than it can give, and users feel it.",
+            "Moving users, or something else on the machine, asks more of the disk than it can give, and users notice.",
         command: "\(OperatorCommand.name) fleet status --root ROOT",
         check:
-            "The first number of `/proc/pressure/io` is below the plan's bar. With fewer users a minute, MiB a second or at once in the "
-            + "plan (`\(OperatorCommand.name) fleet plan PLAN --root ROOT`) it stays there. \(goesOn)."
+            "The first number of `/proc/pressure/io` is below the plan's limit. With fewer users per minute, MiB per "
+            + "second or concurrent users in the plan (`\(OperatorCommand.name) fleet plan PLAN --root ROOT`) it stays "
+            + "there. \(goesOn)."
     )
 
     fileprivate static let haltedBySlowWrites = Self(
         .haltedBySlowWrites,
-        symptom: "The fleet is halted since the writes of users who were moved take longer than those of the others.",
+        symptom: "The fleet is halted because writes of moved users take longer than those of the others.",
         meaning:
-            "The new engine, or writing to both, costs more than the plan allows. Users can take it; they should not have to.",
+            "The new engine, or writing to both, costs more than the plan allows. Users can bear it, but should not "
+            + "have to.",
         command: "\(OperatorCommand.name) fleet metrics --root ROOT",
-        check: "The durations by stage are near to one another again, or the plan allows what they are. \(goesOn)."
+        check: "The durations by stage are close to one another again, or the plan allows them. \(goesOn)."
     )
 
     fileprivate static let haltedByPerson = Self(
         .haltedByPerson,
-        symptom: "The fleet is halted by a person, who is named with the reason.",
-        meaning: "Nobody is moved until somebody lets it go on. Ask that person first.",
+        symptom: "A person halted the fleet; the name is shown with the reason.",
+        meaning: "No user is moved until a person resumes the fleet. Ask the one who halted it first.",
         command: resume,
         check:
-            "\(fleet) does not say halted any more; `\(OperatorCommand.name) fleet run --root ROOT` goes on where it was."
+            "\(fleet) no longer says halted; `\(OperatorCommand.name) fleet run --root ROOT` continues where it "
+            + "stopped."
     )
 }

@@ -8,9 +8,8 @@ extension Runbook {
 
         What to do about each reason for which a user waits or a fleet is halted.
 
-        This file is made from the list that the gate and the fleet name their reasons by; a test holds it against that list. `habitstore
-        rollout runbook KIND` prints one entry. Words in capitals stand for what has to be filled in: `ROOT` for the root of the users'
-        folders, `USER` for the user.
+        This file is generated from the list of reasons that the gate and the fleet use; a test compares the two. `habitstore rollout
+        runbook KIND` prints one entry. Words in capitals are placeholders: `ROOT` for the root of the users' folders, `USER` for the user.
 
         ## Reasons of the gate
 
@@ -20,13 +19,13 @@ extension Runbook {
 
         ## A halted fleet
 
-        `\(OperatorCommand.name) fleet status` says who or what has halted it, and why. Nobody is moved until `\(OperatorCommand.name) fleet resume`.
+        `\(OperatorCommand.name) fleet status` says who or what halted it, and why. No user is moved until `\(OperatorCommand.name) fleet resume`.
 
         \(sections(halts))
 
         ## Errors
 
-        A user who could not be moved or looked at waits by the code of the error.
+        A user who could not be moved or examined waits; the reason is the error's code.
 
         \(sections(errors))
 
