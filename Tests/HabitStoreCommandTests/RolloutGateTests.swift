@@ -136,6 +136,6 @@ struct RolloutGateTests {
         try sandbox.want(stage: "live")
         let promoted = try sandbox.run("rollout", "promote")
         #expect(promoted.status == 1)
-        #expect(promoted.output.contains("the last verification came to mismatch"))
+        #expect(promoted.output.contains("the last verification ended with mismatch"))
     }
 }

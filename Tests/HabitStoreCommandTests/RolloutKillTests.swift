@@ -77,7 +77,7 @@ struct RolloutKillTests {
         for command in [["status"], ["doctor"], ["rearm", "--all"]] {
             let run = try sandbox.run(["rollout"] + command)
             #expect(run.status == 74, "\(command): \(run.output)")
-            #expect((run.output + run.errors).contains("nobody can tell whose folder this is"), "\(command)")
+            #expect((run.output + run.errors).contains("it is unknown whose folder this is"), "\(command)")
         }
     }
 

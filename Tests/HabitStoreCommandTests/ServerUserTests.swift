@@ -67,7 +67,7 @@ struct ServerUserTests {
         #expect(try asked() == 0)
         let erased = try run("user", "erase", user)
         erased.expectSuccess()
-        #expect(erased.output.contains("out of reach: what the server of eu keeps besides"))
+        #expect(erased.output.contains("out of reach: what the server of eu also keeps"))
         #expect(try asked() == 74)
         try run("user", "erase", user).expectError(74, containing: "nothing is kept")
         // Known only on the server, as from another machine's root.

@@ -410,7 +410,7 @@ import Testing
         try store.save(Habit(name: "Run"))
         try user.want("dualwrite")
         #expect { try store.promote(to: .dualwrite) } throws: {
-            "\($0)".contains("one store of the user's between them")
+            "\($0)".contains("share one store of the user's")
         }
         #expect(try store.stage() == .off)
         #expect(try store.all(Habit.self).map(\.name) == ["Run"])

@@ -117,7 +117,7 @@ struct DoctorTests {
         let user = try user(at: .dualwrite)
         try change(user, .new) { try $0.setRole(.authoritative, epoch: 0) }
         let store = try user.address(.new).open(.readWrite, schema: HabitSchema.current)
-        try store.save(Draft(content: "nobody was told of it"))
+        try store.save(Draft(content: "never acknowledged"))
         store.close()
         let stores = try user.stores()
         #expect(try stores.examine("alice").map(\.kind) == [.parted])
@@ -168,7 +168,7 @@ struct DoctorTests {
         let store = try stores.store(for: "alice")
         defer { store.close() }
         #expect(try store.stage() == stage)
-        try store.save(Draft(content: "goes on"))
+        try store.save(Draft(content: "continues"))
         guard stage != .complete else { return }
         _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 60)
         #expect(try store.verify().verdict == .match)
@@ -216,7 +216,7 @@ struct DoctorTests {
         let store = try stores.store(for: "alice")
         defer { store.close() }
         #expect(try store.stage() == .live)
-        try store.save(Draft(content: "goes on"))
+        try store.save(Draft(content: "continues"))
         #expect(try store.fetchCount(FetchDescriptor<Draft>()) == 5)
         #expect(try store.verify().verdict == .match)
     }
@@ -238,7 +238,7 @@ struct DoctorTests {
         #expect(try store.stage() == .off)
         #expect(try store.engine() == user.old)
         #expect(try store.fetchCount(FetchDescriptor<Draft>()) == 4)
-        try store.save(Draft(content: "goes on"))
+        try store.save(Draft(content: "continues"))
     }
 
     @Test func whoMovesPastAnOldStoreThatCannotFollowIsToldWhatHelps() throws {

@@ -165,7 +165,7 @@ struct EvidenceCheckpointTests {
                 Thread.sleep(forTimeInterval: 0.001)
             }
         }
-        Issue.record("the evidence stays locked, and nobody holds it")
+        Issue.record("the evidence stays locked, but no process holds it")
     }
 
     @Test func whoDoesNotWaitIsRefusedAtOnceAndWritesNoCheckpoint() throws {

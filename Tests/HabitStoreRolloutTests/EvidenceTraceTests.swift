@@ -66,7 +66,7 @@ struct EvidenceTraceTests {
         #expect(try log.archive(anchor: nil, at: GateCase.now) != nil)
         for anchor in sample { try expectSame(anchor, "archived") }
         _ = try log.reset(because: "a test", by: "a test", behind: anchors.last?.sequence ?? 0, at: GateCase.now)
-        for anchor in sample { try expectSame(anchor, "begun anew") }
+        for anchor in sample { try expectSame(anchor, "reset") }
     }
 
     @Test func thereIsNothingToFindWithoutALog() throws {

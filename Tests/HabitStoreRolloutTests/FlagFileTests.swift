@@ -51,7 +51,7 @@ struct FlagFileTests {
     func aValueThatIsNoEngine(variants: String) throws {
         let (opened, _) = try openWithFlags { try $0.wantValue(variants, state: "ENABLED") }
         #expect(opened.notes.count == 1)
-        #expect(opened.notes.first?.contains("is no engine") == true)
+        #expect(opened.notes.first?.contains("is not an engine") == true)
     }
 
     @Test func aFlagThatIsSwitchedOffMovesNobody() throws {

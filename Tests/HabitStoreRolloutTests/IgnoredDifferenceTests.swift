@@ -14,7 +14,7 @@ import Testing
 struct IgnoredDifferenceTests {
     private static func rule(kind: StoreDifference.Kind? = nil, expires: Date = .distantFuture) throws -> IgnoreRule {
         try IgnoreRule(
-            name: "names are being mended",
+            name: "names are being repaired",
             reason: "the importer trims them",
             entity: "Habit",
             attribute: "name",

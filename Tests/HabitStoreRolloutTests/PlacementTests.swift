@@ -58,7 +58,7 @@ struct PlacementTests {
             endsAt: .complete,
             .percentage
         ),
-        Story("the list and the percentage are edited at once", [edit(["alice"], lmdb: 100), begun], endsAt: .off),
+        Story("the list and the percentage are edited together", [edit(["alice"], lmdb: 100), begun], endsAt: .off),
         Story(
             "the list ends where a percentage says the same, which is lowered then",
             [listed, edit(lmdb: 100), begun],
@@ -66,7 +66,7 @@ struct PlacementTests {
             .percentage
         ),
         Story(
-            "nobody has seen that the percentage said the same",
+            "no process has seen that the percentage said the same",
             [listed, edit(lmdb: 100, isSeen: false), begun],
             endsAt: .off
         ),

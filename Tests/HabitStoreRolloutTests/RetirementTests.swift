@@ -23,7 +23,7 @@ struct RetirementTests {
         let store = try user.stores { $0.gate.retentionSeconds = retentionSeconds }.store(for: "alice")
         try SampleRecords.fill(store)
         try user.bring(store, to: .complete)
-        try store.save(Habit(name: "behind the old store's back"))
+        try store.save(Habit(name: "after the old store was left"))
         return (user, store)
     }
 
@@ -147,7 +147,7 @@ struct RetirementTests {
         defer { store.close() }
         try store.pruneHistory(through: try store.currentToken())
         #expect { try store.retire(by: "a test") } throws: {
-            "\($0)".contains("the history of the store that serves begins")
+            "\($0)".contains("the history of the serving store begins")
         }
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
     }

@@ -53,6 +53,6 @@ struct RunbookTests {
         let path = Self.root.appendingPathComponent("Sources/HabitStoreRollout/Documentation.docc/Runbook.md")
         if Self.isRewritten { try Data(Runbook.markdown.utf8).write(to: path) }
         let text = try String(contentsOf: path, encoding: .utf8)
-        #expect(text == Runbook.markdown, "run the tests with HABITSTORE_RUNBOOK=1 to write the article anew")
+        #expect(text == Runbook.markdown, "run the tests with HABITSTORE_RUNBOOK=1 to rewrite the article")
     }
 }

@@ -138,7 +138,7 @@ struct WhereaboutsTests {
         switch word {
         case .absent: return .success(nil)
         case .damaged: return .failure(HabitStoreError(.corrupt, "the file is damaged"))
-        case .busy: return .failure(HabitStoreError(.busy, "somebody has it"))
+        case .busy: return .failure(HabitStoreError(.busy, "another process has it"))
         case .unborn: return .success(standing(engine, .authoritative, epoch: 0, at: nil))
         case .serves: return .success(standing(engine, .authoritative))
         case .sealed: return .success(standing(engine, .sealed, movingTo: engine == .sqlite ? .live : .shadow))

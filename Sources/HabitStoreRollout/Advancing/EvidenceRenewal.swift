@@ -17,7 +17,7 @@ struct EvidenceRenewal {
         if !isForced, try isEvidenceWhole() {
             throw HabitStoreError(
                 .unsupported,
-                "the evidence is whole, and what it proves would be lost; add --force to begin it anew all the same",
+                "the evidence is intact, and a reset would lose what it proves; add --force to reset it anyway",
                 at: .init(path: log.path)
             )
         }
@@ -50,7 +50,7 @@ struct EvidenceRenewal {
             return anchored
         }
         open.options.logger.notice(
-            "a user's evidence was begun anew",
+            "a user's evidence was reset",
             metadata: ["from": "\(from.rawValue)", "by": "\(person)", "folder": "\(open.directory.path)"]
         )
         return EvidenceReset(from: from, file: file)

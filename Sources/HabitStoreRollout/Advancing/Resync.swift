@@ -76,7 +76,7 @@ struct Resync {
         let what = report.differences.first?.message ?? report.reason ?? report.verdict.rawValue
         throw HabitStoreError(
             .corrupt,
-            "the \(actual.engine.rawValue) store, which serves, is not sound itself (\(what)), and nothing was copied from it: take the user to the "
+            "the serving store, \(actual.engine.rawValue), is not sound itself (\(what)), so nothing was copied from it: take the user to the "
                 + "other store with `\(OperatorCommand.name) rollout demote`, or restore a backup",
             at: .init(path: open.pair.address(actual.engine).path)
         )
@@ -134,7 +134,7 @@ struct Resync {
         guard state.mirror?.end(waitSeconds: seconds) ?? true else {
             throw HabitStoreError(
                 .busy,
-                "the mirror is still at work on the store that is to be rebuilt; nothing was changed, try again",
+                "the mirror is still using the store to rebuild; nothing was changed, try again",
                 at: .init(path: open.directory.path)
             )
         }

@@ -56,7 +56,7 @@ struct BackupMaking {
         guard !KeptFiles.exists(path) else {
             throw HabitStoreError(
                 .unsupported,
-                "there is something here already, and nothing is written over; name another place",
+                "something is here already and is not overwritten; name another place",
                 at: .init(path: path)
             )
         }
@@ -64,12 +64,12 @@ struct BackupMaking {
         guard !path.hasPrefix(users + "/"), path != users else {
             throw HabitStoreError(
                 .unsupported,
-                "a backup among the users' own folders would go with them; name a place elsewhere",
+                "a backup among the users' own folders would be lost with them; name a place elsewhere",
                 at: .init(path: path)
             )
         }
         guard KeptFiles.exists(DurableFile.folder(of: path)) else {
-            throw HabitStoreError(.notFound, "the folder that the backup is to be in is missing", at: .init(path: path))
+            throw HabitStoreError(.notFound, "the folder for the backup is missing", at: .init(path: path))
         }
     }
 
@@ -96,7 +96,7 @@ struct BackupMaking {
     }
 
     private func make(_ path: String, in draft: String, _ progress: (String) -> Void) throws -> UserBackup {
-        try PrivateFolder.make(draft, isNew: true, or: .inputOutput, "no folder can be made here; name another place")
+        try PrivateFolder.make(draft, isNew: true, or: .inputOutput, "cannot create a folder here; name another place")
         let lock = try Self.locked(draft)
         defer { withExtendedLifetime(lock) {} }
         let copies = try copies(in: draft, progress)
@@ -129,7 +129,7 @@ struct BackupMaking {
         guard !KeptFiles.exists(path) else {
             throw HabitStoreError(
                 .unsupported,
-                "there is something here by now, and nothing is written over; name another place",
+                "something is here by now and is not overwritten; name another place",
                 at: .init(path: path)
             )
         }
@@ -155,7 +155,7 @@ struct BackupMaking {
         } catch is Moved {
             throw HabitStoreError(
                 .unsupported,
-                "the user's stores do not fit together, as in the middle of a move that was interrupted: "
+                "the user's stores do not fit together, as after an interrupted move: "
                     + "`\(OperatorCommand.name) rollout doctor --user U --fix` first",
                 at: .init(path: directory.path)
             )
@@ -241,11 +241,11 @@ struct BackupMaking {
             reason = "the \(other.rawValue) store cannot be read: \(failure.message)"
         } else if let standing {
             if standing.role != .standby {
-                reason = "the \(other.rawValue) store is \(standing.role.rawValue), and not one that follows"
+                reason = "the \(other.rawValue) store is \(standing.role.rawValue) and does not follow"
             } else if standing.lineage != serving.lineage {
                 reason = "the \(other.rawValue) store has another origin"
             } else if !state.stage.awaitsMirror, standing.token > serving.token {
-                reason = "the \(other.rawValue) store has gone another way"
+                reason = "the \(other.rawValue) store has diverged"
             }
         } else if state.stage.mirror != nil {
             reason = "there is no \(other.rawValue) store yet"

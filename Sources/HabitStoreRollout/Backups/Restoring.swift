@@ -118,8 +118,8 @@ struct Restoring {
             guard try engines.identity(of: address) != nil else { continue }
             throw HabitStoreError(
                 .unsupported,
-                "the user has a store on a server (\(engine.rawValue)), and nothing is put beside it: take the user back to files, or "
-                    + "restore the server",
+                "the user has a store on a server (\(engine.rawValue)), and a backup cannot be restored next to it: take the "
+                    + "user back to files, or restore the server",
                 at: .init(path: address.path)
             )
         }
@@ -154,7 +154,7 @@ struct Restoring {
             }
         }
         for engine in present.failures.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            losses.append("the \(engine.rawValue) store here cannot be read, and nobody can tell what it holds")
+            losses.append("the \(engine.rawValue) store here cannot be read, so its contents are unknown")
         }
         guard control.confirmed > 0 else { return losses }
         if let lineage = control.lineage, lineage != manifest.lineage {
@@ -239,7 +239,7 @@ struct Restoring {
             try KeptFiles.copy(backup.path + "/" + file.name, to: target)
             // It may have changed since it was checked.
             guard try KeptFiles.digest(target).sha256 == file.sha256 else {
-                throw HabitStoreError(.corrupt, "the backup has changed while it was read: \(file.name)", at: place)
+                throw HabitStoreError(.corrupt, "the backup changed while it was read: \(file.name)", at: place)
             }
             done += file.sizeBytes
             progress("copying", done, total)
@@ -259,7 +259,7 @@ struct Restoring {
             else {
                 throw HabitStoreError(
                     .corrupt,
-                    "the \(store.engine.rawValue) store in the backup is not the one that its manifest tells of",
+                    "the \(store.engine.rawValue) store in the backup is not the one that its manifest describes",
                     at: place
                 )
             }
@@ -289,7 +289,7 @@ struct Restoring {
         hasLog: Bool
     ) throws -> RestorationPlan {
         guard let serving = copies.first(where: { $0.engine == manifest.serving }) else {
-            throw HabitStoreError(.corrupt, "the backup lacks the store that serves", at: place)
+            throw HabitStoreError(.corrupt, "the backup lacks the serving store", at: place)
         }
         var state =
             serving.state ?? RolloutState(unknown: serving.engine, EnginePair(old: manifest.old, new: manifest.new))

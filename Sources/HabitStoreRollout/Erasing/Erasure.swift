@@ -67,15 +67,15 @@ struct Erasure {
         var lines = others.filter(mentionsUser).map { "\($0) names the user: see to it by hand" }
         for engine in engines.names where engines.isShared(engine) {
             lines.append(
-                "what the server of \(engine.rawValue) keeps besides: its write-ahead log until it is used again, its replicas, its backups"
+                "what the server of \(engine.rawValue) also keeps: its write-ahead log until it is reused, its replicas, its backups"
             )
         }
         lines += [
-            "exports, recordings of queries and of mismatches, and verification reports that were written to files of their own",
+            "exports, recordings of queries and of mismatches, and verification reports that were written to separate files",
             "backups of the root, or of a backup, that other programs have made, and copies of either on other machines",
             "logs of the app and of the machine",
-            "snapshots of the file system, and blocks of a disk that are free by now: nothing is written over, since an SSD writes elsewhere; "
-                + "an encrypted disk is what helps there",
+            "snapshots of the file system, and freed blocks of a disk: they are not overwritten, since an SSD writes "
+                + "elsewhere; only an encrypted disk helps there",
         ]
         return lines
     }
@@ -133,7 +133,7 @@ struct Erasure {
             return try SwitchLock(directory, patient)
         } catch let error as HabitStoreError where error.code == .busy {
             // The process that has it finds the folder gone.
-            options.logger.warning("an erasure passes by a process that keeps a user's switches locked: \(error)")
+            options.logger.warning("an erasure goes past a process that keeps a user's switches locked: \(error)")
             return nil
         }
     }

@@ -111,7 +111,7 @@ struct UserBelongings {
 
     private func judge(_ path: String) -> Listed {
         guard KeptFiles.exists(path) else {
-            return .unreachable("a backup was made at \(path), and is not there: if it was moved, remove it by hand")
+            return .unreachable("a backup was made at \(path), but is not there: if it was moved, remove it by hand")
         }
         do {
             let file = path + "/" + UserBackup.manifestName
@@ -124,7 +124,7 @@ struct UserBelongings {
             // The manifest goes last.
             if let names = try? KeptFiles.names(path), names.isEmpty { return .draft(path) }
             return .unreachable(
-                "a backup was made at \(path), and what is there cannot be told to be it (\(error)): remove it by hand"
+                "a backup was made at \(path), but what is there now cannot be identified as it (\(error)): remove it by hand"
             )
         }
     }
@@ -143,6 +143,6 @@ struct UserBelongings {
         CrashPoint.reach("erase.backup")
         try KeptFiles.remove(path + "/" + UserBackup.manifestName)
         guard rmdir(path) != 0 else { return nil }
-        return "in the folder of the backup \(path) there are other files, which are left"
+        return "the folder of the backup \(path) has other files, which are left"
     }
 }

@@ -41,7 +41,7 @@ public struct EvidenceKeys: Sendable, Hashable {
         else {
             throw HabitStoreError(
                 .invalidValue,
-                "the file of evidence keys has something else in it than one key a line: `openssl rand -hex 32` makes a key",
+                "the file of evidence keys must have one key per line: `openssl rand -hex 32` makes a key",
                 at: .init(path: path)
             )
         }

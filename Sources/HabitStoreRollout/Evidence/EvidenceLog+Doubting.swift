@@ -17,7 +17,7 @@ extension EvidenceLog {
             guard let first, let last else { return nil }
             let place = first == last ? "record \(first)" : "records \(first) to \(last)"
             var reasons: [String] = []
-            if notAnchored > 0 { reasons.append("the stores were not told of \(notAnchored)") }
+            if notAnchored > 0 { reasons.append("\(notAnchored) not recorded in the stores") }
             if notSealed > 0 { reasons.append("\(notSealed) without the seal of an evidence key that is given") }
             return "lines that do not count for the user, \(place): " + reasons.joined(separator: ", ")
         }

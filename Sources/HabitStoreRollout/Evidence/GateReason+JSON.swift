@@ -5,7 +5,7 @@ extension GateReason: Codable {
         let reason: String = try fields("reason")
         guard let caseName = Kind(rawValue: reason) else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "\(reason) is no reason of the gate")
+                .init(codingPath: decoder.codingPath, debugDescription: "\(reason) is not a reason of the gate")
             )
         }
         switch caseName {

@@ -19,16 +19,16 @@ extension GateReason: CustomStringConvertible {
         case .notTakenBack(let wanted, let hold):
             "the flags want \(wanted) for this user, " + hold.sentence(wanted, user)
         case .notComplete(let stage):
-            "the user is at \(stage), and a store that was left is removed at complete only: "
+            "the user is at \(stage), and the old store is removed only at complete: "
                 + "`\(OperatorCommand.name) rollout advance --user \(user)` takes the user there"
         case .retentionNotOver(let seconds):
-            "the store that was left is kept for \(Self.hours(seconds)) more: run `\(OperatorCommand.name) rollout retire` then, or ask for less "
+            "the old store is kept for \(Self.hours(seconds)) more: run `\(OperatorCommand.name) rollout retire` then, or ask for less "
                 + "with retentionSeconds in the policy"
         case .killed: "the kill switch is pulled: arm it again with `\(OperatorCommand.name) rollout rearm`"
         case .notBackfilled:
             "the mirror is not filled yet: `\(OperatorCommand.name) rollout advance --user \(user)` fills it"
         case .mirrorParted:
-            "the mirror has gone another way than the store that serves, and cannot follow: "
+            "the mirror has diverged from the serving store and cannot follow it: "
                 + "`\(OperatorCommand.name) rollout doctor --user \(user) --fix` sets its file aside, and a new one is copied"
         case .lagging(let transactions):
             "the mirror is \(Self.count(transactions, "transaction")) behind: "
@@ -39,7 +39,7 @@ extension GateReason: CustomStringConvertible {
                 ? "the verification is dated \(Self.hours(-seconds)) in the future: \(Self.verify(user))"
                 : "the verification is \(Self.hours(seconds)) old, which is too long: \(Self.verify(user))"
         case .verificationNotClean(let verdict, let differences):
-            "the last verification came to \(verdict) with \(Self.count(differences, "difference")): "
+            "the last verification ended with \(verdict) and \(Self.count(differences, "difference")): "
                 + "resolve what it found, then \(Self.verify(user))"
         case .coverageIncomplete(let coverage):
             "the verification covered \(Self.percent(coverage)) of the records, and 100 % are needed: \(Self.verify(user))"
@@ -47,30 +47,31 @@ extension GateReason: CustomStringConvertible {
         case .selfComparisonMissing(let side):
             "the \(side.rawValue) store was not compared with itself lately: \(Self.verify(user))"
         case .selfComparisonFailed(let side):
-            "the \(side.rawValue) store differs from itself, so that no comparison can be believed: "
+            "the \(side.rawValue) store differs from itself, so no comparison can be trusted: "
                 + "run `\(OperatorCommand.name) check` on it, then \(Self.verify(user))"
         case .tooFewShadowReads(let have, let need):
             "\(have) of \(need) clean shadow reads were made in this stage since the last difference or repair: "
                 + "wait for the user's reads, then run `\(OperatorCommand.name) rollout advance --user \(user)` again"
         case .shadowDifferences(let count):
-            "\(Self.count(count, "difference")) between the stores came up in this stage without a clean verification "
-                + "behind: \(Self.verify(user))"
+            "\(Self.count(count, "difference")) between the stores came up in this stage, with no clean verification "
+                + "since: \(Self.verify(user))"
         case .rollbackNotRehearsed: "the way back was not rehearsed lately: \(Self.rehearse(user))"
         case .rehearsalFailed:
             "the last rehearsal of the way back failed: resolve what it found, then \(Self.rehearse(user))"
         case .evidenceExpired:
-            "too many of the clean shadow reads are too old, or dated in the future: wait for new reads of the user's"
+            "too many of the clean shadow reads are too old, or dated in the future: wait for the user's next reads"
         case .evidenceDamaged(let line, let why):
-            "the evidence is damaged in line \(line) (\(why)) and proves nothing any more: \(Self.reset(user))"
+            "the evidence is damaged in line \(line) (\(why)) and no longer proves anything: \(Self.reset(user))"
         case .evidenceUnwritable:
-            "the evidence cannot be written, and what cannot be recorded has not been proven: see to the permissions and the "
-                + "space of the user's evidence.jsonl, then run `\(OperatorCommand.name) rollout advance --user \(user)` again"
+            "the evidence cannot be written, and what cannot be recorded is not proven: check the permissions and "
+                + "space of the user's evidence.jsonl, then run `\(OperatorCommand.name) rollout advance --user "
+                + "\(user)` again"
         case .ignoredRules(let count):
             "the verification ignored something by \(Self.count(count, "rule")): remove the rules, then \(Self.verify(user))"
         case .anchorMissing:
-            "the evidence does not hold what the stores remember of it, so that lines are missing at its end: \(Self.reset(user))"
+            "the evidence lacks what the stores remember of it, so lines are missing at its end: \(Self.reset(user))"
         case .anotherUsersEvidence:
-            "the stores have never been moved, and the evidence says otherwise: it is another user's, or the stores are older "
+            "the stores have never been moved, but the evidence says otherwise: it is another user's, or the stores are older "
                 + "than it: \(Self.reset(user))"
         }
     }
@@ -80,7 +81,7 @@ extension GateReason: CustomStringConvertible {
     }
 
     private static func reset(_ user: String) -> String {
-        "`\(OperatorCommand.name) rollout evidence --user \(user)` shows it, and `\(OperatorCommand.name) rollout evidence reset` begins it anew"
+        "`\(OperatorCommand.name) rollout evidence --user \(user)` shows it, and `\(OperatorCommand.name) rollout evidence reset` restarts it"
     }
 
     private static func rehearse(_ user: String) -> String {
@@ -100,11 +101,11 @@ extension GateReason.Hold {
     fileprivate func sentence(_ wanted: Stage, _ user: String) -> String {
         let demote = "`\(OperatorCommand.name) rollout demote --user \(user) --to \(wanted)` does"
         return switch self {
-        case .percentage: "by a percentage, which takes back nobody whom a percentage placed: \(demote)"
+        case .percentage: "by a percentage, which takes no user back whom a percentage placed: \(demote)"
         case .unknownPlacement:
             "by a percentage, and an earlier version did not write down whether a rule or a percentage placed the user, so nothing takes the "
                 + "user back: \(demote)"
-        case .complete: "and a stage alone takes nobody back from complete: \(demote), and so does habit-store-backend"
+        case .complete: "and a stage alone takes no user back from complete: \(demote), and so does habit-store-backend"
         case .disagreement:
             "and another flag file has put the user here since this one did: edit this one again, or \(demote)"
         case .pending:

@@ -44,7 +44,7 @@ extension FlagWatch {
         if let answers = answers(for: subject), let failure = answers.failure {
             throw HabitStoreError(
                 .unsupported,
-                "nobody can tell whether the kill switch is still pulled: \(answers.source): \(failure); re-arm once it answers"
+                "it is unknown whether the kill switch is still pulled: \(answers.source): \(failure); re-arm once it answers"
             )
         }
         if let latch = places.map(\.latch).first(where: \.isSet) {

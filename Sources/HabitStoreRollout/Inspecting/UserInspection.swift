@@ -219,7 +219,7 @@ extension UserInspection {
         status.evidence.lastDifference = differences.max { $0.time < $1.time }.map(UserStatus.Difference.init)
         status.evidence.openDifference = evidence.openDifference.map(UserStatus.Difference.init)
         if owesEvidence, status.evidence.openDifference == nil, let stage = status.stage {
-            let message = "a difference was found that the evidence could not take yet"
+            let message = "a difference was found that the evidence could not record yet"
             status.evidence.openDifference = .init(time: Date(), stage: stage, message: message)
         }
         status.evidence.lastVerification = evidence.verification.map { ($0.time.date, $0.isClean && $0.coverage == 1) }

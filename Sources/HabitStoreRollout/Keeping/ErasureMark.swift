@@ -18,7 +18,7 @@ struct ErasureMark {
         guard isThere else { return }
         throw HabitStoreError(
             .notFound,
-            "the user is being erased, and nobody is served from here; `\(OperatorCommand.name) user erase` finishes it",
+            "the user is being erased and is not served; `\(OperatorCommand.name) user erase` finishes it",
             at: .init(path: folder)
         )
     }

@@ -48,7 +48,7 @@ struct Restoration {
         } catch let error as HabitStoreError where error.code == .notFound {
             throw HabitStoreError(
                 .corrupt,
-                "a restore was interrupted, and what says how it goes on is missing; restore the backup again",
+                "a restore was interrupted, and its plan is missing; restore the backup again",
                 at: .init(path: path)
             )
         }
@@ -103,7 +103,7 @@ struct Restoration {
             guard KeptFiles.inode(place) != store.inode else { continue }
             throw HabitStoreError(
                 .staleStore,
-                "a restore of the user was interrupted, and the copy of the \(store.engine.rawValue) store that it was to put here is gone; "
+                "a restore of the user was interrupted, and its copy of the \(store.engine.rawValue) store is gone; "
                     + "restore the backup again",
                 at: .init(path: place)
             )

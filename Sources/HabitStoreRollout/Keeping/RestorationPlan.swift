@@ -46,7 +46,7 @@ struct RestorationPlan: Codable {
         } catch {
             throw HabitStoreError(
                 .corrupt,
-                "a restore was interrupted, and what says how it goes on is damaged; restore the backup again",
+                "a restore was interrupted, and its plan is damaged; restore the backup again",
                 at: .init(path: path),
                 underlying: error
             )
@@ -54,7 +54,7 @@ struct RestorationPlan: Codable {
         guard version == Self.currentVersion else {
             throw HabitStoreError(
                 .newerVersion,
-                "a restore was begun by a newer program; finish it with that",
+                "a newer program began a restore; finish it with that program",
                 at: .init(path: path)
             )
         }

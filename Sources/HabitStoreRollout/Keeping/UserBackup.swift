@@ -29,7 +29,7 @@ public struct UserBackup: Sendable, Hashable {
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw HabitStoreError(
                 .notAStore,
-                "a backup of a user is a folder, and this is none",
+                "a backup of a user is a folder, and this is not one",
                 at: .init(path: self.path)
             )
         }
@@ -40,7 +40,7 @@ public struct UserBackup: Sendable, Hashable {
         } catch let error as HabitStoreError where error.code == .notFound {
             throw HabitStoreError(
                 .notAStore,
-                "this is not a backup of a user, or not a whole one: it has no manifest",
+                "this is not a backup of a user, or not a complete one: it has no manifest",
                 at: .init(path: self.path)
             )
         }
@@ -48,7 +48,7 @@ public struct UserBackup: Sendable, Hashable {
         guard try KeptFiles.contents(self.path + "/" + Self.digestName) == Self.digestLine(data) else {
             throw HabitStoreError(
                 .corrupt,
-                "the backup's manifest is not as it was written",
+                "the backup's manifest was changed after it was written",
                 at: .init(path: file)
             )
         }
@@ -77,7 +77,7 @@ public struct UserBackup: Sendable, Hashable {
                 if found.sizeBytes != file.sizeBytes {
                     damages.append("\(file.name) has \(found.sizeBytes) bytes and had \(file.sizeBytes)")
                 } else if found.sha256 != file.sha256 {
-                    damages.append("\(file.name) is not as it was written")
+                    damages.append("\(file.name) was changed after it was written")
                 }
             } catch let error as HabitStoreError where error.code == .notFound {
                 damages.append("\(file.name) is missing")
@@ -93,7 +93,7 @@ public struct UserBackup: Sendable, Hashable {
         guard let damage = try damages(progress: progress).first else { return }
         throw HabitStoreError(
             .corrupt,
-            "the backup is not whole, and nothing of it is restored: \(damage)",
+            "the backup is damaged, and nothing of it is restored: \(damage)",
             at: .init(path: path)
         )
     }

@@ -19,7 +19,7 @@ final class UserFollower: Sendable {
         queries = LiveQueries(
             report: { difference in
                 logger.error(
-                    "a live query was mistaken, and is asked again after each change from now on: \(difference)",
+                    "a live query was wrong, and is run again after each change from now on: \(difference)",
                     metadata: ["folder": "\(folder)"]
                 )
                 metrics.liveQueryDiffered()

@@ -23,7 +23,7 @@ enum Leftovers {
                 folder,
                 isNew: true,
                 or: .inputOutput,
-                "no folder for copies can be made; check the permissions and the space of the user's folder"
+                "cannot create a folder for copies; check the permissions and space of the user's folder"
             )
             return folder
         }
@@ -89,7 +89,7 @@ enum Leftovers {
             } catch {
                 throw HabitStoreError(
                     .inputOutput,
-                    "copies of the stores that are not needed any more cannot be removed",
+                    "copies of the stores that are no longer needed cannot be removed",
                     at: .init(path: folder),
                     underlying: error
                 )

@@ -46,8 +46,7 @@ struct UserExamination {
                 return UserFinding(
                     .unreadable,
                     error.description,
-                    "its file is set aside beside it, and the next copy from the store that serves makes "
-                        + "a new one",
+                    "its file is set aside, and the next copy from the serving store makes a new one",
                     canBeMended: true
                 )
             }
@@ -75,8 +74,8 @@ struct UserExamination {
             findings.append(
                 UserFinding(
                     .leftovers,
-                    "copies of the stores lie in \(kind.prefix)…, which a killed process has left, or one is making now",
-                    "they are removed where nobody is making them",
+                    "copies of the stores are in \(kind.prefix)…, which a killed process left, or one is making now",
+                    "they are removed unless a process is making them",
                     canBeMended: true
                 )
             )
@@ -106,7 +105,7 @@ struct UserExamination {
         if ErasureMark(directory).isThere {
             return UserFinding(
                 .interrupted,
-                "the user is being erased: nobody is served from here",
+                "the user is being erased and is not served",
                 "`\(OperatorCommand.name) user erase` finishes it"
             )
         }
@@ -114,7 +113,7 @@ struct UserExamination {
         return UserFinding(
             .interrupted,
             "a restore of the user was decided and not finished",
-            "it is finished, as by the next opening",
+            "it is finished, as by the next opening of the user",
             canBeMended: true
         )
     }
@@ -127,23 +126,23 @@ struct UserExamination {
             [
                 UserFinding(
                     .owner,
-                    "the file \"user\" names another user than the one whose folder this is",
+                    "the file \"user\" names another user",
                     "remove the file if it is damaged, or move the folder elsewhere if it is another user's"
                 )
             ]
         case .empty:
-            [UserFinding(.owner, "the file \"user\" is empty", "it is written anew", canBeMended: true)]
+            [UserFinding(.owner, "the file \"user\" is empty", "it is rewritten", canBeMended: true)]
         case .special:
             [
                 UserFinding(
                     .owner,
-                    "what stands in the place of the file \"user\" is not a file",
+                    "something other than a file is where the file \"user\" should be",
                     "the file takes its place",
                     canBeMended: true
                 )
             ]
         case .folder:
-            [UserFinding(.owner, "a folder stands in the place of the file \"user\"", "remove it")]
+            [UserFinding(.owner, "a folder is where the file \"user\" should be", "remove it")]
         case .unreadable(let reason):
             [
                 UserFinding(
@@ -162,7 +161,7 @@ struct UserExamination {
         return [
             UserFinding(
                 .linked,
-                "files have other names elsewhere (hard links: \(names.joined(separator: ", "))), so that a write here would change "
+                "files have other names elsewhere (hard links: \(names.joined(separator: ", "))), so a write here would change "
                     + "them there",
                 "each is replaced by a copy, once no process has the user open; the other names keep the present contents",
                 canBeMended: true
@@ -187,8 +186,8 @@ struct UserExamination {
         found.standings.filter { witness.objection(toMachineOf: $0) != nil }.map { store in
             UserFinding(
                 .elsewhere,
-                "the \(store.engine.rawValue) store is that of a user of this id on another machine "
-                    + "(\(store.machine?.place ?? "")), and no rollout takes this one there",
+                "the \(store.engine.rawValue) store belongs to a user with this id on another machine "
+                    + "(\(store.machine?.place ?? "")), and no rollout takes this user there",
                 "give one of the two another id"
             )
         }
@@ -237,7 +236,7 @@ struct UserExamination {
                 findings.append(
                     UserFinding(
                         .unfinishedMove,
-                        "the store is at epoch \(serving.epoch), and \(control.floor) was claimed for a move that came to nothing",
+                        "the store is at epoch \(serving.epoch), and \(control.floor) was claimed for a move that did not happen",
                         "the store is given that epoch",
                         canBeMended: true
                     )
@@ -247,8 +246,8 @@ struct UserExamination {
                 findings.append(
                     UserFinding(
                         .killOwed,
-                        "the user was killed, and the \(serving.engine.rawValue) store could not be told",
-                        "the store is told",
+                        "the user was killed, and the \(serving.engine.rawValue) store does not record it",
+                        "the kill is recorded in the store",
                         canBeMended: true
                     )
                 )
@@ -258,8 +257,8 @@ struct UserExamination {
             findings.append(
                 UserFinding(
                     .differenceOwed,
-                    "a difference between the stores was found that the evidence could not take",
-                    "it is written down",
+                    "a difference between the stores was found that the evidence could not record",
+                    "it is recorded",
                     canBeMended: true
                 )
             )
@@ -276,8 +275,8 @@ struct UserExamination {
                     .unfinishedCopy,
                     "the \(copy.engine.rawValue) store is an unfinished copy",
                     goesOn
-                        ? "the mirror of the next process that has the user open goes on with it"
-                        : "the next move that needs it goes on with it"
+                        ? "the mirror of the next process that has the user open continues it"
+                        : "the next move that needs it continues it"
                 )
             )
         }
@@ -285,9 +284,9 @@ struct UserExamination {
             findings.append(
                 UserFinding(
                     .mirrorLost,
-                    "the \(other(than: serving).rawValue) store is missing, or further behind than the history reaches, and no write is "
+                    "the \(other(than: serving).rawValue) store is missing, or older than the history reaches, and no write is "
                         + "acknowledged without it",
-                    "it is copied anew from the \(serving.engine.rawValue) store",
+                    "it is copied again from the \(serving.engine.rawValue) store",
                     canBeMended: true
                 )
             )
@@ -296,9 +295,9 @@ struct UserExamination {
             findings.append(
                 UserFinding(
                     .parted,
-                    "the \(other.engine.rawValue) store has gone another way than the \(serving.engine.rawValue) store, which "
-                        + "serves: it was put back, or a process that slept wrote to it without being told that it counts",
-                    "its file is set aside beside it, and the next copy makes a new one",
+                    "the \(other.engine.rawValue) store has diverged from the \(serving.engine.rawValue) store, which "
+                        + "serves: it was put back, or a process that slept wrote to it and was not acknowledged",
+                    "its file is set aside, and the next copy makes a new one",
                     canBeMended: true
                 )
             )
@@ -344,14 +343,14 @@ struct UserExamination {
             .different,
             "the stores differ: \(difference.message) (\(difference.time.date.formatted(.iso8601)), at \(difference.stage.rawValue)), and no "
                 + "complete verification has found them equal since",
-            "see what differs with `\(OperatorCommand.name) rollout verify --user U`; where the store that serves is right, "
+            "see what differs with `\(OperatorCommand.name) rollout verify --user U`; if the serving store is right, "
                 + "`\(OperatorCommand.name) rollout resync --user U --because TEXT` rebuilds the other one from it"
         )
     }
 
     private func evidence(_ found: StandingsFound) -> [UserFinding] {
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
-        let reset = "begin it anew with `\(OperatorCommand.name) rollout evidence reset`"
+        let reset = "reset it with `\(OperatorCommand.name) rollout evidence reset`"
         if log.sizeBytes > 0, access(log.path, W_OK) != 0 {
             return [
                 UserFinding(
@@ -385,8 +384,8 @@ struct UserExamination {
                 UserFinding(
                     .evidenceUncounted,
                     uncounted,
-                    "nothing is wrong with the stores: what is missing is proven anew by reading on and "
-                        + "`\(OperatorCommand.name) rollout verify`; if no process died and no key is new, somebody else has added them"
+                    "nothing is wrong with the stores: further reads and `\(OperatorCommand.name) rollout verify` prove "
+                        + "again what is missing; if no process died and no key is new, someone else added the lines"
                 )
             ]
         } catch {

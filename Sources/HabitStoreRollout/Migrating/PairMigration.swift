@@ -114,7 +114,7 @@ struct PairMigration: Sendable {
                 let (here, there) = (try a.information(), try b.information())
                 guard here.lineage == there.lineage, there.role != .backfilling else { return nil }
                 guard try Replication.agree(a, b, at: min(here.token, there.token)) else {
-                    return "its history has gone another way"
+                    return "its history has diverged"
                 }
                 guard there.token > here.token else { return nil }
                 var isMigratedOnly = true
@@ -122,7 +122,7 @@ struct PairMigration: Sendable {
                     isMigratedOnly = transaction.isMigration
                     return isMigratedOnly
                 }
-                return isMigratedOnly ? "the stages came to another history there" : nil
+                return isMigratedOnly ? "the migration stages made a different history there" : nil
             }
         }
     }
@@ -333,9 +333,9 @@ struct PairMigration: Sendable {
         guard report.verdict != .match else {
             let token = try a.currentToken()
             let agree = try a.replicaRead { a in try b.replicaRead { try Replication.agree(a, $0, at: token) } }
-            return agree ? nil : "the stages came to another history there"
+            return agree ? nil : "the migration stages made a different history there"
         }
-        return report.reason ?? report.differences.first?.message ?? "the stages came to something else there"
+        return report.reason ?? report.differences.first?.message ?? "the migration stages made other contents there"
     }
 
     private func setAside(
@@ -365,7 +365,7 @@ extension MigrationOutcome {
     /// What was dropped, and the paths of the copies from before the migration.
     fileprivate var notes: [String] {
         steps.flatMap(\.drops).map { "the migration dropped \($0)" }
-            + backups.map { "the store as it was before the migration is \($0)" }
+            + backups.map { "the store from before the migration is \($0)" }
     }
 }
 

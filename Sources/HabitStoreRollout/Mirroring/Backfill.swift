@@ -179,7 +179,7 @@ public struct Backfill {
         else {
             throw HabitStoreError(
                 .notAuthoritative,
-                "another copy, or a move, has taken the destination over meanwhile; nothing more was written to it"
+                "another copy or move has taken over the destination meanwhile; nothing more was written to it"
             )
         }
     }
@@ -192,7 +192,7 @@ public struct Backfill {
         else {
             throw HabitStoreError(
                 .busy,
-                "another copy, or a move, is at work in the destination; try again when it has ended"
+                "another copy or move is using the destination; try again when it has ended"
             )
         }
         let from = found.from
@@ -204,14 +204,14 @@ public struct Backfill {
     private func sourceChanged() -> HabitStoreError {
         HabitStoreError(
             .notAuthoritative,
-            "the source is no longer the user's current store, or of another epoch; nothing that was copied is used"
+            "the source is no longer the user's current store, or its epoch has changed; nothing that was copied is used"
         )
     }
 
     private func parted() -> HabitStoreError {
         HabitStoreError(
             .unsupported,
-            "the stores have gone different ways since a token that both have; set the destination aside, and copy anew"
+            "the stores have diverged since a token that both have; set the destination aside and copy again"
         )
     }
 
@@ -350,7 +350,7 @@ public struct Backfill {
                 where try from.count(entity: entity) != replica.count(entity: entity) {
                     throw HabitStoreError(
                         .internalInconsistency,
-                        "the copy has another number of records than the source; it is not used, run it again",
+                        "the copy and the source differ in their number of records; the copy is not used, run it again",
                         at: .init(entity: source.schema.entities[entity].name)
                     )
                 }
@@ -382,7 +382,7 @@ public struct Backfill {
             return try destination.replicate { replica in
                 let there = try replica.information()
                 guard there.token == token, try replica.backfillState() == nil else {
-                    throw HabitStoreError(.busy, "the destination was written meanwhile; run the copy again")
+                    throw HabitStoreError(.busy, "the destination was written to meanwhile; run the copy again")
                 }
                 try requireDestination(there, information, isEmpty: false)
                 guard try Replication.agree(from, replica, at: token) else { throw parted() }

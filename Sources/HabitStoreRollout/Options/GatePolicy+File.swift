@@ -28,7 +28,7 @@ extension GatePolicy {
         } catch {
             throw HabitStoreError(
                 .invalidValue,
-                "this is no policy of the gate: \(reason(error))",
+                "this is not a policy of the gate: \(reason(error))",
                 at: .init(path: path),
                 underlying: error
             )
@@ -39,7 +39,7 @@ extension GatePolicy {
         switch error as? DecodingError {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             let field = context.codingPath.last?.stringValue
-            return field.map { "the value of \($0) has the wrong type" } ?? "it is no JSON object"
+            return field.map { "the value of \($0) has the wrong type" } ?? "it is not a JSON object"
         case .dataCorrupted(let context): return context.debugDescription
         case .keyNotFound(let key, _): return "\(key.stringValue) is missing"
         default: return "\(error)"

@@ -165,7 +165,7 @@ struct Retirement {
             guard isOfBoth || standing.role == .standby else {
                 throw HabitStoreError(
                     .unsupported,
-                    "the backup does not say that it was taken before the user came to complete, or of the store that was left: it proves "
+                    "the backup does not say that it was taken before the user reached complete, or of the old store: it proves "
                         + "nothing, and nothing is removed",
                     at: .init(path: backup.path)
                 )
@@ -188,11 +188,11 @@ struct Retirement {
             let there = try replica.information()
             let agree = try serving.replicaRead { try Replication.agree($0, replica, at: there.token) }
             guard there.lineage == from.lineage, there.token <= from.token, there.role != .backfilling, agree else {
-                throw unproven("has gone another way than the store that serves, and proves nothing of it")
+                throw unproven("has diverged from the serving store and proves nothing about it")
             }
             guard there.token >= from.historyFloor else {
                 throw unproven(
-                    "is at token \(there.token), and the history of the store that serves begins behind token \(from.historyFloor)"
+                    "is at token \(there.token), and the history of the serving store begins after token \(from.historyFloor)"
                 )
             }
             try serving.replicaRead { source in
@@ -207,7 +207,7 @@ struct Retirement {
     private func unproven(_ what: String) -> HabitStoreError {
         HabitStoreError(
             .unsupported,
-            "the store that the user has left \(what): nothing is removed; take the user back and forward again",
+            "the old store \(what): nothing is removed; take the user back and forward again",
             at: .init(path: open.directory.path)
         )
     }

@@ -86,7 +86,7 @@ extension EvidenceRecorder {
                 if try anchor(actual, scene.pair, through: shared) { return }
             }
         } catch {
-            options.logger.info("the stores cannot be told of the evidence now: \(error)")
+            options.logger.info("the evidence cannot be recorded in the stores now: \(error)")
         }
     }
 

@@ -47,7 +47,7 @@ extension OpenUser {
                 _ = try bringUp(actual.state.engines.old, to: actual)
             } catch let error as HabitStoreError {
                 // The way back may still be open; if it is not, `body` reports why.
-                options.logger.warning("a user's old store cannot be copied anew: \(error)")
+                options.logger.warning("a user's old store cannot be copied again: \(error)")
             }
         }
         return try body()

@@ -165,8 +165,8 @@ struct RoutedWrite {
         } catch {
             throw HabitStoreError(
                 .outcomeUnknown,
-                "the user was taken to another store while this was being written, and that cannot be asked now whether it "
-                    + "holds the write: read it again before deciding",
+                "the user was moved to another store during this write, and it is unknown now whether that store has "
+                    + "it: read it again before deciding",
                 at: .init(path: directory.path),
                 underlying: error
             )
@@ -176,14 +176,14 @@ struct RoutedWrite {
         case false:
             throw HabitStoreError(
                 .notAuthoritative,
-                "the user was taken to another store while this was being written; nothing of it counts: write it again",
+                "the user was moved to another store during this write, which does not count: write it again",
                 at: .init(path: directory.path)
             )
         default:
             throw HabitStoreError(
                 .outcomeUnknown,
-                "the user was taken to another store while this was being written, and its history was pruned since: read "
-                    + "it again before deciding",
+                "the user was moved to another store during this write, and its history was pruned since: read it "
+                    + "again before deciding",
                 at: .init(path: directory.path)
             )
         }
@@ -222,7 +222,7 @@ struct RoutedWrite {
                 guard isStandingBy(position), position.token.rawValue == transaction.token.rawValue - 1 else {
                     throw HabitStoreError(
                         .notAuthoritative,
-                        "the user was taken to another store while this was being written; nothing of it has happened",
+                        "the user was moved to another store during this write; nothing was written",
                         at: .init(path: directory.path)
                     )
                 }
@@ -271,8 +271,9 @@ struct RoutedWrite {
         } catch {
             throw HabitStoreError(
                 .outcomeUnknown,
-                "the write may be in the \(route.actual.state.engines.old.rawValue) store, and whether the other one has it cannot be "
-                    + "told now; it is carried over when that can be written again: read it again before deciding",
+                "the write may be in the \(route.actual.state.engines.old.rawValue) store, and it is unknown now "
+                    + "whether the other one has it; it is carried over when that can be written again: read it again "
+                    + "before deciding",
                 at: .init(path: directory.path),
                 underlying: failure
             )
@@ -292,7 +293,7 @@ struct RoutedWrite {
         guard failure.code == .outcomeUnknown else { return failure }
         return HabitStoreError(
             cause(failure),
-            "the commit failed, and the store was read again: nothing of it has happened",
+            "the commit failed, and the store was read again: nothing was written",
             at: failure.location,
             underlying: failure
         )

@@ -130,7 +130,8 @@ struct WantedStage: Sendable, Equatable {
             }
             guard let value = resolution.value else { return nil }
             guard case .string(let text) = value else {
-                throw Unusable(text: "the value of \(key) is no text\(key == keys.stage ? "" : ", and is no engine")")
+                let purpose = key == keys.stage ? "" : ", and is not an engine"
+                throw Unusable(text: "the value of \(key) is not a string\(purpose)")
             }
             return text
         }
@@ -139,7 +140,7 @@ struct WantedStage: Sendable, Equatable {
             guard let name = try value(key) else { return nil }
             guard let engine = EngineName(rawValue: name), known.contains(engine) else {
                 let names = known.names.map(\.rawValue).joined(separator: " or ")
-                throw Unusable(text: "the value of \(key) is no engine (\(names))")
+                throw Unusable(text: "the value of \(key) is not an engine (\(names))")
             }
             return engine
         }

@@ -127,8 +127,8 @@ final class StorePair: Sendable {
         guard store.schema.version != other.schema.version else { return }
         throw HabitStoreError(
             .migrationRequired,
-            "the store is of schema version \(other.schema.version), and the user's other one of \(store.schema.version): a program that has "
-                + "the migration plan has to open the user first",
+            "the store has schema version \(other.schema.version), and the user's other one \(store.schema.version): "
+                + "a program with the migration plan must open the user first",
             at: .init(path: other.path)
         )
     }
@@ -156,7 +156,7 @@ final class StorePair: Sendable {
     private func twins(_ engine: EngineName, _ other: EngineName) -> HabitStoreError {
         HabitStoreError(
             .invalidValue,
-            "the engines \(engine) and \(other) have one store of the user's between them; give each a server, or a place, of its own",
+            "the engines \(engine) and \(other) share one store of the user's; give each its own server or place",
             at: .init(path: address(other).path)
         )
     }

@@ -26,7 +26,7 @@ struct FileLock: ~Copyable, Sendable {
                     "another process has been opening or switching this user's stores for \(timeoutSeconds) s"
                 )
             case (_, ENOENT):
-                (.notFound, "the user's folder is gone; close the store and open it again to begin anew")
+                (.notFound, "the user's folder is gone; close the store and open it again to start over")
             case (_, let number):
                 (number == EACCES || number == EROFS ? .permissionDenied : .inputOutput, "the lock file \(failure)")
             }

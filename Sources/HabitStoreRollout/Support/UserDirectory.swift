@@ -121,7 +121,7 @@ public struct UserDirectory: Sendable, Hashable {
                 unknown.append(
                     HabitStoreError(
                         .notFound,
-                        "nobody can tell whose folder this is: its file \"user\" is missing or cannot be read; put it back, "
+                        "it is unknown whose folder this is: its file \"user\" is missing or cannot be read; put it back, "
                             + "or move the folder elsewhere",
                         at: .init(path: path)
                     )
@@ -132,8 +132,8 @@ public struct UserDirectory: Sendable, Hashable {
                 unknown.append(
                     HabitStoreError(
                         .notAStore,
-                        "the folder's name is not that of the user whom its file \"user\" names; give it the right one, or move "
-                            + "it elsewhere",
+                        "the folder's name does not match the user in its file \"user\"; rename it, or move it "
+                            + "elsewhere",
                         at: .init(path: path)
                     )
                 )
@@ -209,7 +209,7 @@ public struct UserDirectory: Sendable, Hashable {
         case .folder:
             throw HabitStoreError(
                 .unsupported,
-                "a folder stands in the place of the file \"user\": remove it",
+                "a folder is where the file \"user\" should be: remove it",
                 at: .init(path: path)
             )
         case .missing, .empty, .special, .unreadable: break

@@ -99,7 +99,7 @@ final class ControlFile: Sendable {
         let isFull = status.st_size >= Self.sizeBytes
         if !isFull {
             guard !isPrivate else {
-                throw Self.error("has not got its size yet", path, ENOENT)
+                throw Self.error("does not have its full size yet", path, ENOENT)
             }
             let code = MappedPage.allocate(file.descriptor)
             guard code == 0 else {

@@ -39,12 +39,12 @@ struct EngineTurn {
         let engines = state.engines
         let reason =
             engines.isOther(than: wanted.engines)
-            ? "the user's rollout is between \(engines.old.rawValue) and \(engines.new.rawValue); another one begins when it is "
-                + "over and the store that was left is gone"
+            ? "the user's rollout is between \(engines.old.rawValue) and \(engines.new.rawValue); another one begins "
+                + "when it is over and the old store is gone"
             : state.isKilled
                 ? "the user was killed and is not taken to \(state.fled?.rawValue ?? "the other engine") before a re-arm"
                 : isRebucketed
-                    ? "a percentage chose the user's engines, and a percentage that is another one now moves nobody"
+                    ? "a percentage chose the user's engines, and one that has changed since does not move the user"
                     : "flag files disagree: others have put the user here since these did"
         return
             "stays on \(actual.engine.rawValue), though \(wanted.oldKey) is \(wanted.engines.old.rawValue): \(reason)"

@@ -78,8 +78,8 @@ extension StageSwitch {
         guard control.isInPlace else {
             throw HabitStoreError(
                 .fileMoved,
-                "the user's control file was cut off, removed or replaced meanwhile; nobody was moved, and the next "
-                    + "operation makes it anew",
+                "the user's control file was cut off, removed or replaced meanwhile; the user was not moved, and the "
+                    + "next operation makes a new one",
                 at: .init(path: pair.directory.path)
             )
         }
@@ -150,7 +150,7 @@ extension StageSwitch {
         HabitStoreError(
             .staleStore,
             "the \(engine.rawValue) store \(what), and the history of the store that serves does not reach back to it: "
-                + "`\(OperatorCommand.name) rollout doctor --user U --fix` copies it anew",
+                + "`\(OperatorCommand.name) rollout doctor --user U --fix` copies it again",
             at: .init(path: pair.address(engine).path)
         )
     }

@@ -197,7 +197,7 @@ extension StageSwitch {
         guard state.engine(state.stage.authority) == current.engine else {
             throw HabitStoreError(
                 .corrupt,
-                "the store is authoritative and says that at the stage \(state.stage.rawValue) it is not; restore it",
+                "the store is authoritative, but at its stage \(state.stage.rawValue) the other one is; restore it",
                 at: .init(path: pair.address(current.engine).path)
             )
         }
@@ -245,7 +245,7 @@ extension StageSwitch {
             throw HabitStoreError(
                 .notFound,
                 "the \(engine.rawValue) store is missing, and nothing can be acknowledged without it: "
-                    + "restore the file, or go on to the stage complete",
+                    + "restore the file, or continue to the stage complete",
                 at: .init(path: pair.address(engine).path)
             )
         }
@@ -276,7 +276,7 @@ extension StageSwitch {
     /// Seals a store that was left in the middle of a write, so that nothing follows from it.
     private func keepSealed(_ other: Standing, _ actual: inout ActualStage) throws {
         actual.notes.append(
-            "the \(other.engine.rawValue) store holds a write that nobody was told of, and is to be mended"
+            "the \(other.engine.rawValue) store has a write that was never acknowledged, and must be repaired"
         )
         guard other.role == .authoritative else { return }
         var sealed = other.state ?? actual.state

@@ -168,7 +168,7 @@ struct StageSwitch {
     static func parted(_ address: StoreAddress) -> HabitStoreError {
         HabitStoreError(
             .unsupported,
-            "the store's records are of another history than the current store's; set its file aside, and the next "
+            "the store has another history than the current store; set its file aside, and the next "
                 + "copy makes a new one",
             at: .init(path: address.path)
         )

@@ -51,7 +51,7 @@ struct StoreWitness: Sendable {
             return owner == directory.owner ? nil : stale(standing, "is another user's")
         }
         guard let lineage, standing.lineage != lineage else { return nil }
-        return stale(standing, "has not the origin of this user's stores")
+        return stale(standing, "does not have the origin of this user's stores")
     }
 
     /// Why the user is not served here: the stores say that another machine has one of them.
@@ -70,7 +70,7 @@ struct StoreWitness: Sendable {
     static func objection(toLeaving left: Standing, for standing: Standing) -> HabitStoreError {
         HabitStoreError(
             .notAuthoritative,
-            "the \(standing.engine.rawValue) store was accepted on another machine while this one went on with the "
+            "the \(standing.engine.rawValue) store was accepted on another machine while this one continued with the "
                 + "\(left.engine.rawValue) store: the user's next opening here, as by `\(OperatorCommand.name) rollout doctor --fix`, finds out whether "
                 + "anything is missing there",
             at: .init(path: left.path)
@@ -93,7 +93,7 @@ struct StoreWitness: Sendable {
         let isOurs = !isControlForeign(standing.lineage)
         let known = max(isOurs ? confirmed : 0, loggedEpoch(standing) ?? 0)
         if standing.epoch < known {
-            return stale(standing, "is at epoch \(standing.epoch), and the user has come to \(known)")
+            return stale(standing, "is at epoch \(standing.epoch), and the user has reached \(known)")
         }
         if let other, standing.role == .authoritative, other.isLeftBehind {
             return HabitStoreError(
@@ -107,7 +107,7 @@ struct StoreWitness: Sendable {
         if let other, standing.role == .authoritative, other.role != .backfilling, other.epoch > standing.epoch {
             return stale(
                 standing,
-                "is at epoch \(standing.epoch), and the \(other.engine.rawValue) store beside it at \(other.epoch)"
+                "is at epoch \(standing.epoch), and the \(other.engine.rawValue) store next to it at \(other.epoch)"
             )
         }
         // If the other store is written first, missing writes are carried over from it.
@@ -136,7 +136,7 @@ struct StoreWitness: Sendable {
     func nothingIsLeft() -> HabitStoreError {
         HabitStoreError(
             .staleStore,
-            "the user's stores are gone: put them back, or remove the whole folder for the user to begin anew",
+            "the user's stores are gone: put them back, or remove the whole folder for the user to start over",
             at: .init(path: directory.path)
         )
     }
@@ -145,8 +145,8 @@ struct StoreWitness: Sendable {
     func onlyCopyIsLeft(_ copy: Standing) -> HabitStoreError {
         HabitStoreError(
             .notAuthoritative,
-            "the user's current store is missing; the \(copy.engine.rawValue) store beside it is a copy at token "
-                + "\(copy.token) and is not served in its place: restore the missing file, open the user on the machine that has it, "
+            "the user's current store is missing; the \(copy.engine.rawValue) store next to it is a copy at token "
+                + "\(copy.token) and is not served instead: restore the missing file, open the user on the machine that has it, "
                 + "or, where it is lost for good, accept the copy with `\(OperatorCommand.name) rollout adopt`",
             at: .init(path: directory.path)
         )

@@ -31,7 +31,7 @@ final class SwitchLock: Sendable {
             passedFor = nil
         } catch let error as HabitStoreError where error.code == .busy {
             guard let pulled = lookForKill() else { throw error }
-            options.logger.warning("a kill passes by a process that keeps a user's switches locked: \(error)")
+            options.logger.warning("a kill goes past a process that keeps a user's switches locked: \(error)")
             lock = nil
             passedFor = pulled
         }

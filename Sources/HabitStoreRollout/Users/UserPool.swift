@@ -116,7 +116,7 @@ final class UserPool: Sendable {
     private func full(_ files: UserFiles) -> HabitStoreError {
         HabitStoreError(
             .busy,
-            "all \(limit) users that may be open at once were in use for \(waitSeconds) s; raise maximumOpenUsers, and the "
+            "all \(limit) users that may be open at a time were in use for \(waitSeconds) s; raise maximumOpenUsers, and the "
                 + "limit of open files with it",
             at: .init(path: files.context.directory.path)
         )

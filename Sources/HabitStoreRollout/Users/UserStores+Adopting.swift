@@ -49,7 +49,7 @@ extension UserStores {
         guard standing.role != .backfilling, !standing.isRescued else {
             throw HabitStoreError(
                 .unsupported,
-                "the \(engine.rawValue) store is an unfinished copy, or cannot be written: it cannot serve anybody",
+                "the \(engine.rawValue) store is an unfinished copy, or cannot be written: it cannot serve the user",
                 at: .init(path: pair.address(engine).path)
             )
         }
@@ -99,8 +99,8 @@ extension UserStores {
                 losses.append(
                     store.lineage != standing.lineage
                         ? "given up: what the \(other.rawValue) store holds up to token \(store.token), which has another origin"
-                        : "given up: what the \(other.rawValue) store holds, up to token \(store.token), and the "
-                            + "\(standing.engine.rawValue) store has not, at token \(standing.token)"
+                        : "given up: what the \(other.rawValue) store holds up to token \(store.token), and the "
+                            + "\(standing.engine.rawValue) store lacks at token \(standing.token)"
                 )
             }
             self.losses = losses.isEmpty ? ["given up: nothing that is known"] : losses
@@ -227,7 +227,7 @@ extension UserStores {
         throw HabitStoreError(
             .notAuthoritative,
             "the \(engine.rawValue) store serves the user wherever it is reached from, and would be set aside: take the user back "
-                + "with `\(OperatorCommand.name) rollout demote`; where no other machine goes on with it, say so with "
+                + "with `\(OperatorCommand.name) rollout demote`; if no other machine uses it any more, say so with "
                 + "`--other-machine-is-lost`",
             at: .init(path: there.path)
         )

@@ -51,15 +51,15 @@ extension UserStores {
         if let user, UserKey(user) != UserKey(backup.manifest.user) {
             throw HabitStoreError(
                 .invalidValue,
-                "the backup is another user's; a backup goes back to the user whose it is",
+                "the backup is another user's; a backup can be restored only for its own user",
                 at: .init(path: backup.path)
             )
         }
         guard backup.manifest.store == place.name?.text else {
             throw HabitStoreError(
                 .invalidValue,
-                "the backup is of \(Self.words(backup.manifest.store)), and this is \(Self.words(place.name?.text)); a backup goes back "
-                    + "to the store whose it is",
+                "the backup is of \(Self.words(backup.manifest.store)), and this is \(Self.words(place.name?.text)); "
+                    + "a backup can be restored only to its own store",
                 at: .init(path: backup.path)
             )
         }
@@ -91,7 +91,7 @@ extension UserStores {
             guard ContinuousClock.now < end else {
                 throw HabitStoreError(
                     .busy,
-                    "the user is at work in this process; restore again when that is over",
+                    "the user is in use in this process; restore again when that has ended",
                     at: .init(path: files.context.directory.path)
                 )
             }

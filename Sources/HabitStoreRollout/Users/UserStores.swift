@@ -131,7 +131,7 @@ public final class UserStores: Sendable {
         guard end != schema.version else { return }
         throw HabitStoreError(
             .schemaMismatch,
-            "the schema is of version \(schema.version), and the migration plan \(plan) ends with version \(end); give the schema that it ends with"
+            "the schema has version \(schema.version), but the migration plan \(plan) ends with version \(end); pass the schema that it ends with"
         )
     }
 

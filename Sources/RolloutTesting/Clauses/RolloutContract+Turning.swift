@@ -6,7 +6,7 @@ import HabitTracker
 /// After a complete rollout, the next one may lead back.
 extension RolloutContract {
     static let turningClauses = [
-        Clause("a user who has arrived goes back to the first engine by a rollout of its own") { rollout in
+        Clause("a user at complete goes back to the first engine by a new rollout") { rollout in
             let user = try rollout.user()
             let store = try user.stores().store(for: "alice")
             defer { store.close() }

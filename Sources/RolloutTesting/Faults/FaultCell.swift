@@ -128,7 +128,7 @@ extension FaultCell {
             }
         }
         if isOver { expectTheTable(store, ledger, complaints) }
-        if sparesBoth { complaints.expect(isOver, "reads and writes come to an end") }
+        if sparesBoth { complaints.expect(isOver, "reads and writes end") }
         guard isOver, fault.operations.contains(.open), fault.effect != .hang else { return }
         expectAnotherProcess(user, ledger, complaints)
     }

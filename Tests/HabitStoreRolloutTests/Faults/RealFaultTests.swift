@@ -128,7 +128,7 @@ struct RealFaultTests {
     }
 
     @Test(
-        .enabled(if: SmallDisk.isAllowed, "a small disk of its own needs root and the right to mount"),
+        .enabled(if: SmallDisk.isAllowed, "a separate small disk needs root and the right to mount"),
         arguments: [Stage.dualwrite, .shadow, .live, .rampdown],
         StoreSide.allCases
     )

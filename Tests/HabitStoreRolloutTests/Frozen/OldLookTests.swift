@@ -111,7 +111,7 @@ struct OldLookTests {
         #expect(failure == nil)
         #expect(try store.engine() == .sqlite)
         #expect(store.notes.contains { $0.contains("changed while the copy was made") }, "\(store.notes)")
-        try store.save(Habit(name: "goes on"))
+        try store.save(Habit(name: "continues"))
     }
 
     /// In an app or command that does not advance its users automatically, a kill took effect only with the user's next operation.

@@ -31,7 +31,7 @@ struct UnavailableEngineTests {
         #expect(try store.engine() == .sqlite)
         #expect(try store.stage() == .off)
         #expect(Set(try store.all(Draft.self).map(\.content)) == Set(names))
-        try store.save(Draft(content: "goes on"))
+        try store.save(Draft(content: "continues"))
         #expect(try store.fetchCount(FetchDescriptor<Draft>()) == names.count + 1)
     }
 

@@ -11,7 +11,7 @@ import Testing
 
 /// Erasure removes everything stored about a user, and nothing left of it is served in the meantime.
 struct UserErasureTests {
-    private static let secret = "a secret that nobody else has"
+    private static let secret = "a secret of this user only"
     private let manager = FileManager.default
 
     /// The files below a path that contain a text or have it in their names.

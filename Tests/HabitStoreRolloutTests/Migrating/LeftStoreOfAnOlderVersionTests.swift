@@ -85,7 +85,7 @@ struct LeftStoreOfAnOlderVersionTests {
         #expect(try store.stage() == stage, sourceLocation: sourceLocation)
         #expect(try store.all(Habit.self).map(\.name) == ["h"], sourceLocation: sourceLocation)
         #expect(try store.all(Draft.self).map(\.content) == ["written since"], sourceLocation: sourceLocation)
-        try store.save(Draft(content: "goes on"))
+        try store.save(Draft(content: "continues"))
     }
 
     @Test(arguments: Way.allCases)

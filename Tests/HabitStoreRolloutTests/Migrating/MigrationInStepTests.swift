@@ -281,7 +281,7 @@ struct MigrationInStepTests {
         let store = try open(user)
         defer { store.close() }
         #expect(try store.all(Draft.self).map(\.content) == ["after"])
-        try store.save(Draft(content: "goes on"))
+        try store.save(Draft(content: "continues"))
         let names = try FileManager.default.contentsOfDirectory(atPath: user.directory.path)
         #expect(!names.contains { $0.contains("aside") }, "\(names)")
     }

@@ -21,15 +21,15 @@ extension PlantedChange {
             lmdb(.bookkeeping, "format: HabitStore 2", .refusal) { try $0.setText("format", "HabitStore 2") },
             lmdb(.bookkeeping, "format: nothing", .refusal) { try $0.setText("format", nil) },
             lmdb(.bookkeeping, "format: 2^63", .refusal) { try $0.setText("format", "HabitStore 9223372036854775808") },
-            lmdb(.bookkeeping, "a key that is no text", .stated(.unknownKeys)) {
+            lmdb(.bookkeeping, "a key that is not text", .stated(.unknownKeys)) {
                 try $0.put("metadata", [0xFF], [0xFF])
             },
-            lmdb(.bookkeeping, "a value that is no text", .damage) {
+            lmdb(.bookkeeping, "a value that is not text", .damage) {
                 try $0.put("metadata", Array("epoch".utf8), [0xFF, 0xFE])
             },
             sql(
                 .bookkeeping,
-                "a value that is no text",
+                "a value that is not text",
                 .damage,
                 "INSERT OR REPLACE INTO habitstore_metadata VALUES ('epoch', CAST(x'fffe' AS TEXT))"
             ),

@@ -68,7 +68,7 @@ extension PlantedChange {
     }()
 
     private static let edits: [(String, @Sendable (inout [UInt8]) -> Void)] = [
-        ("bytes behind it", { $0 += Array("evil".utf8) }), ("without its last byte", { $0.removeLast() }),
+        ("bytes after it", { $0 += Array("evil".utf8) }), ("without its last byte", { $0.removeLast() }),
         ("a further bit of the bitmap", { $0[RecordLayout.headerSize + ($0[2] > 8 ? 1 : 0)] |= 0x80 }),
         ("version 2", { $0[0] = 2 }), ("version 0", { $0[0] = 0 }), ("version 255", { $0[0] = 255 }),
         ("a second byte", { $0[1] = 1 }), ("one attribute more", { $0[2] += 1 }),
@@ -258,7 +258,7 @@ extension PlantedChange {
                 }
                 try pair.planter(.lmdb).change("Habit", Sample.run, ["name": .null])
             },
-            both("a name that is no text", .damage) { pair in
+            both("a name that is not text", .damage) { pair in
                 try pair.run("UPDATE Habit SET name = CAST(x'c08061' AS TEXT) WHERE id = \(Sample.run.sql)")
                 try pair.write { transaction in
                     try transaction.edit("Habit", Sample.run) { record in

@@ -30,7 +30,7 @@ extension PlantedChange {
                 ("a view of \(table)", "CREATE VIEW v AS SELECT * FROM \(table)"),
                 ("a further column of \(table)", "ALTER TABLE \(table) ADD COLUMN extra TEXT"),
                 (
-                    "a view in the place of \(table)",
+                    "a view instead of \(table)",
                     "ALTER TABLE \(table) RENAME TO r; CREATE VIEW \(table) AS SELECT * FROM r"
                 ),
             ]
@@ -174,7 +174,7 @@ extension PlantedChange {
                 then: "INSERT INTO habitstore_metadata VALUES ('epoch', '5'), ('epoch', '6')"
             ),
             rebuilt(
-                "an author that is no text",
+                "an author that is not text",
                 "history_transaction",
                 "author TEXT",
                 "author",
@@ -183,7 +183,7 @@ extension PlantedChange {
                 then: "UPDATE history_transaction SET author = x'617070'"
             ),
             rebuilt(
-                "a time that is no number",
+                "a time that is not a number",
                 "history_transaction",
                 "timestamp REAL",
                 "timestamp",

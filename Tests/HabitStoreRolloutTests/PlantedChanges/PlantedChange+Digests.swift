@@ -40,7 +40,7 @@ extension PlantedChange {
             sql(.digests, "the greatest numbers", .damage, "UPDATE habitstore_digest SET count = 9223372036854775807"),
             sql(
                 .digests,
-                "those of an entity that there is not",
+                "those of an unknown entity",
                 .stated(.unknownDigests),
                 "INSERT INTO habitstore_digest VALUES ('Foo', zeroblob(16), 0, 0, zeroblob(16))"
             ),
@@ -97,7 +97,7 @@ extension PlantedChange {
                 lmdb(.digests, "none at all", .damage) { transaction in
                     for item in try transaction.items("digests") { try transaction.remove("digests", item.key) }
                 },
-                lmdb(.digests, "those of an entity that there is not", .stated(.unknownDigests)) { transaction in
+                lmdb(.digests, "those of an unknown entity", .stated(.unknownDigests)) { transaction in
                     let value = [UInt8](repeating: 0, count: 25)
                     try transaction.put("digests", Array("Foo".utf8) + [UInt8](repeating: 0, count: 17), value)
                 },

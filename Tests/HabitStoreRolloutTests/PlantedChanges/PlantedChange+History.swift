@@ -33,7 +33,7 @@ extension PlantedChange {
         all += rows([
             ("an endless time", "UPDATE history_transaction SET timestamp = 9e999 WHERE \(update)", .damage),
             (
-                "an author that is no text",
+                "an author that is not text",
                 "UPDATE history_transaction SET author = CAST(x'fffe' AS TEXT) WHERE \(update)", .damage
             ),
         ])
@@ -65,7 +65,7 @@ extension PlantedChange {
             ),
             ("the first transaction alone lost", "DELETE FROM history_transaction WHERE token = 2", .damage),
             (
-                "all authors changed behind a floor",
+                "all authors changed below a raised floor",
                 """
                 UPDATE habitstore_metadata SET value = '6' WHERE key = 'historyFloor';
                 UPDATE history_transaction SET author = 'evil'
@@ -96,17 +96,17 @@ extension PlantedChange {
             ("an insertion for an update", "kind = 'insert', attributes = NULL"),
             ("attributes in another order", "attributes = '[\"value\",\"note\"]'"),
             ("an attribute twice", "attributes = '[\"note\",\"note\",\"value\"]'"),
-            ("an attribute that there is not", "attributes = '[\"note\",\"value\",\"zzz\"]'"),
+            ("an unknown attribute", "attributes = '[\"note\",\"value\",\"zzz\"]'"),
             ("an attribute in capitals", "attributes = '[\"Note\",\"value\"]'"),
             ("fewer attributes", "attributes = '[\"note\"]'"),
             ("no attributes", "attributes = '[]'"),
             ("another record", "id = zeroblob(16)"), ("another entity", "entity = 'Tag'"),
-            ("an entity that there is not", "entity = 'Foo'"),
+            ("an unknown entity", "entity = 'Foo'"),
         ]).map { (name, change) -> Row in (name, "UPDATE history_change SET \(change) WHERE \(update)", .difference) }
         all += pairs([
             ("attributes that are none", "attributes = 'x'"), ("attributes that are missing", "attributes = NULL"),
             ("attributes that are numbers", "attributes = '[1]'"), ("a tombstone of an update", "tombstone = '{}'"),
-            ("a kind that there is not", "kind = 'upsert'"), ("an identifier of three bytes", "id = x'000001'"),
+            ("an unknown kind", "kind = 'upsert'"), ("an identifier of three bytes", "id = x'000001'"),
             ("the place 5", "sequence = 5"), ("the place 0", "sequence = 0"), ("the place -3", "sequence = -3"),
             ("the greatest place", "sequence = 9223372036854775807"), ("the place 2^32", "sequence = 4294967297"),
         ]).map { (name, change) -> Row in (name, "UPDATE history_change SET \(change) WHERE \(update)", .damage) }
@@ -117,7 +117,7 @@ extension PlantedChange {
                 Answer.difference
             ),
             (
-                "a value of a tombstone that there is not",
+                "a tombstone's value of an unknown attribute",
                 "replace(tombstone, '{\"date\":{', '{\"zzz\":{\"string\":\"x\"},\"date\":{')", .difference
             ),
             (
@@ -208,7 +208,7 @@ extension PlantedChange {
         ("no author", .difference, { $0.prefix(12) + [0] }),
         ("an author that is none, with bytes", .damage, { $0.prefix(12) + [0] + $0.dropFirst(13) }),
         ("a flag of the author that is none", .damage, { $0.prefix(12) + [7] + $0.dropFirst(13) }),
-        ("an author that is no text", .damage, { $0.prefix(13) + [0xFF, 0xFE] }),
+        ("an author that is not text", .damage, { $0.prefix(13) + [0xFF, 0xFE] }),
         ("the time NaN", .damage, { RawRecord.number(Double.nan.bitPattern) + $0.dropFirst(8) }),
         ("an endless time", .damage, { RawRecord.number(Double.infinity.bitPattern) + $0.dropFirst(8) }),
         ("the time 1e300", .difference, { RawRecord.number(1e300.bitPattern) + $0.dropFirst(8) }),
@@ -225,14 +225,14 @@ extension PlantedChange {
             { $0.replacing("[\"note\",\"value\"]", with: "[\"value\",\"note\"]") }
         ),
         ("attributes with a blank", Token.update, .stated(.otherSpelling), { $0 + [0x20] }),
-        ("an attribute that there is not", Token.update, .difference, { $0.replacing("\"value\"", with: "\"zzz\"") }),
+        ("an unknown attribute", Token.update, .difference, { $0.replacing("\"value\"", with: "\"zzz\"") }),
         ("attributes that are none", Token.update, .damage, { $0.replacing("[\"note\"", with: "{\"note\"") }),
         ("an insertion for an update", Token.update, .damage, { [1] + $0.dropFirst() }),
         ("a deletion for an update", Token.update, .damage, { [3] + $0.dropFirst() }),
-        ("a kind that there is not", Token.update, .damage, { [9] + $0.dropFirst() }),
+        ("an unknown kind", Token.update, .damage, { [9] + $0.dropFirst() }),
         ("attributes of an insertion", Token.drafts, .damage, { $0 + Array("[\"date\"]".utf8) }),
         ("another record", Token.update, .difference, { $0.prefix(23) + [$0[23] ^ 1] + $0.dropFirst(24) }),
-        ("an entity that there is not", Token.update, .difference, { $0.replacing("Entry", with: "Antry") }),
+        ("an unknown entity", Token.update, .difference, { $0.replacing("Entry", with: "Antry") }),
         ("an entity's name of 65,535 bytes", Token.update, .damage, { $0.prefix(1) + [0xFF, 0xFF] + $0.dropFirst(3) }),
         ("an entity's name of no bytes", Token.update, .damage, { $0.prefix(1) + [0, 0] + $0.dropFirst(3) }),
         ("an empty change", Token.update, .damage, { _ in [] }),

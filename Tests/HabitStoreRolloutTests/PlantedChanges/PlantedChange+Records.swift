@@ -37,7 +37,7 @@ extension PlantedChange {
         var all: [PlantedChange] = []
         let others: [(String, [UUID])] = [
             ("lost", [Sample.home]), ("all lost", []), ("added", [Sample.home, Sample.health, Sample.zeal]),
-            ("to another", [Sample.home, Sample.zeal]), ("to nobody", [Sample.home, Sample.nobody]),
+            ("to another", [Sample.home, Sample.zeal]), ("to a missing record", [Sample.home, Sample.nobody]),
         ]
         all += others.flatMap { name, links in
             inBoth(.links, name, .difference) { try $0.change("Habit", Sample.run, ["tagIDs": .links(links)]) }
@@ -78,7 +78,7 @@ extension PlantedChange {
             ("written with blanks", " [ \"photo.jpg\" , \"route.gpx\" ] ", Answer.stated(.otherSpelling)),
             ("written with escapes", "[\"photo\\u002ejpg\",\"route\\u002Egpx\"]", .stated(.otherSpelling)),
             ("with half of a character", "[\"\\ud800\",\"route.gpx\"]", .damage),
-            ("with something behind it", "[\"photo.jpg\",\"route.gpx\"] x", .damage),
+            ("with something after it", "[\"photo.jpg\",\"route.gpx\"] x", .damage),
             ("with a number", "[\"photo.jpg\",1]", .damage), ("with null", "[\"photo.jpg\",null]", .damage),
             ("an object", "{}", .damage), ("nothing", "", .damage), ("a text", "\"photo.jpg\"", .damage),
             ("without its end", "[\"photo.jpg\"", .damage),

@@ -98,7 +98,7 @@ extension PlantedChange {
                     ("the beginning", .date(Date(timeIntervalSinceReferenceDate: 0))),
                 ]
             case .string(let text): texts(text)
-            case .uuid: [("of nobody", .uuid(ChangedContents.nobody)), ("of another", .uuid(ChangedContents.read))]
+            case .uuid: [("of no record", .uuid(ChangedContents.nobody)), ("of another", .uuid(ChangedContents.read))]
             // ``links`` and ``lists`` change links and lists of texts.
             case .links, .strings, .data, .null: []
             }
@@ -109,8 +109,8 @@ extension PlantedChange {
 
     private static func texts(_ text: String) -> [(String, Value)] {
         [
-            ("in capitals", text.uppercased()), ("with a blank behind it", text + " "),
-            ("with a NUL behind it", text + "\0"),
+            ("in capitals", text.uppercased()), ("with a blank after it", text + " "),
+            ("with a NUL after it", text + "\0"),
             ("with a mark of the byte order", "\u{FEFF}" + text), ("with an invisible character", "\u{200D}" + text),
             ("doubled", text + text), ("cut", String(text.dropLast())), ("empty", ""),
             ("a character that stands for none", "\u{FFFD}"), ("a character that has another form", "\u{8C48}"),

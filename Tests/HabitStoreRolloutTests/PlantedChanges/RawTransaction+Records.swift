@@ -7,12 +7,12 @@ extension RawTransaction {
     /// Changes the bytes of a record, and updates its checksum.
     func edit(_ entity: String, _ id: UUID, _ body: (inout [UInt8]) -> Void) throws {
         guard let old = try get(entity, id.rawBytes) else {
-            throw HabitStoreError(.notFound, "the record that is to be changed is not there")
+            throw HabitStoreError(.notFound, "the record to change is not there")
         }
         var record = old
         body(&record)
         if record.count >= RecordLayout.headerSize { RawRecord.seal(&record) }
-        guard record != old else { throw HabitStoreError(.notFound, "the record stays as it is") }
+        guard record != old else { throw HabitStoreError(.notFound, "the record stays unchanged") }
         try put(entity, id.rawBytes, record)
     }
 
@@ -20,7 +20,7 @@ extension RawTransaction {
     func replace(_ database: String, _ key: [UInt8], _ body: ([UInt8]) -> [UInt8]?) throws {
         guard let old = try get(database, key) else { throw HabitStoreError(.notFound, "the key is not there") }
         let new = body(old)
-        guard new != old else { throw HabitStoreError(.notFound, "the value stays as it is") }
+        guard new != old else { throw HabitStoreError(.notFound, "the value stays unchanged") }
         if let new { try put(database, key, new) } else { try remove(database, key) }
     }
 

@@ -160,7 +160,7 @@ struct PostgresPlantedRows: PlantedRows {
                 "SELECT first, body FROM hs_digest WHERE store = $1 AND entity = $2",
                 [store, number]
             )
-            guard let entity = Int16(number) else { throw missing("\(key) is no number") }
+            guard let entity = Int16(number) else { throw missing("\(key) is not a number") }
             digests[entity] = try leaves.reduce(into: RecordDigest()) { sum, row in
                 guard let first = UUID(uuidString: row[0]) else { throw missing("a digest begins nowhere") }
                 sum += try Self.bytes(row[1]).withUnsafeBytes {

@@ -15,7 +15,7 @@ final class PostgresShell {
             defer { PQfinish(connection) }
             throw HabitStoreError(
                 .inputOutput,
-                "the server lets nobody in: \(String(cString: PQerrorMessage(connection)))",
+                "the server refuses the connection: \(String(cString: PQerrorMessage(connection)))",
                 at: .init(path: server)
             )
         }

@@ -53,7 +53,7 @@ private final class ReopenedStore: EngineBackedStore {
                 direct = opened
                 return opened
             } catch {
-                fatalError("the file cannot be opened beside the user's store: \(error)")
+                fatalError("the file cannot be opened next to the user's store: \(error)")
             }
         }
     }
@@ -91,7 +91,7 @@ private final class ReopenedStore: EngineBackedStore {
     }
 }
 
-@Suite("A user who is closed before each operation: the contract of every store")
+@Suite("A user closed before each operation: the contract of every store")
 struct PooledContractTests {
     private static let subject = StoreUnderTest(name: "a user's store, reopened", isDurable: true) {
         try ReopenedStore($0, $1, $2, $3)

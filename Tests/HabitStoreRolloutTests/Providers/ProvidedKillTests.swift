@@ -111,7 +111,7 @@ struct ProvidedKillTests {
         #expect(try store.land())
         provided.flags.change { $0.faults[""] = { _ in throw ScriptedFlags.Failure() } }
         let error = try #require(throws: HabitStoreError.self) { try store.rearm(by: "test") }
-        #expect(error.message.contains("nobody can tell whether the kill switch is still pulled"))
+        #expect(error.message.contains("it is unknown whether the kill switch is still pulled"))
         provided.flags.change { script in
             script.faults = [:]
             script.flags[RolloutFlags.kill] = nil

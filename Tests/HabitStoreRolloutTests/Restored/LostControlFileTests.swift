@@ -133,7 +133,7 @@ struct LostControlFileTests {
         let contents = Set(try again.all(Draft.self).map(\.content))
         #expect(contents.isSuperset(of: acknowledged.withLock { $0 }))
         #expect(acknowledged.withLock { $0.count } > Self.cuts)
-        try again.save(Draft(content: "goes on"))
+        try again.save(Draft(content: "continues"))
     }
 
     /// A file of an earlier version lacks the mark at its end, and keeps its contents.

@@ -30,12 +30,12 @@ struct RestoredFilesTests {
         do {
             store = try folder.user.stores().store(for: "alice")
         } catch let error as HabitStoreError {
-            #expect(alone == nil, "\(states): what opening refuses was given to who only reads")
+            #expect(alone == nil, "\(states): a reader got what opening refuses")
             return .refused(error.code)
         }
         defer { store.close() }
         let contents = try store.all(Draft.self).map(\.content).sorted()
-        #expect(alone == nil || alone == contents, "\(states): who only reads was given something else")
+        #expect(alone == nil || alone == contents, "\(states): a reader got something else")
         #expect(
             contents.allSatisfy { RestoredFolder.all.contains($0) },
             "\(states): another user's records were served"

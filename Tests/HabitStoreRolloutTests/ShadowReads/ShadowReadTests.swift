@@ -94,7 +94,7 @@ struct ShadowReadTests {
     /// A record whose contents differed in the other store was reported as "the rows of a fetch of 5 records", without saying which one.
     @Test func changedContentsNameTheRecordAndNoValueOfTheUsers() throws {
         let user = try ShadowedUser()
-        let secret = "nobody's business"
+        let secret = "a private matter"
         let other = try user.staged.address(.new).open(.readWrite, schema: HabitSchema.current)
         let habit = Habit(id: SampleRecords.id(3), name: secret, createdAt: SampleRecords.referenceDate)
         try other.replicate { replica in

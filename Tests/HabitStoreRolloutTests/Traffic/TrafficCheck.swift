@@ -45,7 +45,7 @@ struct TrafficCheck {
             }
             guard let highest else { continue }
             if operation.number < highest.number + (operation.isWrite ? 1 : 0) {
-                violations.append("\(operation) comes behind \(highest)")
+                violations.append("\(operation) comes after \(highest)")
             }
         }
     }
@@ -58,7 +58,7 @@ struct TrafficCheck {
         }
         for read in reads where read.number > 0 {
             guard let begin = writers[read.number] else {
-                violations.append("nobody wrote what was read: \(read)")
+                violations.append("no operation wrote what was read: \(read)")
                 continue
             }
             if begin > read.end { violations.append("\(read) ended before its write began") }
