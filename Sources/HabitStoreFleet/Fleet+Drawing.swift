@@ -57,8 +57,8 @@ extension Fleet {
             guard names.isEmpty else {
                 throw HabitStoreError(
                     .corrupt,
-                    "there are files of a fleet here, and no ledger that says its waves were drawn; put the ledger back, or remove the whole "
-                        + "folder to begin anew",
+                    "there are files of a fleet here, but no ledger with its drawing; put the ledger back, or remove the whole folder to start "
+                        + "again",
                     at: .init(path: folder.path)
                 )
             }
@@ -67,8 +67,8 @@ extension Fleet {
         guard FileManager.default.fileExists(atPath: folder.members) else {
             throw HabitStoreError(
                 .corrupt,
-                "the waves were drawn once, and the file of their members is gone; put it back, or remove the whole folder of the fleet to "
-                    + "begin anew",
+                "the waves were drawn, but the file of their members is missing; put it back, or remove the whole folder of the fleet to "
+                    + "start again",
                 at: .init(path: folder.members)
             )
         }
@@ -80,7 +80,7 @@ extension Fleet {
         guard drawn.waves == plan.waves.map(\.name) else {
             throw HabitStoreError(
                 .unsupported,
-                "the waves were drawn already (\(drawn.waves.joined(separator: ", "))), and nobody changes waves: keep their names and their "
+                "the waves were drawn already (\(drawn.waves.joined(separator: ", "))), and no user changes waves: keep their names and their "
                     + "number; what each asks for may be changed",
                 at: .init(path: folder.members)
             )
@@ -155,7 +155,7 @@ extension Fleet {
         guard try !isDrawn(), FileManager.default.fileExists(atPath: draft.lease) else { throw drawnMeanwhile() }
         if isLeft {
             note(
-                "what an earlier `\(OperatorCommand.name) fleet plan` has left that was killed is replaced; nothing had been drawn"
+                "files of a `\(OperatorCommand.name) fleet plan` that was killed are replaced; nothing had been drawn"
             )
         }
         try clear(draft)
@@ -196,7 +196,7 @@ extension Fleet {
                 _ = try MarkerFile.remove(draft.path + "/" + name)
             }
         } catch let failure as FileFailure {
-            throw HabitStoreError.system(failure, "what an earlier drawing has left")
+            throw HabitStoreError.system(failure, "the files of an earlier drawing")
         }
     }
 
@@ -251,7 +251,7 @@ extension Fleet {
                 } else {
                     _ = try MarkerFile.remove(members)
                     note(
-                        "what an earlier `\(OperatorCommand.name) fleet plan` has left that was killed is removed; the plan before counts"
+                        "files of a `\(OperatorCommand.name) fleet plan` that was killed are removed; the earlier plan applies"
                     )
                 }
             }

@@ -68,13 +68,13 @@ extension Fleet {
     public func tellHooksInWords() -> [String] {
         do {
             return try tellHooks(limitSeconds: Self.personSeconds).map { hook in
-                let failed = hook.failure.map { "the hook \(hook.name) \($0); the next run tells it" }
-                return failed ?? "the hook \(hook.name) is told"
+                let failed = hook.failure.map { "the hook \(hook.name) \($0); the next run tries again" }
+                return failed ?? "the hook \(hook.name) has been notified"
             }
         } catch let error as HabitStoreError where error.code == .busy {
-            return ["the hooks are told by the run that is at work"]
+            return ["the run that is at work notifies the hooks"]
         } catch {
-            return ["the hooks could not be told: \(error)"]
+            return ["the hooks could not be notified: \(error)"]
         }
     }
 
@@ -125,7 +125,8 @@ extension Fleet {
         } catch {
             throw HabitStoreError(
                 error.isBusy ? .busy : .inputOutput,
-                error.isBusy ? "a run is at work, which tells the hooks" : "the hooks' lock cannot be taken: \(error)",
+                error.isBusy
+                    ? "a run is at work, which notifies the hooks" : "the hooks' lock cannot be taken: \(error)",
                 at: .init(path: folder.hooksLease)
             )
         }

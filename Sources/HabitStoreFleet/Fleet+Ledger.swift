@@ -29,7 +29,7 @@ extension Fleet {
         guard let line = contents.damagedLine else { return contents }
         throw HabitStoreError(
             .corrupt,
-            "the fleet's ledger is damaged in line \(line), or lacks lines from there on, and nobody is moved by it; put the file back",
+            "the fleet's ledger is damaged in line \(line), or lacks lines from there on, so no user is moved; put the file back",
             at: .init(path: ledger.path)
         )
     }

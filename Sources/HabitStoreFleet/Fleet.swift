@@ -60,7 +60,7 @@ public struct Fleet: Sendable {
         guard present.count <= 1 else {
             throw HabitStoreError(
                 .corrupt,
-                "there are two plans here; give the one that counts with `\(OperatorCommand.name) fleet plan FILE`",
+                "there are two plans here; give the right one with `\(OperatorCommand.name) fleet plan FILE`",
                 at: .init(path: folder.path)
             )
         }
@@ -75,7 +75,7 @@ public struct Fleet: Sendable {
         guard let plan else {
             throw HabitStoreError(
                 .corrupt,
-                "the plan that was kept is damaged (\(issues.first?.message ?? "")); give it anew with `\(OperatorCommand.name) fleet plan FILE`",
+                "the stored plan is damaged (\(issues.first?.message ?? "")); give it again with `\(OperatorCommand.name) fleet plan FILE`",
                 at: .init(path: path)
             )
         }
@@ -168,7 +168,7 @@ public struct Fleet: Sendable {
         guard digests.suffix(2).contains(members.digest) else {
             throw HabitStoreError(
                 .corrupt,
-                "the fleet's members are not those that the ledger tells of; put the file back",
+                "the fleet's members are not those in the ledger; put the file back",
                 at: .init(path: folder.members)
             )
         }
@@ -182,7 +182,7 @@ public struct Fleet: Sendable {
             throw HabitStoreError(
                 error.isBusy ? .busy : .inputOutput,
                 error.isBusy
-                    ? "another `\(OperatorCommand.name) fleet run` is at work on this root; there can be one"
+                    ? "another `\(OperatorCommand.name) fleet run` is at work on this root; there can be only one"
                     : "the fleet's lock cannot be taken: \(error)",
                 at: .init(path: folder.lease)
             )
@@ -274,7 +274,7 @@ public struct Fleet: Sendable {
         guard signals.isHalted else {
             throw HabitStoreError(
                 .unsupported,
-                "only a fleet that is halted is taken back; halt it first",
+                "only a halted fleet can be taken back; halt it first",
                 at: .init(path: folder.path)
             )
         }

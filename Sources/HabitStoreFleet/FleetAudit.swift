@@ -39,7 +39,7 @@ public struct FleetAudit: Sendable {
             // No run has examined users who were not started yet.
             guard let stage = entry.stage else { return nil }
             guard let there = found.stage else {
-                return Finding(user: entry.user, message: found.error ?? "no store says where the user is")
+                return Finding(user: entry.user, message: found.error ?? "no store has the user's stage")
             }
             guard stage == there, entry.epoch == found.epoch else {
                 let epochs = "epoch \(entry.epoch ?? 0)) and the stores \(there.rawValue) (epoch \(found.epoch ?? 0)"

@@ -44,7 +44,7 @@ extension Fleet {
         if let others { try write(others.data, to: folder.members, "the fleet's members") }
         try forgetInSignals(user)
         try removeDrafts(naming: user)
-        try FleetIndex.remove(folder.indexDraft, "what an index that was made anew has left")
+        try FleetIndex.remove(folder.indexDraft, "the draft of a rebuilt index")
         if FileManager.default.fileExists(atPath: folder.index) {
             let index = try FleetIndex.open(folder)
             if let head { try index.set(FleetIndex.head, head) }
@@ -61,8 +61,8 @@ extension Fleet {
         } catch let error as HabitStoreError where error.code == .busy {
             throw HabitStoreError(
                 .busy,
-                "a `\(OperatorCommand.name) fleet run` is at work on this root, and knows its members by heart: `\(OperatorCommand.name) fleet halt` it first, and let "
-                    + "it go on after it",
+                "a `\(OperatorCommand.name) fleet run` is at work on this root, with its members in memory: `\(OperatorCommand.name) fleet halt` it first, and "
+                    + "resume it afterwards",
                 at: error.location
             )
         }
@@ -93,7 +93,7 @@ extension Fleet {
             if [folder.halted, folder.paused].contains(path) || isDraft(name) {
                 add(path)
             } else {
-                unreachable.append("\(path) holds the user's id: see to it by hand")
+                unreachable.append("\(path) contains the user's id: remove it by hand")
             }
         }
         return (items, unreachable)

@@ -98,11 +98,11 @@ public struct FleetStatus: Sendable {
         } else if let paused = signals.paused {
             (state, doing) = ("paused", "paused by \(paused.by): \(paused.because)")
         } else if isRunning {
-            (state, doing) = (word ?? "running", try index.word(FleetIndex.doing) ?? "a run begins")
+            (state, doing) = (word ?? "running", try index.word(FleetIndex.doing) ?? "a run is starting")
         } else if events.contains(where: { if case .began = $0 { true } else { false } }) {
-            (state, doing) = ("stopped", "no run is at work; `\(OperatorCommand.name) fleet run` goes on where it was")
+            (state, doing) = ("stopped", "no run is at work; `\(OperatorCommand.name) fleet run` continues the fleet")
         } else {
-            (state, doing) = ("planned", "nobody was moved yet; `\(OperatorCommand.name) fleet run` begins")
+            (state, doing) = ("planned", "no user was moved yet; `\(OperatorCommand.name) fleet run` starts the fleet")
         }
         since = try index.word("since").flatMap(Double.init).map(Date.init(timeIntervalSince1970:))
         let arrived = try index.arrivals(since: 0).users

@@ -12,7 +12,7 @@ extension MetricDescription {
         .gauge,
         .fleet,
         labels: ["stage", "wave"],
-        "Users of the fleet by stage and wave, as last seen; unknown for those whom nobody has looked at."
+        "Users of the fleet by stage and wave, as last seen; unknown for users not yet examined."
     )
     package static let fleetState = Self(
         "fleet_state",
@@ -26,27 +26,27 @@ extension MetricDescription {
         .gauge,
         .fleet,
         labels: ["reason"],
-        "1 for what has halted the fleet, 0 for the other reasons. The operator's command says what helps: rollout runbook REASON."
+        "1 for the reason that halted the fleet, 0 for the others. What helps: rollout runbook REASON, with the operator's command."
     )
     package static let fleetWaves = Self(
         "fleet_waves",
         .gauge,
         .fleet,
         labels: ["state"],
-        "Waves of the fleet by how far they are."
+        "Waves of the fleet by state."
     )
     package static let waitingUsers = Self(
         "waiting_users",
         .gauge,
         .fleet,
         labels: ["reason"],
-        "Users who wait, by reason; whoever waits for several is counted under each. The operator's command says what helps: rollout runbook REASON."
+        "Users who wait, by reason; a user with several reasons is counted under each. What helps: rollout runbook REASON, with the operator's command."
     )
     package static let arrivedUsers = Self(
         "arrived_users",
         .gauge,
         .fleet,
-        "Users who have come to the stage that the fleet's plan wants."
+        "Users who have reached the stage that the fleet's plan wants."
     )
     package static let differentUsers = Self(
         "different_users",
@@ -64,20 +64,20 @@ extension MetricDescription {
         "fleet_mirror_lag_transactions",
         .gauge,
         .fleet,
-        "How far the mirror is behind of the user of the fleet whose mirror is furthest behind, as last seen."
+        "The largest lag of a mirror of any user of the fleet, as last seen."
     )
     package static let fleetStoreBytes = Self(
         "fleet_store_bytes",
         .gauge,
         .fleet,
         labels: ["wave"],
-        "How large the stores of a wave's users were when the waves were drawn."
+        "The size of the stores of a wave's users when the waves were drawn."
     )
     package static let ledgerDamaged = Self(
         "fleet_ledger_damaged",
         .gauge,
         .fleet,
-        "1 if a line of the fleet's ledger is not as it was written, else 0."
+        "1 if a line of the fleet's ledger is damaged, else 0."
     )
     package static let lastEvent = Self(
         "fleet_last_event_timestamp_seconds",
@@ -90,6 +90,6 @@ extension MetricDescription {
         .gauge,
         .fleet,
         labels: ["stage", "percentile"],
-        "How long users' writes took at a stage, in the last stretch of time that the fleet has measured: the 50th and the 99th of 100."
+        "How long users' writes took at a stage, in the last interval that the fleet has measured: the 50th and the 99th percentile."
     )
 }

@@ -17,23 +17,23 @@ extension MetricDescription {
             .counter,
             .rollout,
             labels: ["verdict"],
-            "Shadow reads, by how they came out."
+            "Shadow reads, by verdict."
         ),
         .init(
             "differences_total",
             .counter,
             .rollout,
             labels: ["found_by"],
-            "Differences between a user's stores, by what has found them: shadow_read, verification, or open for a store that was damaged "
+            "Differences between a user's stores, by what found them: shadow_read, verification, or open for a store that was damaged "
                 + "while it served."
         ),
         .init(
             "mirror_lag_transactions",
             .gauge,
             .rollout,
-            "Transactions that the mirrors of the users who are open in this process are behind, in total."
+            "Transactions that the mirrors of the users open in this process still lack, in total."
         ),
-        .init("lagging_users", .gauge, .rollout, "Users who are open in this process and whose mirror is behind."),
+        .init("lagging_users", .gauge, .rollout, "Users open in this process whose mirror lags."),
         .init("open_users", .gauge, .rollout, "Users whose files are open in this process."),
         .init("users_closed_total", .counter, .rollout, "Users who were closed to make room for others."),
         .init("stage_changes_total", .counter, .rollout, labels: ["from", "to"], "Moves of users, by their stages."),
@@ -42,7 +42,7 @@ extension MetricDescription {
             .counter,
             .rollout,
             labels: ["outcome"],
-            "Tries to move a user forward: promoted, refused by the gate, or failed."
+            "Attempts to move a user forward: promoted, refused by the gate, or failed."
         ),
         .init(
             "gate_refusals_total",
@@ -56,7 +56,7 @@ extension MetricDescription {
             .counter,
             .rollout,
             labels: ["cause"],
-            "Users who came to an earlier stage, by why: killed, differenceFound, demoted by hand, followedFlags, and so on."
+            "Users who went back to an earlier stage, by cause: killed, differenceFound, demoted by hand, followedFlags, and so on."
         ),
         .init("kills_total", .counter, .rollout, "Users whom the kill switch took back, or kept back."),
         killEngaged,
@@ -87,26 +87,26 @@ extension MetricDescription {
             "last_rehearsal_timestamp_seconds",
             .gauge,
             .rollout,
-            "When this process last rehearsed the way back of any user without a fault, in seconds since 1970."
+            "When this process last rehearsed the way back of any user successfully, in seconds since 1970."
         ),
         .init(
             "evidence_write_failures_total",
             .counter,
             .rollout,
-            "Tries to write down evidence that failed; the user's gate is closed until it is written."
+            "Attempts to write evidence that failed; the user's gate is closed until it is written."
         ),
         .init(
             "live_query_answers_total",
             .counter,
             .rollout,
             labels: ["answer"],
-            "Answers of live queries: patched by what the history tells, or asked anew."
+            "Results of live queries: patched from the history, or fetched again."
         ),
         .init(
             "live_query_differences_total",
             .counter,
             .rollout,
-            "Patched answers of live queries that differed from the asked ones."
+            "Patched results of live queries that differed from the fetched ones."
         ),
     ]
 
@@ -128,9 +128,9 @@ extension MetricDescription {
             "How often a flag file was read: changed, unchanged or failed."
         ),
         .init("flag_reload_duration_seconds", .histogram, .flags, "How long reading a flag file took."),
-        .init("flags_quarantined", .gauge, .flags, "Flags of the files in force that cannot be understood."),
-        .init("flag_sources_stale", .gauge, .flags, "Flag files that are not in force as they are."),
-        .init("kill_sentinel_present", .gauge, .flags, "1 while the kill switch's sentinel file is there, else 0."),
+        .init("flags_quarantined", .gauge, .flags, "Flags of the files in force that cannot be parsed."),
+        .init("flag_sources_stale", .gauge, .flags, "Flag files whose current content is not in force."),
+        .init("kill_sentinel_present", .gauge, .flags, "1 while the kill switch's sentinel file exists, else 0."),
     ]
 
     /// Counts the metrics that were dropped.
@@ -138,6 +138,6 @@ extension MetricDescription {
         "metrics_dropped_series_total",
         .counter,
         .metrics,
-        "Metrics that were asked for and not kept: beyond the limit of series, or of another kind than their name."
+        "Metrics that were requested but dropped: beyond the limit of series, or of another kind than their name."
     )
 }

@@ -195,5 +195,5 @@ public final class PrometheusMetrics: MetricsFactory {
         return labels.sorted { $0.name < $1.name }
     }
 
-    private static func help(_ name: String) -> String { "What the program records as \(name)." }
+    private static func help(_ name: String) -> String { "Recorded by the program as \(name)." }
 }

@@ -26,7 +26,7 @@ extension RolloutCommand {
     public static var name: String { CommandName.words(of: "\(Self.self)") }
 
     /// A general description of such a command.
-    public static var abstract: String { "Looks after users' stores, and moves users from one engine to another." }
+    public static var abstract: String { "Manages users' stores, and moves users from one engine to another." }
 
     /// `schema version` and the version.
     public static var version: String { (try? schema).map { "schema version \($0.version)" } ?? "" }

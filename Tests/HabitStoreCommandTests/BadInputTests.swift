@@ -130,7 +130,7 @@ struct BadInputTests {
     @Test func aFileThatIsNoStoreIsRefused() throws {
         let sandbox = try Sandbox()
         try sandbox.write("empty", "")
-        try sandbox.write("text", String(repeating: "This is no store. ", count: 1_000))
+        try sandbox.write("text", String(repeating: "This is not a store. ", count: 1_000))
         for name in ["empty", "text"] {
             for path in [name, "sqlite:\(name)", "lmdb:\(name)"] {
                 for reader in Self.readers { try expect(sandbox, reader + [path], 65) }
@@ -263,7 +263,7 @@ struct BadInputTests {
         let sandbox = try Sandbox()
         _ = try store("sqlite", sandbox)
         for date in ["someday", "2026-02-30", "2026-13-01", "", "12:00", "2026-01-01T25:00", "2026-01-01Tnoon"] {
-            try sandbox.run("checkin", "Run", "--at", date).expectError(64, containing: "is no date")
+            try sandbox.run("checkin", "Run", "--at", date).expectError(64, containing: "is not a date")
         }
         #expect(try sandbox.run("query", "Entry", "--count").output == "0\n")
     }

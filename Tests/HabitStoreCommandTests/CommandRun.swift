@@ -10,7 +10,7 @@ struct CommandRun {
     /// Standard output as a JSON object.
     func json() throws -> [String: Any] {
         let object = try JSONSerialization.jsonObject(with: Data(output.utf8))
-        return try #require(object as? [String: Any], "the output is no JSON object: \(output)")
+        return try #require(object as? [String: Any], "the output is not a JSON object: \(output)")
     }
 
     /// The objects of a list in the JSON output.

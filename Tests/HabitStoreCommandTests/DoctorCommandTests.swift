@@ -23,7 +23,7 @@ struct DoctorCommandTests {
         let found = try sandbox.run("rollout", "doctor", "--fix")
         #expect(found.status == 1)
         #expect(found.output.contains("it was put back from a copy, or swapped"))
-        #expect(found.output.hasSuffix("1 user looked at, 0 findings mended, 1 open\n"))
+        #expect(found.output.hasSuffix("1 user checked, 0 findings repaired, 1 open\n"))
         try sandbox.run("rollout", "adopt", "--user", "alice", "--engine", "sqlite", "--because", " ").expectError(64)
         try sandbox.run("rollout", "adopt", "--user", "alice", "--engine", "sqlite", "--because", "lost")
             .expectSuccess()

@@ -51,7 +51,7 @@ struct FleetTests {
         metrics.expectSuccess()
         #expect(metrics.output.contains("habitstore_users{stage=\"complete\",wave=\"canary\"} 1\n"))
         #expect(metrics.output.contains("habitstore_fleet_state{state=\"done\"} 1\n"))
-        #expect(!metrics.output.contains("user-0"), "a user is no label")
+        #expect(!metrics.output.contains("user-0"), "a user is not a label")
         // Set if `make test` has found it.
         guard let promtool = ProcessInfo.processInfo.environment["HABITSTORE_PROMTOOL"] else { return }
         let process = Process()
@@ -71,7 +71,7 @@ struct FleetTests {
         #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
         #expect(try run("run").status == 74)
         #expect(try run("plan", sandbox.path("plan.json")).status == 0)
-        #expect(try run("status").output.contains("planned: nobody was moved yet"))
+        #expect(try run("status").output.contains("planned: no user was moved yet"))
         #expect(try run("halt", "--because", "lunch").output == "halted\n")
         let halted = try run("run")
         #expect(halted.status == 1 && halted.output.contains("lunch"))
@@ -90,7 +90,7 @@ struct FleetTests {
         try sandbox.write("wrong.json", "{\n  \"waves\": [{\"users\": -1}]\n}")
         let wrong = try run("plan", sandbox.path("wrong.json"))
         #expect(wrong.status == 65)
-        #expect(wrong.errors.contains("wrong.json:2:23: users is a whole number from 1"), "\(wrong.errors)")
+        #expect(wrong.errors.contains("wrong.json:2:23: users must be a whole number from 1"), "\(wrong.errors)")
         #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
     }
 

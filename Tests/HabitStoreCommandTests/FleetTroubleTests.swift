@@ -137,7 +137,7 @@ struct FleetTroubleTests {
         #expect(try fleet(root, "hooks", "--test").status == 1)
         let halted = try fleet(root, "halt", "--because", "x")
         #expect(halted.status == 0 && halted.output == "halted\n")
-        #expect(halted.errors.contains("the next run tells it"), "\(halted.errors)")
+        #expect(halted.errors.contains("the next run tries again"), "\(halted.errors)")
     }
 
     @Test func aHookThatFailsAndConfirmsWavesHoldsThemBack() throws {
@@ -157,7 +157,10 @@ struct FleetTroubleTests {
         try expectNobodyWasMoved(root)
         // The run sends them; a halt does not have to.
         let halted = try fleet(root, "halt", "--because", "lunch")
-        #expect(halted.status == 0 && halted.errors.contains("told by the run that is at work"), "\(halted.errors)")
+        #expect(
+            halted.status == 0 && halted.errors.contains("the run that is at work notifies the hooks"),
+            "\(halted.errors)"
+        )
         process.waitUntilExit()
         #expect(process.terminationStatus == 1)
         try expectNobodyWasMoved(root)

@@ -61,11 +61,11 @@ struct KillReachTests {
         let json = try kill.json()
         #expect(json["sentinel"] is NSNull)
         #expect(json["reached"] is NSNull)
-        #expect(try sandbox.run("flags", "kill", "--file", file).output.contains("whatever program reads this file"))
+        #expect(try sandbox.run("flags", "kill", "--file", file).output.contains("the programs that read this file"))
         try sandbox.write("etc/flags.json", Self.stages)
         let refused = try sandbox.run("flags", "kill", "--file", file)
         #expect(refused.status == 64 && refused.output.isEmpty)
-        #expect(refused.errors.contains("nobody is killed") && refused.errors.contains("rollout kill --root ROOT"))
+        #expect(refused.errors.contains("no user is killed") && refused.errors.contains("rollout kill --root ROOT"))
         try sandbox.run("flags", "kill", "--file", file, "--by", "sentinel").expectError(64, containing: "--sentinel")
         #expect(try sandbox.state().keys.sorted() == ["etc", "etc/flags.json"])
         try sandbox.run("flags", "kill", "--file", file, "--by", "sentinel", "--sentinel", "etc/my.kill")
@@ -78,7 +78,7 @@ struct KillReachTests {
         try sandbox.write("data/habitstore/habit-store.flagd.json", Self.flags)
         let everybody = try sandbox.run(command)
         #expect(everybody.status == 74)
-        #expect(everybody.output.contains("nobody has stores under \(sandbox.path("data/habitstore")) yet"))
+        #expect(everybody.output.contains("no user has stores under \(sandbox.path("data/habitstore")) yet"))
         try sandbox.run("habit", "add", "Run").expectSuccess()
         let misspelt = try sandbox.run(command + ["--users", "alcie"])
         #expect(misspelt.status == 74, "\(misspelt.output)")
@@ -117,7 +117,7 @@ struct KillReachTests {
         try sandbox.run("rollout", "kill", "--users-file", name).expectSuccess()
         #expect(try ["a,b", "smith", "john"].map { try isKilled($0, in: root, sandbox) } == [true, true, false])
         try sandbox.write(name, "[]")
-        try sandbox.run("rollout", "kill", "--users-file", name).expectError(64, containing: "names nobody")
+        try sandbox.run("rollout", "kill", "--users-file", name).expectError(64, containing: "the list is empty")
     }
 
     /// Of several users the last one was used, and the others were silently ignored.

@@ -68,7 +68,7 @@ struct KillTests {
             }
             try #require(isLate, "the user is on \(String(describing: status["engine"])): \(notes)")
         }
-        Issue.record("no opening of \(Self.toggleTries) has come to the end of the toggle in time")
+        Issue.record("no opening of \(Self.toggleTries) has reached the end of the toggle in time")
     }
 
     @Test(arguments: [("sqlite", "lmdb"), ("lmdb", "sqlite")])

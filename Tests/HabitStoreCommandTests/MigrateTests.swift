@@ -64,7 +64,7 @@ struct MigrateTests {
         try sandbox.run("verify", path, copy).expectSuccess()
         let run = try sandbox.run("migrate", path)
         run.expectSuccess()
-        #expect(run.output.contains("the store as it was: \(path)-2.0.0-at-710"))
+        #expect(run.output.contains("the copy of the old store: \(path)-2.0.0-at-710"))
         #expect(try sandbox.run("migrate", path).output.contains("nothing to do"))
         try sandbox.run("check", path).expectSuccess()
         #expect(try sandbox.run("query", "Tag", "--count", "--store", path).output == "10\n")

@@ -110,12 +110,15 @@ struct NamedStoreKillTests {
         for _ in 0..<2 {
             let run = try sandbox.run("rollout", "kill", "--store-name", "nots", "--by", "sentinel")
             #expect(run.status == 74, "\(run.errors)")
-            #expect(run.output.contains("nobody has a store nots under "), "\(run.output)")
-            #expect(run.output.contains("there are notes; the kill waits for those who come"), "\(run.output)")
+            #expect(run.output.contains("no user has a store nots under "), "\(run.output)")
+            #expect(
+                run.output.contains("named stores: notes; the kill applies to users who are added later"),
+                "\(run.output)"
+            )
             #expect(isThere("data/habitstore/stores/nots/habit-store.kill", in: sandbox))
         }
         let flags = try sandbox.run("flags", "kill", "--store-name", "nots", "--by", "sentinel")
-        #expect(flags.status == 74 && flags.output.contains("there are notes"), "\(flags.output)\(flags.errors)")
+        #expect(flags.status == 74 && flags.output.contains("named stores: notes"), "\(flags.output)\(flags.errors)")
         #expect(try status("notes", in: sandbox)["isKilled"] as? Bool == false)
         #expect(try sandbox.run("rollout", "kill", "--store-name", "notes", "--by", "sentinel").status == 0)
     }
@@ -155,7 +158,7 @@ struct NamedStoreKillTests {
         try sandbox.run("rollout", "kill").expectSuccess()
         for name in ["", "notes"] {
             #expect(try stages(name)?["off"] == 1)
-            #expect(try sandbox.run("fleet", "report", "--store-name", name).output.contains("a kill landed"))
+            #expect(try sandbox.run("fleet", "report", "--store-name", name).output.contains("a kill took effect"))
             #expect(try sandbox.run("fleet", "audit", "--store-name", name).status == 0)
         }
     }

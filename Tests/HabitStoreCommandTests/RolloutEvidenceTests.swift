@@ -152,7 +152,7 @@ struct RolloutEvidenceTests {
         #expect(try sandbox.run("rollout", "evidence", "reset", "--because", " ").status != 0)
         let reset = try sandbox.run("rollout", "evidence", "reset", "--because", "a disk died")
         reset.expectSuccess()
-        #expect(reset.output.hasPrefix("alice: shadow → off; the evidence begins anew"))
+        #expect(reset.output.hasPrefix("alice: shadow → off; the evidence starts again"))
         let list = try sandbox.run("rollout", "evidence")
         list.expectSuccess()
         #expect(list.output.contains("a disk died"))

@@ -143,7 +143,9 @@ struct RolloutKillTests {
         #expect(run.status == 74)
         #expect(run.errors.contains("the flag is not set"))
         #expect(run.output.contains("by the sentinel file"))
-        #expect(run.output.contains("nobody has stores under \(sandbox.path("data/habitstore")) yet; the kill waits"))
+        #expect(
+            run.output.contains("no user has stores under \(sandbox.path("data/habitstore")) yet; the kill applies")
+        )
         #expect(run.output.hasSuffix("0 of 0 users are on the old store, 0 could not be taken back\n"))
         try sandbox.run("habit", "add", "Run").expectSuccess()
         let rearmed = try sandbox.run("rollout", "rearm", "--all")

@@ -57,6 +57,6 @@ struct ServeCommandTests {
         _ = try sandbox.run("rollout", "kill", "--by", "sentinel")
         #expect(FileManager.default.fileExists(atPath: root + "/habit-store.kill"))
         let report = try sandbox.run("fleet", "report")
-        #expect(report.output.contains("a kill landed") && report.output.contains("1 user"), "\(report.output)")
+        #expect(report.output.contains("a kill took effect") && report.output.contains("1 user"), "\(report.output)")
     }
 }

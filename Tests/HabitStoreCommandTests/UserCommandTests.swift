@@ -112,7 +112,7 @@ struct UserCommandTests {
         let written = try sandbox.run("user", "export", "alice", "out.json")
         written.expectSuccess()
         #expect(try sandbox.permissions(of: "out.json") == 0o600)
-        try sandbox.run("user", "export", "alice", "out.json").expectError(64, containing: "nothing is written over")
+        try sandbox.run("user", "export", "alice", "out.json").expectError(64, containing: "is not overwritten")
         try sandbox.run("user", "export", "nobody").expectError(74)
         try sandbox.run("user", "export", "alice", "nowhere/out.json").expectError(74)
     }
@@ -128,7 +128,7 @@ struct UserCommandTests {
         let before = try sandbox.state(of: "data")
         for path in ["data/habitstore/stores/xx", "data/habitstore", "link/new", "data/other/../habitstore/users/u-62"]
         {
-            try sandbox.run("user", "backup", "alice", path).expectError(64, containing: "is inside of the root")
+            try sandbox.run("user", "backup", "alice", path).expectError(64, containing: "is inside the root")
         }
         #expect(try sandbox.state(of: "data") == before)
         try sandbox.run("user", "backup", "alice", "data/habitstore-backup").expectSuccess()

@@ -119,7 +119,7 @@ struct VerifyFilesTests {
         for option in ["--html", "--record"] {
             let run = try sandbox.run("verify", a, b, option, a)
             #expect(run.status == 64)
-            #expect(run.errors.contains("is not written over"))
+            #expect(run.errors.contains("is not overwritten"))
             // The report is still printed.
             #expect(run.output.hasPrefix("DIFFERENT: "))
             #expect(try sandbox.run("verify", a, b, option, ".").status == 64)

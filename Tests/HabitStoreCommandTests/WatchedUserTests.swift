@@ -91,9 +91,9 @@ struct WatchedUserTests {
         let watch = try watching(sandbox, "habit", "list", "--tag", "a")
         #expect(try habits(watch.output()) == ["Run"])
         try sandbox.run("tag", "delete", "a").expectSuccess()
-        try watch.wait("that there is none") { (try? habits($0)) == [] }
+        try watch.wait("an empty answer") { (try? habits($0)) == [] }
         try sandbox.run("habit", "edit", "Run", "--tag", "a").expectSuccess()
-        try watch.wait("that there is one again") { (try? habits($0)) == ["Run"] }
+        try watch.wait("a habit again") { (try? habits($0)) == ["Run"] }
         try sandbox.run("habit", "list", "--tag", "b", "--watch").expectError(64, containing: "no tag")
     }
 
@@ -166,7 +166,7 @@ struct WatchedUserTests {
         let store = sandbox.folder(of: "alice") + "/store.sqlite"
         let run = try sandbox.run("history", store, "--follow", "--after", "999", "--format", "json")
         #expect(run.status == 64)
-        #expect(run.errors.contains("only come to token 1"), "\(run.errors)")
+        #expect(run.errors.contains("the store's last token is 1"), "\(run.errors)")
         let errors = try answers(run.output)
         #expect(errors.count == 1)
         #expect((errors.first?["error"] as? [String: Any])?["exitCode"] as? Int == 64)

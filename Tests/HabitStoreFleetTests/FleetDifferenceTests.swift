@@ -100,10 +100,10 @@ struct FleetDifferenceTests {
         try repair("user-2", test)
         #expect(try test.fleet.status().different.count == 1)
         guard case .halted = try test.run().end else {
-            Issue.record("a repair was believed that nobody has verified")
+            Issue.record("a repair was believed without a verification")
             return
         }
-        #expect(try test.fleet.resume(by: "a test", because: "it was copied anew"))
+        #expect(try test.fleet.resume(by: "a test", because: "it was copied again"))
         #expect(try verify("user-2", test))
         #expect(try test.fleet.status().different.isEmpty)
         #expect(try test.run().end == .done(passedOver: 0))

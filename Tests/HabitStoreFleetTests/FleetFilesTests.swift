@@ -178,7 +178,9 @@ struct FleetFilesTests {
         _ = try test.draw(TestFleet.twoWaves)
         #expect(unlink(FleetFolder(root: test.root).members) == 0)
         try refused(test, "put the file back")
-        #expect { try test.draw(TestFleet.twoWaves) } throws: { "\($0)".contains("the file of their members is gone") }
+        #expect { try test.draw(TestFleet.twoWaves) } throws: {
+            "\($0)".contains("the file of their members is missing")
+        }
     }
 
     /// A misspelt root was created, and the intended fleet continued.
@@ -205,7 +207,7 @@ struct FleetFilesTests {
         _ = try other.draw(TestFleet.twoWaves)
         let (mine, theirs) = (FleetFolder(root: test.root).members, FleetFolder(root: other.root).members)
         try #require(FileManager.default.contents(atPath: theirs)).write(to: URL(fileURLWithPath: mine))
-        try refused(test, "are not those that the ledger tells of")
+        try refused(test, "are not those in the ledger")
     }
 
     @Test(.enabled(if: getuid() != 0, "root writes anyway"))

@@ -62,7 +62,7 @@ struct FleetRunTests {
         }
         #expect(try test.stages()[members.members[2].user] == .off)
         try repair(victim, test)
-        #expect(try test.fleet.resume(by: "a test", because: "the store was copied anew"))
+        #expect(try test.fleet.resume(by: "a test", because: "the store was copied again"))
         #expect(try test.run().end == .done(passedOver: 0))
         #expect(try test.stages().values.allSatisfy { $0 == .complete })
     }

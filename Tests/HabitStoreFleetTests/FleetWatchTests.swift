@@ -62,7 +62,7 @@ struct FleetWatchTests {
         let overview = try overview(paper.watch())
         #expect(
             sentence(overview)
-                == "2 waves are drawn, and nobody was moved yet; 0 of 10 users are on LMDB; 0 differences in 0 shadow reads."
+                == "2 waves are drawn, and no user was moved yet; 0 of 10 users are on LMDB; 0 differences in 0 shadow reads."
         )
         #expect(overview.waves.map(\.users) == [2, 8])
         #expect(overview.stages.first?.stage == nil && overview.stages.first?.users == 10)

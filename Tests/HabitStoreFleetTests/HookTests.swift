@@ -181,7 +181,7 @@ struct HookTests {
 
     /// A user who can write the program decides what an operator runs.
     @Test(arguments: [
-        (0o775, "others may change the program"), (0o757, "others may change the program"),
+        (0o775, "others may change the hook program"), (0o757, "others may change the hook program"),
         (0o600, "cannot be executed"),
     ])
     func aProgramThatOthersMayChangeOrThatCannotBeExecutedIsRefused(_ mode: mode_t, _ words: String) throws {
@@ -194,7 +194,7 @@ struct HookTests {
         chmod(hook.path, mode)
         #expect(try test.fleet.testHooks().first?.failure?.contains(words) == true)
         unlink(hook.path)
-        #expect(try test.fleet.testHooks().first?.failure?.contains("there is no program of a hook") == true)
+        #expect(try test.fleet.testHooks().first?.failure?.contains("there is no hook program") == true)
         #expect(hook.messages.isEmpty)
     }
 
@@ -223,14 +223,14 @@ struct HookTests {
         let hook = try test.hook()
         try test.drawHooked(hook)
         try Data("{\"hooks\": 3".utf8).write(to: URL(fileURLWithPath: FleetFolder(root: test.root).hooks))
-        #expect { try test.runHooked() } throws: { "\($0)".contains("remove it, and they are told every line") }
+        #expect { try test.runHooked() } throws: { "\($0)".contains("remove it, and they get every line") }
         #expect(try test.stages().values.allSatisfy { $0 == .off })
         #expect(try test.fleet.status().hooksProblem?.contains("is damaged") == true)
     }
 
     @Test(arguments: [
-        ("sleep 60", "did not end within 0.5 seconds"),
-        ("trap '' TERM; sleep 60 & wait; sleep 60", "did not end within"),
+        ("sleep 60", "did not finish within 0.5 seconds"),
+        ("trap '' TERM; sleep 60 & wait; sleep 60", "did not finish within"),
         ("kill -9 $$", "was ended by signal 9"),
         ("printf 'a\\033[2Jb\\n' >&2; exit 4", "ended with exit code 4: a[2Jb"),
     ])

@@ -26,13 +26,13 @@ struct PrometheusMetricsTests {
         part.increment(by: Double.nan)
         #expect(
             metrics.text() == """
-                # HELP joules_total What the program records as joules_total.
+                # HELP joules_total Recorded by the program as joules_total.
                 # TYPE joules_total counter
                 joules_total 0.75
-                # HELP open What the program records as open.
+                # HELP open Recorded by the program as open.
                 # TYPE open gauge
                 open 4
-                # HELP queue_length What the program records as queue_length.
+                # HELP queue_length Recorded by the program as queue_length.
                 # TYPE queue_length gauge
                 queue_length -2.5
                 # HELP visits_total Visits.
@@ -53,7 +53,7 @@ struct PrometheusMetricsTests {
         timer.recordSeconds(2)
         #expect(
             metrics.text() == """
-                # HELP work_seconds What the program records as work_seconds.
+                # HELP work_seconds Recorded by the program as work_seconds.
                 # TYPE work_seconds histogram
                 work_seconds_bucket{exported_le="x",le="0.001"} 1
                 work_seconds_bucket{exported_le="x",le="0.1"} 2

@@ -64,7 +64,7 @@ struct UsersOfNotesTests {
         let dry = try sandbox.run("fleet", "plan", "plan.json", "--dry-run")
         #expect(dry.status == 0 && dry.output.contains("nothing was written"), "\(dry.errors)")
         #expect(try sandbox.run("fleet", "plan", "plan.json").status == 0)
-        #expect(try sandbox.run("fleet", "status").succeeded().output.contains("`notes-ops fleet run` begins"))
+        #expect(try sandbox.run("fleet", "status").succeeded().output.contains("`notes-ops fleet run` starts"))
         let done = try sandbox.run("fleet", "run")
         #expect(done.status == 0 && done.output == "all waves are done\n", "\(done.errors)")
         for user in ["alice", "bob", "carol"] { #expect(try stage(of: user) == "complete") }
@@ -98,7 +98,10 @@ struct UsersOfNotesTests {
         #expect(try stage() == "dualwrite")
         for refused in [["--by", "flag"], ["--users", "alice"]] {
             for command in [["rollout", "kill"], ["flags", "kill"], ["flags", "rearm"]] {
-                try sandbox.run(command + refused, environment: environment).failed(64, saying: "pull it there")
+                try sandbox.run(command + refused, environment: environment).failed(
+                    64,
+                    saying: "set it and take it back there"
+                )
             }
         }
         // The sentinel file applies to all users, wherever the flags are.

@@ -48,7 +48,7 @@ struct VerificationPageTests {
         for difference in report.differences { #expect(text.contains("<code>\(difference.differenceID)</code>")) }
         for level in report.levels { #expect(text.contains("<td class=\"\">\(level.name)</td>")) }
         for heading in [
-            "Levels", "Records", "Differences", "Ignore rules", "Queries", "Latency", "Anomalies of the data",
+            "Levels", "Records", "Differences", "Ignore rules", "Queries", "Latency", "Anomalies in the data",
         ] { #expect(text.contains("<h2>\(heading)</h2>"), "\(heading)") }
         #expect(text.contains("ignored by notes"))
         #expect(text.contains("(expired, ignores nothing)"))

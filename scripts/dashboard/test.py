@@ -1,7 +1,7 @@
 """Drives habitstore-serve as a browser and as programs do: test.py BINARY PICTURES [CHROMIUM]
 
 Fleets of 3 and of 100,000 users are written by fleet.py; their pages are looked at narrow and wide, light and dark, as pictures in
-PICTURES, and a fleet is paused, let go on and killed by pressing buttons. Without Chromium the pictures and buttons are left out,
+PICTURES, and a fleet is paused, resumed and killed by pressing buttons. Without Chromium the pictures and buttons are left out,
 which is said.
 """
 import contextlib
@@ -125,9 +125,9 @@ def starting(binary, folder, root):
         )
 
     refused(64, "there is no token", "--root", root, "--listen", "0.0.0.0:0")
-    refused(64, "--host is for who reads from elsewhere", "--root", root, "--host", "fleet.example")
+    refused(64, "--host is for readers on other machines", "--root", root, "--host", "fleet.example")
     refused(64, "--listen is", "--root", root, "--listen", "nowhere")
-    refused(64, "has to be one word of 24", "--root", root, HABITSTORE_TOKEN="short")
+    refused(64, "must be one word of 24", "--root", root, HABITSTORE_TOKEN="short")
     refused(64, "--root is missing")
     refused(64, "there is no option", "--root", root, "--tokenfile", "x")
     path = os.path.join(folder, "token")

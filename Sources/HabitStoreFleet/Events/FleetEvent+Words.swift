@@ -11,10 +11,10 @@ extension FleetEvent {
         case .waveConfirmed(let wave, let hook): ("wave \(wave + 1) is confirmed", "by the hook \(hook)")
         case .waveBegan(let wave, let name, let users): ("wave \(wave + 1) began", "\(name), \(users.counted("user"))")
         case .soakBegan(let wave, let passedOver):
-            ("wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver.counted("user")) passed over" : "")
+            ("wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver.counted("user")) skipped" : "")
         case .waveDone(let wave): ("wave \(wave + 1) is done", "")
         case .paused(let person, let reason): ("paused", "by \(person): \(reason)")
-        case .unpaused(let person, let reason): ("goes on", "by \(person): \(reason)")
+        case .unpaused(let person, let reason): ("continued", "by \(person): \(reason)")
         case .resumed(let person, let reason): ("resumed", "by \(person): \(reason)")
         case .halted(let person, let reason, let user):
             ("HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))
@@ -35,7 +35,7 @@ extension FleetEvent {
         case .killed(let person, let reason): ("KILLED", "by \(person): \(reason)")
         case .killLanded(let person, let users, let failed, let seconds):
             (
-                "a kill landed",
+                "a kill took effect",
                 "by \(person): \(users.counted("user")) in \((seconds * 10).rounded() / 10) s, \(failed) could not be taken back"
             )
         }

@@ -166,16 +166,16 @@ final class HookDeliveries: Sendable {
         let (_, failure, problem) = outbox.send(to: hook) { !self.state.withLock(\.isStopped) }
         if let problem, trouble.tries == 0 { say("\(problem)") }
         guard let failure else {
-            if trouble.tries > 0 { say("the hook \(hook.name) is told again") }
+            if trouble.tries > 0 { say("the hook \(hook.name) works again") }
             return trouble.succeed()
         }
         trouble.fail(retry)
-        if trouble.tries == 1 { say("the hook \(hook.name) \(failure); it is told later, and no move waits for that") }
+        if trouble.tries == 1 { say("the hook \(hook.name) \(failure); it is tried again, and no move waits for it") }
         let since = outbox.places[hook.name]?.failingSince ?? Date()
         guard !trouble.isSaid, Date().timeIntervalSince(since) >= retry.sayAfterSeconds else { return }
         trouble.isSaid = true
         say(
-            "the hook \(hook.name) was told nothing since \(since.formatted(.iso8601)): it \(failure); `fleet hooks` says what it is owed"
+            "the hook \(hook.name) has got nothing since \(since.formatted(.iso8601)): it \(failure); `fleet hooks` shows what it is owed"
         )
     }
 

@@ -45,7 +45,7 @@ struct HookOutbox: Sendable {
             let owed = Self.owed(hook, places[hook.name], try ledger.read())
             for (entry, head) in owed {
                 if let deadline, told > 0, ContinuousClock.now >= deadline {
-                    return (told, HookFailure("is slow, and was told \(told) of \(owed.count) lines"), nil)
+                    return (told, HookFailure("is slow, and got \(told) of \(owed.count) lines"), nil)
                 }
                 let message = try HookMessage(entry, fleet, to: hook)
                 try HookProgram.deliver(message, to: hook)
@@ -65,7 +65,7 @@ struct HookOutbox: Sendable {
                 return (told, failure, error)
             }
         } catch {
-            return (told, HookFailure("cannot be told: \(error)"), error)
+            return (told, HookFailure("cannot be notified: \(error)"), error)
         }
     }
 

@@ -31,14 +31,14 @@ final class HookPlaces: Sendable {
     /// - Throws: ``HabitStoreError/Code/corrupt`` if it is damaged.
     init(_ folder: FleetFolder) throws {
         path = folder.hooks
-        guard let data = try FleetFolder.contents(path, "the file of how far hooks were told") else {
+        guard let data = try FleetFolder.contents(path, "the file of the hooks' progress") else {
             file = Mutex(File())
             return
         }
         guard let known = try? JSONDecoder().decode(File.self, from: data), known.version == 1 else {
             throw HabitStoreError(
                 .corrupt,
-                "the file of how far hooks were told is damaged; remove it, and they are told every line of the ledger again",
+                "the file of the hooks' progress is damaged; remove it, and they get every line of the ledger again",
                 at: .init(path: path)
             )
         }
@@ -61,7 +61,7 @@ final class HookPlaces: Sendable {
             do {
                 try DurableFile.replace(path, try encoder.encode(file), draft: path + ".new")
             } catch let failure as FileFailure {
-                throw HabitStoreError.system(failure, "the file of how far hooks were told")
+                throw HabitStoreError.system(failure, "the file of the hooks' progress")
             }
         }
     }

@@ -17,7 +17,7 @@ struct HookProgram: Sendable {
         guard let program = hook.program else {
             throw HabitStoreError(
                 .unsupported,
-                "the plan was drawn when hooks were URLs; give the hook \(hook.name) a program and draw the plan again"
+                "the plan was drawn when hooks were URLs; give the hook \(hook.name) a program, and draw the plan again"
             )
         }
         (path, arguments, timeoutSeconds) = (program, hook.arguments, hook.timeoutSeconds)
@@ -29,19 +29,19 @@ struct HookProgram: Sendable {
     func check() throws(HabitStoreError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw HabitStoreError(.notFound, "there is no program of a hook at this path", at: .init(path: path))
+            throw HabitStoreError(.notFound, "there is no hook program at this path", at: .init(path: path))
         }
         guard status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else {
             throw HabitStoreError(
                 .permissionDenied,
-                "the program of a hook cannot be executed; `chmod +x` it",
+                "the hook program cannot be executed; `chmod +x` it",
                 at: .init(path: path)
             )
         }
         guard [0, geteuid()].contains(status.st_uid), status.st_mode & 0o022 == 0 else {
             throw HabitStoreError(
                 .permissionDenied,
-                "others may change the program of a hook; make it yours, and `chmod go-w` it",
+                "others may change the hook program; make it yours, and `chmod go-w` it",
                 at: .init(path: path)
             )
         }
@@ -80,7 +80,7 @@ struct HookProgram: Sendable {
         }
         guard ended.wait(timeout: .now() + timeoutSeconds) == .success else {
             Self.stop(process, ended)
-            throw HookFailure("did not end within \(timeoutSeconds) seconds")
+            throw HookFailure("did not finish within \(timeoutSeconds) seconds")
         }
         let said = Self.lastLine(of: errors).map { ": \($0)" } ?? ""
         switch (process.terminationReason, process.terminationStatus) {

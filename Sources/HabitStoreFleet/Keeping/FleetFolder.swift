@@ -46,7 +46,7 @@ struct FleetFolder: Sendable {
             guard try file.status().st_mode & S_IFMT == S_IFREG else {
                 throw HabitStoreError(
                     .inputOutput,
-                    "what stands in the place of \(what) is not a file",
+                    "\(what) must be in a regular file",
                     at: .init(path: path)
                 )
             }

@@ -45,7 +45,7 @@ final class FleetIndex {
         guard FileManager.default.fileExists(atPath: folder.index) else {
             throw HabitStoreError(
                 .notFound,
-                "the fleet has no index; make it from the stores with `\(OperatorCommand.name) fleet audit --rebuild`",
+                "the fleet has no index; build it from the stores with `\(OperatorCommand.name) fleet audit --rebuild`",
                 at: .init(path: folder.index)
             )
         }
@@ -55,7 +55,7 @@ final class FleetIndex {
         guard found == version else {
             throw HabitStoreError(
                 found > version ? .newerVersion : .corrupt,
-                "the fleet's index is of version \(found), and this program knows \(version); make it anew with `\(OperatorCommand.name) fleet audit "
+                "the fleet's index has version \(found), but this program knows version \(version); rebuild it with `\(OperatorCommand.name) fleet audit "
                     + "--rebuild`",
                 at: .init(path: folder.index)
             )
@@ -65,7 +65,7 @@ final class FleetIndex {
         guard verdict == "ok" else {
             throw HabitStoreError(
                 .corrupt,
-                "the fleet's index is damaged; nobody is moved by it: make it anew from the stores with `\(OperatorCommand.name) fleet audit --rebuild`",
+                "the fleet's index is damaged, so no user is moved: rebuild it from the stores with `\(OperatorCommand.name) fleet audit --rebuild`",
                 at: .init(path: folder.index)
             )
         }
@@ -84,7 +84,7 @@ final class FleetIndex {
         head: String?,
         fill: (FleetIndex) throws -> Void = { _ in }
     ) throws {
-        try remove(folder.indexDraft, "what an earlier one has left")
+        try remove(folder.indexDraft, "the draft of an earlier index")
         try write(folder, members, head: head, fill: fill)
         try remove(folder.index, "the fleet's index", keepsFile: true)
         do {

@@ -71,7 +71,7 @@ public struct FleetLedger: Sendable {
         } catch let failure as FileFailure {
             throw HabitStoreError(
                 failure.isBusy ? .busy : .inputOutput,
-                "the fleet's ledger cannot be written, and nobody is moved without it: \(failure)",
+                "the fleet's ledger cannot be written, so no user is moved: \(failure)",
                 at: .init(path: path)
             )
         }

@@ -136,7 +136,7 @@ public struct FleetMembers: Sendable, Hashable {
         guard let members = FleetMembers(data) else {
             throw HabitStoreError(
                 .corrupt,
-                "the fleet's members are damaged, and nobody is moved by them; put the file back",
+                "the fleet's members are damaged, so no user is moved; put the file back",
                 at: .init(path: path)
             )
         }

@@ -117,7 +117,7 @@ final class IndexDatabase {
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR:
             HabitStoreError(
                 .corrupt,
-                "the fleet's index is damaged (\(message)); nobody is moved by it: make it anew from the stores with `\(OperatorCommand.name) fleet "
+                "the fleet's index is damaged (\(message)), so no user is moved: rebuild it from the stores with `\(OperatorCommand.name) fleet "
                     + "audit --rebuild`",
                 at: .init(path: path)
             )

@@ -8,18 +8,18 @@ extension FleetPlanReader {
     /// Reads the list of hooks.
     mutating func hooks(_ node: JSONNode) -> [FleetPlan.Hook] {
         guard case .array(let nodes) = node.value else {
-            add("hooks is a list of hooks", at: node.range.lowerBound)
+            add("hooks must be a list of hooks", at: node.range.lowerBound)
             return []
         }
         guard nodes.count <= Self.mostHooks else {
-            add("a plan has \(Self.mostHooks) hooks at most", at: node.range.lowerBound)
+            add("a plan has at most \(Self.mostHooks) hooks", at: node.range.lowerBound)
             return []
         }
         var hooks: [FleetPlan.Hook] = []
         for node in nodes {
             guard let hook = hook(node) else { continue }
             if hooks.contains(where: { $0.name == hook.name }) {
-                add("two hooks are called \"\(hook.name)\"; give each a name of its own", at: node.range.lowerBound)
+                add("two hooks are called \"\(hook.name)\"; give each its own name", at: node.range.lowerBound)
             }
             hooks.append(hook)
         }
@@ -33,7 +33,7 @@ extension FleetPlanReader {
         let name = fields["name"].flatMap { text($0, "name") }
         let isFormer = isStored && fields["url"] != nil
         if fields["program"] == nil, !isFormer {
-            add("a hook has the path of a program, and this one has none", at: node.range.lowerBound)
+            add("a hook needs the path of a program, and this one has none", at: node.range.lowerBound)
         }
         let arguments = fields["arguments"].map { self.arguments($0) } ?? []
         let events = fields["events"].map { self.events($0) }
@@ -72,7 +72,7 @@ extension FleetPlanReader {
         guard let path = text(node, "program") else { return nil }
         guard path.hasPrefix("/") else {
             add(
-                "program is a path that begins with /, since the plan is kept in another folder",
+                "program must be a path that begins with /, because the plan is copied to another folder",
                 at: node.range.lowerBound
             )
             return nil
@@ -82,12 +82,12 @@ extension FleetPlanReader {
 
     private mutating func arguments(_ node: JSONNode) -> [String] {
         guard case .array(let nodes) = node.value else {
-            add("arguments is a list of texts", at: node.range.lowerBound)
+            add("arguments must be a list of strings", at: node.range.lowerBound)
             return []
         }
         return nodes.compactMap { node in
             guard case .string(let text) = node.value else {
-                add("an argument is a text", at: node.range.lowerBound)
+                add("an argument must be a string", at: node.range.lowerBound)
                 return nil
             }
             return text
@@ -96,7 +96,7 @@ extension FleetPlanReader {
 
     private mutating func events(_ node: JSONNode) -> Set<String> {
         guard case .array(let nodes) = node.value else {
-            add("events is a list of names of events", at: node.range.lowerBound)
+            add("events must be a list of names of events", at: node.range.lowerBound)
             return []
         }
         var events: Set<String> = []

@@ -116,7 +116,7 @@ public struct FleetPlanReader {
                 plan.stage = known
             } else if name != nil {
                 let names = Stage.allCases.dropFirst().map(\.rawValue).joined(separator: ", ")
-                add("stage is one of \(names)", at: stage.range.lowerBound)
+                add("stage must be one of \(names)", at: stage.range.lowerBound)
             }
         }
         let pace = pace(fields)
@@ -154,29 +154,29 @@ public struct FleetPlanReader {
 
     private mutating func waves(_ node: JSONNode) -> [FleetPlan.Wave] {
         guard case .array(let nodes) = node.value, !nodes.isEmpty else {
-            add("waves is a list of at least one wave", at: node.range.lowerBound)
+            add("waves must be a list of at least one wave", at: node.range.lowerBound)
             return []
         }
         guard nodes.count <= Self.mostWaves else {
-            add("a plan has \(Self.mostWaves) waves at most", at: node.range.lowerBound)
+            add("a plan has at most \(Self.mostWaves) waves", at: node.range.lowerBound)
             return []
         }
         var waves: [FleetPlan.Wave] = []
         for (number, node) in nodes.enumerated() {
             guard let wave = wave(node, number + 1) else { continue }
             if waves.contains(where: { $0.name == wave.name }) {
-                add("two waves are called \"\(wave.name)\"; give each a name of its own", at: node.range.lowerBound)
+                add("two waves are called \"\(wave.name)\"; give each its own name", at: node.range.lowerBound)
             }
             if let before = waves.last, Self.isBehind(before.extent, wave.extent) {
                 add(
-                    "a wave's extent holds the waves before, and this one is not above \"\(before.name)\"",
+                    "a wave's extent includes the waves before, and this one is not above \"\(before.name)\"",
                     at: node.range.lowerBound
                 )
             }
             waves.append(wave)
         }
         if let last = waves.last, last.extent != .percent(100), let node = nodes.last {
-            add("the last wave is for everybody who is left: \"percent\": 100", at: node.range.lowerBound)
+            add("the last wave must be for all users who are left: \"percent\": 100", at: node.range.lowerBound)
         }
         return waves
     }
@@ -216,7 +216,7 @@ public struct FleetPlanReader {
         let users = whole(fields["users"], "users", 1...Int.max)
         let percent = self.number(fields["percent"], "percent", 1e-6...100)
         guard (fields["users"] == nil) != (fields["percent"] == nil) else {
-            add("a wave has users or percent, and only one of them", at: node.range.lowerBound)
+            add("a wave must have users or percent, and only one of them", at: node.range.lowerBound)
             return nil
         }
         guard let extent = users.map(FleetPlan.Wave.Extent.users) ?? percent.map(FleetPlan.Wave.Extent.percent) else {
@@ -237,17 +237,17 @@ public struct FleetPlanReader {
         let zone = fields["timeZone"].flatMap { text($0, "timeZone") } ?? "GMT"
         if TimeZone(identifier: zone) == nil {
             let place = fields["timeZone"] ?? node
-            add("there is no time zone \"\(zone)\"; write one as Europe/Berlin", at: place.range.lowerBound)
+            add("there is no time zone \"\(zone)\"; write one like Europe/Berlin", at: place.range.lowerBound)
         }
         guard let first = fields["from"], let last = fields["to"] else {
-            add("\(name) has from and to, as \"08:00\" and \"20:00\"", at: node.range.lowerBound)
+            add("\(name) must have from and to, such as \"08:00\" and \"20:00\"", at: node.range.lowerBound)
             return nil
         }
         // Both, to report all errors together.
         let (from, to) = (minute(first, "from"), minute(last, "to"))
         guard let from, let to else { return nil }
         guard from != to else {
-            add("\(name) ends when it begins; leave it out for always", at: node.range.lowerBound)
+            add("\(name) ends when it begins; leave it out to allow any time", at: node.range.lowerBound)
             return nil
         }
         return FleetPlan.Hours(from: from, to: to, timeZone: zone)
@@ -259,7 +259,7 @@ public struct FleetPlanReader {
         guard parts.count == 2, let hour = parts[0], let minute = parts[1], (0...23).contains(hour),
             (0...59).contains(minute)
         else {
-            add("\(name) is a time of the day, as \"08:00\"", at: node.range.lowerBound)
+            add("\(name) must be a time of the day, such as \"08:00\"", at: node.range.lowerBound)
             return nil
         }
         return hour * 60 + minute
@@ -288,7 +288,7 @@ public struct FleetPlanReader {
 
     mutating func object(_ node: JSONNode, _ known: Set<String>, _ what: String) -> [String: JSONNode]? {
         guard case .object(let members) = node.value else {
-            add("\(what) is an object", at: node.range.lowerBound)
+            add("\(what) must be an object", at: node.range.lowerBound)
             return nil
         }
         var fields: [String: JSONNode] = [:]
@@ -308,14 +308,14 @@ public struct FleetPlanReader {
 
     mutating func text(_ node: JSONNode, _ name: String) -> String? {
         if case .string(let text) = node.value, !text.isEmpty { return text }
-        add("\(name) is a text that is not empty", at: node.range.lowerBound)
+        add("\(name) must be a string that is not empty", at: node.range.lowerBound)
         return nil
     }
 
     mutating func flag(_ node: JSONNode?, _ name: String) -> Bool? {
         guard let node else { return nil }
         if case .bool(let value) = node.value { return value }
-        add("\(name) is true or false", at: node.range.lowerBound)
+        add("\(name) must be true or false", at: node.range.lowerBound)
         return nil
     }
 
@@ -342,7 +342,7 @@ public struct FleetPlanReader {
         if let value, range.contains(value) { return value }
         func text(_ bound: Double) -> String { bound == bound.rounded() ? "\(Int(bound))" : "\(bound)" }
         add(
-            "\(name) is a number from \(text(range.lowerBound)) to \(text(range.upperBound))",
+            "\(name) must be a number from \(text(range.lowerBound)) to \(text(range.upperBound))",
             at: node.range.lowerBound
         )
         return nil
@@ -352,7 +352,7 @@ public struct FleetPlanReader {
         guard let node else { return nil }
         if case .int(let value) = node.value, let whole = Int(exactly: value), range.contains(whole) { return whole }
         let most = range.upperBound == Int.max ? "" : " to \(range.upperBound)"
-        add("\(name) is a whole number from \(range.lowerBound)\(most)", at: node.range.lowerBound)
+        add("\(name) must be a whole number from \(range.lowerBound)\(most)", at: node.range.lowerBound)
         return nil
     }
 }

@@ -203,7 +203,7 @@ final class FleetRun {
                 if abs(now.timeIntervalSince(end)) > 2 { end = now }
                 let until = end.formatted(.iso8601)
                 let because =
-                    time.isInterrupted ? "; the machine was started again, and what no run saw does not count" : ""
+                    time.isInterrupted ? "; the machine was restarted, and time that no run saw does not count" : ""
                 try wait(seconds: min(left, plan.lookSeconds), "soaking", "\(name) is watched until \(until)\(because)")
             } else if missingReads > 0 {
                 // If the plan's stage has no shadow reads, the users were moved there by hand.
@@ -355,7 +355,7 @@ final class FleetRun {
         guard looks >= plan.halts.inconclusiveLooks else { return nil }
         return Finding(
             kind: .haltedWithoutConclusion,
-            because: "\(looks) verifications of a user in a row came to no conclusion"
+            because: "\(looks) verifications of a user in a row reached no conclusion"
         )
     }
 
@@ -382,7 +382,7 @@ final class FleetRun {
         }
         let seconds = paces.secondsToWait
         if seconds > 0 {
-            try wait(seconds: seconds, "waiting", "the plan's pace lets the next users begin in a moment")
+            try wait(seconds: seconds, "waiting", "the plan's pace starts the next users in a moment")
         }
         paces.begin(part.map(\.bytes))
     }
@@ -391,7 +391,7 @@ final class FleetRun {
         if let paused = signals.paused { return ("paused", "paused by \(paused.by): \(paused.because)") }
         if let hours = pace.hours(lane), !hours.contains(clock.read().time) {
             let whose = lane == .heavy && pace.heavyHours != nil ? "hours for heavy users" : "hours"
-            return ("waiting", "outside of the plan's \(whose) (\(hours.words))")
+            return ("waiting", "outside the plan's \(whose) (\(hours.words))")
         }
         if let bar = plan.writeP99Milliseconds, let seconds = times.recentSeconds, seconds * 1_000 >= bar {
             let now = FleetTimes.text(seconds)
@@ -417,7 +417,7 @@ final class FleetRun {
 
     private func requireGoing() throws {
         guard signals.isHalted else { return }
-        throw Halted(reason: signals.halted ?? .init(by: "somebody", because: "nobody said why"))
+        throw Halted(reason: signals.halted ?? .init(by: "someone", because: "no reason given"))
     }
 
     private func halt(_ kind: Runbook.Halt, _ because: String, for user: String?) throws {
@@ -453,7 +453,7 @@ final class FleetRun {
         guard let moved = watch.moved(clock.read()) else { return }
         if moved < 0, !isFirst { since.addTimeInterval(moved) }
         let words = "the clock was put \(moved < 0 ? "back" : "forward") by \(Int(abs(moved))) seconds"
-        tell(words + "; how long waves are watched goes by the machine's own clock")
+        tell(words + "; how long waves are watched is measured by the machine's own clock")
         try tellLedger(.clockMoved(seconds: Int(moved)))
     }
 

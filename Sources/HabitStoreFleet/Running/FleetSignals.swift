@@ -26,7 +26,7 @@ struct FleetSignals: Sendable {
                 guard let colon = line.firstRange(of: ": ") else { continue }
                 fields[String(line[..<colon.lowerBound])] = String(line[colon.upperBound...])
             }
-            (by, because, user) = (fields["by"] ?? "somebody", fields["because"] ?? "nobody said why", fields["user"])
+            (by, because, user) = (fields["by"] ?? "someone", fields["because"] ?? "no reason given", fields["user"])
             kind = fields["kind"].flatMap(Runbook.Halt.init)
         }
 
@@ -66,7 +66,7 @@ struct FleetSignals: Sendable {
         } catch {
             throw HabitStoreError(
                 .permissionDenied,
-                "the fleet cannot be let go on: \(error)",
+                "the fleet cannot be resumed: \(error)",
                 at: .init(path: folder.path)
             )
         }
@@ -81,7 +81,7 @@ struct FleetSignals: Sendable {
             if lstat(path, &status) == 0 { return true }
             throw HabitStoreError(
                 .inputOutput,
-                "the fleet cannot be stopped by its file: \(error); the kill switch needs none of it",
+                "the file that stops the fleet cannot be written: \(error); the kill switch does not need it",
                 at: .init(path: path)
             )
         }

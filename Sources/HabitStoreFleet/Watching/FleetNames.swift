@@ -52,7 +52,7 @@ extension Fleet {
         guard let member = members.members.first(where: { names.name(of: $0.user) == wanted }) else {
             throw HabitStoreError(
                 .notFound,
-                "no member of the fleet has this name: the page shows names of 12 digits and letters from a to f",
+                "no member of the fleet has this name: names on the page have 12 digits and letters from a to f",
                 at: .init(path: folder.members)
             )
         }

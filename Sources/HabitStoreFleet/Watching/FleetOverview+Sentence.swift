@@ -24,8 +24,8 @@ extension FleetOverview {
         case "done": return "All \(waves.count) waves are done"
         case "planned":
             return
-                "\(Self.counted(waves.count, "wave")) \(waves.count == 1 ? "is" : "are") drawn, and nobody was moved yet"
-        case "stopped": return "\(name) stands still: no run is at work"
+                "\(Self.counted(waves.count, "wave")) \(waves.count == 1 ? "is" : "are") drawn, and no user was moved yet"
+        case "stopped": return "\(name) is stopped: no run is at work"
         case "soaking": return "\(name) soaks" + (wave.soaksUntil.map { " until \(clock($0))" } ?? "")
         case "running":
             return "\(name) is being moved, \(Self.grouped(wave.arrived)) of \(Self.grouped(wave.users)) are there"

@@ -10,10 +10,10 @@ struct CheckCommand: ReportingCommand {
         commandName: "check",
         abstract: "Checks a store against itself: structure, records, indexes, relationships, history, digests.",
         discussion: """
-            Exit code 1 means damage, or records that this version's models cannot read: most likely a newer version of the app \
-            has written them. Odd data, such as a reference that leads nowhere, is listed and is no damage. \
-            A store's transactions keep digests of its records: digestDeviates says that the file was changed past them. \
-            When the records are known to be right, --rebuild-digests makes the digests anew.
+            Exit code 1 means damage, or records that this version's models cannot read, most likely because a newer \
+            version of the app wrote them. Odd data, such as a reference that leads nowhere, is listed but is not \
+            damage. Each transaction updates digests of the records; digestDeviates means that something else changed \
+            the file. If the records are known to be right, --rebuild-digests recomputes the digests.
             """
     )
 
@@ -22,7 +22,7 @@ struct CheckCommand: ReportingCommand {
     @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
     var store: String
 
-    @Flag(help: "Make the kept digests anew from the records, before the check.")
+    @Flag(help: "Recompute the stored digests from the records before the check.")
     var rebuildDigests = false
 
     @Flag(help: "Show no progress.")

@@ -7,10 +7,10 @@ import HabitStoreRollout
 struct CopyCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy",
-        abstract: "Brings store B to the records and the history of store A.",
+        abstract: "Copies the records and the history of store A to store B.",
         discussion: """
-            What is odd in A is carried as it is. A run that was stopped goes on where it ended; run again on equal \
-            stores it does nothing; newer or other data in B is never overwritten. B is on standby afterwards.
+            Odd data in A is copied unchanged. A copy that was stopped continues where it ended; repeated on equal \
+            stores it does nothing; newer or different data in B is never overwritten. Afterwards B is on standby.
             """
     )
 
@@ -19,7 +19,7 @@ struct CopyCommand: ReportingCommand {
     @Argument(help: "The source: sqlite:PATH, lmdb:PATH, or a path.")
     var source: String
 
-    @Argument(help: "The destination; made if there is none: sqlite:PATH, lmdb:PATH, or a path.")
+    @Argument(help: "The destination, created if it is missing: sqlite:PATH, lmdb:PATH, or a path.")
     var destination: String
 
     @Flag(help: "Show no progress.")

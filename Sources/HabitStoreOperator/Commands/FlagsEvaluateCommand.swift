@@ -7,8 +7,8 @@ import HabitStoreRollout
 struct FlagsEvaluateCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "evaluate",
-        abstract: "Evaluates a flag for somebody, or all flags: value, variant, reason, error and metadata.",
-        discussion: "Exit code 1 means that an evaluation is an error, and a program would use its own default."
+        abstract: "Evaluates a flag, or all flags, for a context: value, variant, reason, error and metadata.",
+        discussion: "Exit code 1 means that an evaluation failed, and a program would use its own default."
     )
 
     @OptionGroup var output: OutputOptions
@@ -17,12 +17,12 @@ struct FlagsEvaluateCommand: ReportingCommand {
     @Option(help: "The flag's key.")
     var flag: String?
 
-    @Flag(help: "Evaluate all flags of the file, as of one time.")
+    @Flag(help: "Evaluate all flags of the file, as of one point in time.")
     var all = false
 
     @OptionGroup var contextOptions: FlagContextOptions
 
-    @Option(help: "The type that a program asks for; without one any type will do.")
+    @Option(help: "The type that a program asks for. [default: any]")
     var type: FlagValueType?
 
     func validate() throws {

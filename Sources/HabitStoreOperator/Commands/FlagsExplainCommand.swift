@@ -9,8 +9,8 @@ import HabitStoreRollout
 struct FlagsExplainCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Evaluates a flag and tells why: which rule, which bucket of which weights, and out of which file.",
-        discussion: "The steps show values of the context. Exit code 1 means that the evaluation is an error."
+        abstract: "Evaluates a flag and explains why: which rule, which bucket of which weights, from which file.",
+        discussion: "The steps show values of the context. Exit code 1 means that the evaluation failed."
     )
 
     @OptionGroup var output: OutputOptions

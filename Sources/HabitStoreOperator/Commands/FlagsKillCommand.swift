@@ -10,17 +10,17 @@ struct FlagsKillCommand: ReportingCommand {
         commandName: "kill",
         abstract: "Pulls the kill switch, for everybody or for some users.",
         discussion: """
-            For everybody the sentinel file is made first, and then the flag is set: where the flag file cannot be read or \
-            changed, the sentinel file does it alone, whatever --by says. For some users only the flag can do it, and a \
-            file that cannot be changed is an error.
+            For everybody, the sentinel file is created first, and then the flag is set. If the flag file cannot be \
+            read or changed, the sentinel file alone kills, whatever --by says. For some users only the flag can do \
+            it, and a file that cannot be changed is an error.
 
-            The sentinel file is that of the root whose flag file is meant. With --file this is the settings' root if they name the file, \
-            or the file's folder if it has users' stores and the file has the name that a root's file has. Of any other file only the flag \
-            is set, and one that cannot be set is an error.
+            The sentinel file is that of the root to which the flag file belongs. With --file this is the settings' \
+            root if they name the file, or the file's folder if it has users' stores and the file has the default \
+            name. For any other file only the flag is set, and a flag that cannot be set is an error.
 
-            With the name of a store it is the flag and the sentinel file of that store.
-            Exit codes: 0 it is pulled for the users that the report counts, or for whoever reads the file; 74 nobody is reached, or a user \
-            who is named has no stores.
+            With the name of a store, these are the flag and the sentinel file of that store.
+            Exit codes: 0 it is pulled for the users that the report counts, or for the readers of the file; 74 it \
+            reaches no user, or a named user has no stores.
             """
     )
 
@@ -60,7 +60,7 @@ struct FlagsKillCommand: ReportingCommand {
                 problems: missing.map { "\($0): this user has no stores under \(settings.root)" }
             )
         } catch {
-            return Reach(problems: ["whom it reaches cannot be told: \(ErrorReport.message(of: error))"])
+            return Reach(problems: ["cannot determine which users it reaches: \(ErrorReport.message(of: error))"])
         }
     }
 
@@ -72,8 +72,8 @@ struct FlagsKillCommand: ReportingCommand {
             return count + listing.users.count + listing.unknown.count
         }
         guard count == 0 else { return Reach(users: count) }
-        let absence = settings.absence() ?? "nobody has stores under \(settings.root)"
-        return Reach(users: 0, problems: ["\(absence); the kill waits for those who come"])
+        let absence = settings.absence() ?? "no user has stores under \(settings.root)"
+        return Reach(users: 0, problems: ["\(absence); the kill applies to users who are added later"])
     }
 
     private func report(_ triggers: KillTriggers, _ pulled: KillTriggers.Pulled, _ reach: Reach) throws {
@@ -98,7 +98,7 @@ struct FlagsKillCommand: ReportingCommand {
                 lines.append("  it reaches \(users.counted("user")) with stores here")
             } else if reach.problems.isEmpty {
                 lines.append(
-                    "  it reaches the users of whatever program reads this file; no root is known that it belongs to"
+                    "  it reaches the users of the programs that read this file; its root is unknown"
                 )
             }
             try Output.write((lines + reach.problems).map { TerminalText.escaped($0) + "\n" }.joined())

@@ -8,11 +8,11 @@ import HabitStoreRollout
 struct FlagsLintCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "lint",
-        abstract: "Finds in flag files what their author would not have wanted.",
+        abstract: "Finds mistakes in flag files.",
         discussion: """
             One line for each finding: file:line:column: error or warning: what is wrong [rule].
-            Exit code 0: no errors; 1: errors, with --strict warnings too; 65: a file that no flag can be evaluated from; \
-            74: one that cannot be read. All files are looked at, whatever is wrong with one.
+            Exit code 0: no errors; 1: errors, or warnings with --strict; 65: a file from which no flag can be \
+            evaluated; 74: a file that cannot be read. All files are checked, even if one is wrong.
             """
     )
 
@@ -21,10 +21,10 @@ struct FlagsLintCommand: ReportingCommand {
     @Argument(help: "The flag files, JSON or YAML.")
     var files: [String]
 
-    @Option(help: "The version of the file that is in force, to look at the change from it too.")
+    @Option(help: "The version of the file that is in force, to check the change from it as well.")
     var against: String?
 
-    @Flag(help: "Let warnings count as errors in the exit code.")
+    @Flag(help: "Count warnings as errors in the exit code.")
     var strict = false
 
     func validate() throws {

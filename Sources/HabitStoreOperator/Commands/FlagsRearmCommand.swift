@@ -6,11 +6,11 @@ import HabitStoreReports
 struct FlagsRearmCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "rearm",
-        abstract: "Takes back what flags kill did, for everybody or for some users.",
+        abstract: "Undoes flags kill, for everybody or for some users.",
         discussion: """
-            The flag is taken back first, and the sentinel file removed after it: where the flag file cannot be changed, \
-            the sentinel file stays, and the kill switch with it. With the name of a store it is the flag and the sentinel file of \
-            that store; those of the root are taken back without one.
+            The flag is taken back first, and then the sentinel file is removed. If the flag file cannot be changed, \
+            the sentinel file stays, and so does the kill. With the name of a store, these are the flag and the \
+            sentinel file of that store; without it, those of the root.
             """
     )
 

@@ -8,10 +8,10 @@ import HabitStoreRollout
 struct FlagsSetCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Changes a flag in its file, in one step, and nothing else in the file.",
+        abstract: "Changes a flag in its file atomically, and nothing else in the file.",
         discussion: """
-            Whoever reads the file sees the old one or the new one. A change that would bring an error into the file is \
-            refused; what else the linter finds in it is told.
+            Readers of the file see the old one or the new one. A change that would introduce an error is refused; \
+            other findings of the linter are reported.
             """
     )
 
@@ -21,10 +21,10 @@ struct FlagsSetCommand: ReportingCommand {
     @Argument(help: "The flag's key.")
     var flag: String
 
-    @Option(help: "The variant that is served by default. A rule decides before it.")
+    @Option(help: "The default variant. A rule takes precedence over it.")
     var variant: String?
 
-    @Option(help: "Whether the flag is asked at all: enabled or disabled.", transform: Self.state)
+    @Option(help: "Whether the flag is evaluated: enabled or disabled.", transform: Self.state)
     var state: FlagFileText.State?
 
     @Option(
@@ -33,10 +33,10 @@ struct FlagsSetCommand: ReportingCommand {
     )
     var percentage: [FlagFileText.Share] = []
 
-    @Flag(help: "Take the flag's rule away first.")
+    @Flag(help: "Remove the flag's rule first.")
     var removeTargeting = false
 
-    @Flag(help: "Change nothing; tell what the linter finds in the change.")
+    @Flag(help: "Change nothing; report what the linter finds in the change.")
     var dryRun = false
 
     func validate() throws {
@@ -75,7 +75,7 @@ struct FlagsSetCommand: ReportingCommand {
             for finding in findings { StandardError.note(finding.description) }
             if decides {
                 StandardError.note(
-                    "\(flag) has a rule, which decides before its default; --remove-targeting takes it away"
+                    "\(flag) has a rule, which takes precedence over its default; --remove-targeting removes it"
                 )
             }
             try Output.write(Self.summary(old, new, isDry: dryRun, flag, path))
@@ -90,7 +90,7 @@ struct FlagsSetCommand: ReportingCommand {
         if let error = Self.newFindings(text, new, linter).first(where: { $0.severity == .error }) {
             throw FlagError(
                 .editRefused,
-                "the change would bring an error into the file: \(error.message) [\(error.rule.rawValue)]",
+                "the change would introduce an error: \(error.message) [\(error.rule.rawValue)]",
                 at: error.location
             )
         }
@@ -125,7 +125,7 @@ struct FlagsSetCommand: ReportingCommand {
             guard let equals = part.lastIndex(of: "="), let weight = Int(part[part.index(after: equals)...]),
                 equals > part.startIndex
             else {
-                throw ValidationError("\"\(part)\" is no share; write variant=weight, with whole weights")
+                throw ValidationError("\"\(part)\" is not a share; write variant=weight, with whole weights")
             }
             return FlagFileText.Share(variant: String(part[..<equals]), weight: weight)
         }

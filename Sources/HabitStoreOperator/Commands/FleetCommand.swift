@@ -4,13 +4,14 @@ import ArgumentParser
 struct FleetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet",
-        abstract: "Moves all users of a root in waves that stop by themselves.",
+        abstract: "Moves all users of a root in waves, and stops at the first bad sign.",
         discussion: """
-            A plan says how large the waves are, how long each is watched, how fast users are begun with, and what halts everything. \
-            Who is in which wave is drawn once. Users are moved by the gate as `rollout advance` does it, as far as the flags want; \
-            apps that move users by themselves (`advancesByItself`) are to leave that to the fleet.
+            A plan says how large the waves are, how long each is watched, how fast moves may start, and what halts \
+            the fleet. The waves are drawn once. Users are moved through the gate as by `rollout advance`, and no \
+            further than the flags want. If your app moves users (`advancesByItself`), set that to false and leave it \
+            to the fleet.
 
-            What a fleet keeps is in ROOT/fleet. The kill switch needs none of it.
+            A fleet keeps its files in ROOT/fleet. The kill switch needs none of them.
             """,
         subcommands: [
             FleetPlanCommand.self, FleetRunCommand.self, FleetPauseCommand.self, FleetResumeCommand.self,

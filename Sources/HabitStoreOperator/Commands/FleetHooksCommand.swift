@@ -8,28 +8,28 @@ import HabitStoreReports
 struct FleetHooksCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "hooks",
-        abstract: "Says how far the plan's hooks were told what is done, and tells them what they are owed.",
+        abstract: "Lists how far each hook of the plan has come, or delivers what it is owed.",
         discussion: """
-            What hooks are owed are lines of the fleet's ledger, in their order, and nothing of it is lost. A run tells them by itself, and \
-            while it is at work only it does. Exit code 1 means that a hook could not be told.
+            Hooks are owed lines of the fleet's ledger, in order, and none is lost. A run delivers them, and during a \
+            run no other command does. Exit code 1 means that a delivery failed.
             """
     )
 
     @OptionGroup var userOptions: UserOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Tell the hooks what they are owed, now.")
+    @Flag(help: "Deliver what the hooks are owed, now.")
     var send = false
 
-    @Flag(help: "Send a message that says that nothing has happened.")
+    @Flag(help: "Send a test event, which reports nothing.")
     var test = false
 
     @Option(help: ArgumentHelp("Only this hook.", valueName: "name"))
     var hook: String?
 
     func validate() throws {
-        guard !send || !test else { throw ValidationError("--send and --test are two things; give one of them") }
-        guard hook == nil || send || test else { throw ValidationError("--hook goes with --send or --test") }
+        guard !send || !test else { throw ValidationError("--send and --test exclude each other; give one of them") }
+        guard hook == nil || send || test else { throw ValidationError("--hook needs --send or --test") }
     }
 
     func run() async throws {

@@ -6,10 +6,10 @@ import HabitStoreMetrics
 struct FleetMetricsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metrics",
-        abstract: "Prints the fleet's figures in Prometheus' text format, by its index.",
+        abstract: "Prints the fleet's metrics in Prometheus' text format, from its index.",
         discussion: """
-            For the textfile collector of node_exporter: write them to a file beside, and rename that into its folder. No user's store is \
-            looked at.
+            For the textfile collector of node_exporter: write them to a temporary file, and rename that into the \
+            collector's folder. No user's store is opened.
             """
     )
 

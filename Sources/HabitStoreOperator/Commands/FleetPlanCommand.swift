@@ -9,26 +9,26 @@ import HabitStoreRollout
 struct FleetPlanCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Draws the waves of a plan, or says what is wrong with it.",
+        abstract: "Draws the waves of a plan, or reports what is wrong with it.",
         discussion: """
-            Drawn once, waves stay: who has come since is added to the last one, and what each wave asks for may be changed. \
-            With --dry-run nothing is written; the salt that it shows draws the same waves again, with --salt.
+            Waves are drawn once. New users join the last wave, and what each wave asks for may be changed. With \
+            --dry-run nothing is written; with --salt, the salt that it prints draws the same waves again.
             """
     )
 
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The plan: JSON, or YAML by its ending.")
+    @Argument(help: "The plan: JSON, or YAML by its file name.")
     var plan: String
 
-    @Flag(help: "Only say who would be in which wave.")
+    @Flag(help: "Write nothing; only show the waves.")
     var dryRun = false
 
     @Flag(help: "List the users of each wave.")
     var users = false
 
-    @Option(help: ArgumentHelp("Decides who comes when. [default: at random]", valueName: "hex"))
+    @Option(help: ArgumentHelp("The salt that assigns users to waves. [default: random]", valueName: "hex"))
     var salt: String?
 
     func validate() throws {

@@ -9,10 +9,10 @@ import HabitStoreRollout
 struct FleetRunCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Moves users in the waves that were drawn, until all are there or something halts it.",
+        abstract: "Moves users wave by wave, until all have arrived or something halts it.",
         discussion: """
-            It says in one line what it is doing and what it waits for, and tells the plan's hooks. Killed at any moment it goes on where it was. Exit code 1 means \
-            that it was halted, or some users could not be moved.
+            It prints in one line what it is doing and what it waits for, and runs the plan's hooks. If it is killed, \
+            the next run continues. Exit code 1 means that it was halted, or that some users could not be moved.
             """
     )
 
@@ -50,7 +50,7 @@ struct FleetRunCommand: ReportingCommand {
             if passedOver > 0 { throw ExitCode(ExitStatus.different.rawValue) }
         case .halted(let person, let reason, let user):
             let words = "halted by \(person): \(reason)" + (user.map { " (user \($0))" } ?? "")
-            try say(state: "halted", words + "; `\(Tool.name) fleet resume` lets it go on")
+            try say(state: "halted", words + "; `\(Tool.name) fleet resume` continues it")
             throw ExitCode(ExitStatus.different.rawValue)
         }
     }

@@ -9,7 +9,7 @@ import HabitStoreRollout
 struct FleetStatusCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Says what the fleet is doing, what it waits for, and where users are, by its index."
+        abstract: "Shows what the fleet is doing, what it waits for, and where users are, from its index."
     )
 
     @OptionGroup var userOptions: UserOptions
@@ -30,17 +30,17 @@ struct FleetStatusCommand: ReportingCommand {
 struct FleetWhoCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "who",
-        abstract: "Says which user the fleet's page means by a name.",
+        abstract: "Prints the id of a user that the fleet's page shows under a name.",
         discussion: """
-            The page shows users by a hash of their ids, so that whoever reads it does not learn them. Who can read the fleet's files can: \
-            --user "$(… fleet who NAME)" fills in what a command on the page leaves open.
+            The page shows users by a hash, so that its readers do not learn their ids. For operators who may read the \
+            fleet's files, --user "$(… fleet who NAME)" fills in the id in a command from the page.
             """
     )
 
     @OptionGroup var userOptions: UserOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The name, as the page shows it.")
+    @Argument(help: "The name that the page shows.")
     var name: String
 
     func run() async throws {
@@ -56,7 +56,7 @@ struct FleetWhoCommand: ReportingCommand {
 struct FleetReportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Lists what was done with the fleet, and checks that the ledger is as it was written."
+        abstract: "Lists the fleet's ledger, and checks that it is unchanged."
     )
 
     @OptionGroup var userOptions: UserOptions
@@ -86,22 +86,22 @@ struct FleetReportCommand: ReportingCommand {
 struct FleetAuditCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Holds the fleet's index against the stores, or makes it anew from them."
+        abstract: "Compares the fleet's index with the stores, or rebuilds it from them."
     )
 
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "How many users are looked at, at random. [default: all]")
+    @Option(help: "How many randomly chosen users to check. [default: all]")
     var sample: Int?
 
-    @Option(help: "Decides which users. [default: at random, and shown]")
+    @Option(help: "The seed that chooses the users. [default: random, and printed]")
     var seed: UInt64?
 
-    @Flag(help: "Make the index anew; no run may be at work.")
+    @Flag(help: "Rebuild the index; no run may be at work.")
     var rebuild = false
 
-    @Flag(help: "Compare both stores of each user who has two that are kept equal, too, by their kept digests.")
+    @Flag(help: "Also compare the two stores of users at stages that keep them equal, by their stored digests.")
     var compare = false
 
     @Flag(help: "Show no progress.")
@@ -111,7 +111,7 @@ struct FleetAuditCommand: ReportingCommand {
         if let sample, sample < 1 { throw ValidationError("--sample is 1 or more") }
         guard !rebuild || sample == nil && !compare else {
             throw ValidationError(
-                "--rebuild looks at everybody, and compares nothing; leave --sample and --compare out"
+                "--rebuild reads all users and compares nothing; leave --sample and --compare out"
             )
         }
     }
@@ -126,7 +126,7 @@ struct FleetAuditCommand: ReportingCommand {
             bar.clear()
             return try show(
                 FleetAuditReport(users: users, seed: nil, findings: []),
-                "the index was made anew: \(users.counted("user"))\n"
+                "the index was rebuilt: \(users.counted("user"))\n"
             )
         }
         let seed = seed ?? UInt64.random(in: 0...999_999)

@@ -28,7 +28,7 @@ extension Fleet {
 struct FleetPauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Begins with nobody from now on; who is on the way is brought there."
+        abstract: "Starts no new users, and finishes those in progress."
     )
 
     @OptionGroup var userOptions: UserOptions
@@ -46,10 +46,10 @@ struct FleetPauseCommand: AsyncParsableCommand {
 struct FleetResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Lets a fleet go on that was paused or halted.",
+        abstract: "Continues a fleet that was paused or halted.",
         discussion:
-            "A resume refutes no difference: for each user at the plan's stage whose stores no complete verification has found equal since, the next "
-            + "run halts again. The gate asks for clean evidence of everybody else."
+            "It does not refute a difference: until a complete verification finds the user's stores equal, the next run halts again for that user at "
+            + "the plan's stage, and at other stages the gate refuses the user."
     )
 
     @OptionGroup var userOptions: UserOptions
@@ -58,8 +58,8 @@ struct FleetResumeCommand: AsyncParsableCommand {
     func run() async throws {
         let fleet = Fleet(root: try await Settings(userOptions).root)
         let wasStopped = try fleet.resume(by: NSUserName(), because: word.because)
-        let next = fleet.isRunning ? "" : "; `\(Tool.name) fleet run` goes on where it was"
-        try Output.write(wasStopped ? "may go on\(next)\n" : "nothing has stopped it\n")
+        let next = fleet.isRunning ? "" : "; `\(Tool.name) fleet run` continues where it stopped"
+        try Output.write(wasStopped ? "resumed\(next)\n" : "it was neither paused nor halted\n")
         let different = try? fleet.status().different
         if wasStopped, let different, !different.isEmpty {
             StandardError.note(
@@ -75,10 +75,11 @@ struct FleetResumeCommand: AsyncParsableCommand {
 struct FleetHaltCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "halt",
-        abstract: "Moves nobody any more, at once.",
+        abstract: "Stops all moves immediately.",
         discussion: """
-            A file under ROOT/fleet says so, which a run asks before each single move. Users stay where they are; --back takes those of the \
-            present wave back to off. The kill switch (`rollout kill`) is another thing: it takes everybody back, and keeps them there.
+            A run checks for the halt, a file under ROOT/fleet, before each move. Users stay where they are; --back \
+            takes those of the present wave back to off. The kill switch (`rollout kill`) is separate: it takes \
+            everybody back, and keeps them there.
             """
     )
 

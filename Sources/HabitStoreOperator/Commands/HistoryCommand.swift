@@ -8,7 +8,7 @@ import HabitStoreRollout
 struct HistoryCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Lists the changes that a store went through, oldest first."
+        abstract: "Lists a store's changes, oldest first."
     )
 
     @OptionGroup var output: OutputOptions
@@ -16,20 +16,23 @@ struct HistoryCommand: ReportingCommand {
     @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
     var store: String
 
-    @Option(parsing: .unconditional, help: "Only what came after this token. [default: where the kept history begins]")
+    @Option(
+        parsing: .unconditional,
+        help: "Only transactions after this token. [default: the start of the kept history]"
+    )
     var after: Int64?
 
-    @Option(parsing: .unconditional, help: "How many transactions at most.")
+    @Option(parsing: .unconditional, help: "The maximum number of transactions.")
     var limit: Int?
 
-    @Flag(help: "Go on with what is written, until the command is stopped; in JSON, one line for each transaction.")
+    @Flag(help: "Continue with new transactions until stopped; in JSON, one line for each transaction.")
     var follow = false
 
     var isFollowing: Bool { follow }
 
     func validate() throws {
         guard !follow || limit == nil else {
-            throw ValidationError("--follow has no end, and --limit one; give one of them")
+            throw ValidationError("--follow has no end, and --limit sets one; give one of them")
         }
         if let after, after < 0 { throw ValidationError("--after must be 0 or more") }
         if let limit, limit < 0 { throw ValidationError("--limit must be 0 or more") }
@@ -68,7 +71,7 @@ struct HistoryCommand: ReportingCommand {
         let token = HistoryToken(rawValue: after)
         guard token <= information.token else {
             throw CommandFailure.usage(
-                "--after is \(token), and the store has only come to token \(information.token); begin there, or earlier"
+                "--after is \(token), but the store's last token is \(information.token); start there or earlier"
             )
         }
         return token

@@ -8,7 +8,7 @@ import HabitStoreRollout
 struct InfoCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
-        abstract: "Shows what a store knows about itself, and how much there is in it."
+        abstract: "Shows a store's metadata and how many records it has."
     )
 
     @OptionGroup var output: OutputOptions

@@ -9,19 +9,20 @@ struct MigrateCommand: ReportingCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "migrate",
-            abstract: "Brings a store of an older schema version to the current one, or says what that would change.",
+            abstract: "Migrates a store to the current schema version, or reports what that would change.",
             usage: """
                 \(Tool.name) migrate STORE [--dry-run]
                 \(Tool.name) migrate --root ROOT --user USER [--dry-run]
                 """,
             discussion: """
-                Each stage is one transaction: killed at any moment, the store is of the one version or of the other, and run again \
-                the migration goes on. Before a stage that is more than a change of shape, or that drops an attribute or an entity, \
-                a copy is put beside the store. Of a user both stores are migrated in step, and one that was left, or lagged behind, too.
-                --dry-run tries all of it out on a copy, says what would be dropped and how many records have a value there, \
-                compares every record before and behind, and changes nothing.
-                Exit codes: 0 done, nothing to do, or sound; 1 the dry run found that records would be lost or the result damaged, or a store of \
-                the user's that does not serve is not of the current version yet.
+                Each stage is one transaction: a killed migration leaves the store in one version or the other, and \
+                the next one continues. Before a custom stage, or one that drops an attribute or an entity, the store \
+                is copied to a file next to it. Both stores of a user are migrated in step, including one that the \
+                user left or that lags.
+                --dry-run migrates a copy, reports what would be dropped and how many records have a value there, \
+                compares every record before and after, and changes nothing.
+                Exit codes: 0 done, nothing to do, or sound; 1 the dry run found that records would be lost or the \
+                result damaged, or a store that does not serve the user does not have the current version yet.
                 """
         )
     }
@@ -32,7 +33,7 @@ struct MigrateCommand: ReportingCommand {
     @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
     var store: String?
 
-    @Flag(help: "Change nothing: try it out on a copy, and say what would change.")
+    @Flag(help: "Change nothing; migrate a copy, and report what would change.")
     var dryRun = false
 
     @Option(help: "Where the copy of a dry run is made. [default: the system's folder for temporary files]")

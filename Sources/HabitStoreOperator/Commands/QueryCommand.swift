@@ -9,12 +9,12 @@ struct QueryCommand: ReportingCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "query",
-            abstract: "Lists the records that fulfil a condition.",
+            abstract: "Lists the records that match a condition.",
             discussion: """
                 \(Tool.name) query \(Tool.current.command.exampleQuery)
 
-                Without --store the user's current store is asked; it is opened for reading only, and never switched. With --watch \
-                the answer goes on with whichever store is current.
+                Without --store the user's current store is queried; it is opened read-only, and never switched. With \
+                --watch each answer comes from the store that is current then.
                 """
         )
     }
@@ -28,7 +28,7 @@ struct QueryCommand: ReportingCommand {
     @Argument(help: "The entity: \(Tool.entities).")
     var entity: String
 
-    @Argument(help: "The condition; none for all records.")
+    @Argument(help: "The condition. [default: all records]")
     var filter = ""
 
     @Option(help: "The store: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
@@ -36,23 +36,23 @@ struct QueryCommand: ReportingCommand {
 
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "Attributes to sort by, with - before those that descend: -streak,name. The id is always the last."
+        help: "Attributes to sort by, with - for descending order: -streak,name. The id always comes last."
     )
     var sort: [String] = []
 
-    @Option(parsing: .unconditional, help: "How many records at most.")
+    @Option(parsing: .unconditional, help: "The maximum number of records.")
     var limit: Int?
 
-    @Option(parsing: .unconditional, help: "How many are passed over first.")
+    @Option(parsing: .unconditional, help: "How many records to skip.")
     var offset = 0
 
-    @Flag(help: "Only count them.")
+    @Flag(help: "Only count the records.")
     var count = false
 
-    @Flag(help: "Only say how the store would answer.")
+    @Flag(help: "Only show how the store would answer.")
     var explain = false
 
-    @Flag(help: "With --explain: ask the query, and say how many records it looked at.")
+    @Flag(help: "With --explain: run the query, and show how many records it examined.")
     var analyze = false
 
     func validate() throws {
@@ -60,7 +60,7 @@ struct QueryCommand: ReportingCommand {
         guard offset >= 0 else { throw ValidationError("--offset must be 0 or more") }
         guard !count || !explain else { throw ValidationError("--count and --explain exclude each other") }
         guard !watching.watch || !explain else {
-            throw ValidationError("--watch follows the records, and --explain shows none; give one of them")
+            throw ValidationError("--watch follows records, and --explain shows none; give one of them")
         }
         guard explain || !analyze else { throw ValidationError("--analyze belongs to --explain; give both") }
         guard store == nil || !userOptions.isGiven else {

@@ -8,19 +8,21 @@ import HabitStoreRollout
 struct RolloutAdoptCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "adopt",
-        abstract: "Accepts one of a user's stores as the current one, as it is.",
+        abstract: "Accepts one of a user's stores as the current one, unchanged.",
         discussion: """
-            A store that was put back from a backup, or swapped, is not served: it is older than what was acknowledged. Where \
-            nothing newer is to be had, this accepts it: what was written since that backup is given up. The other store is \
-            set aside beside it and never deleted, and who accepted it and why goes into the user's evidence. --dry-run says what would be \
-            given up, and changes nothing.
+            A store that was put back from a backup, or swapped, is not served: it is older than what was \
+            acknowledged. If nothing newer is left, this accepts it, and gives up what was written since that backup. \
+            The other store is set aside next to it and never deleted, and the user's evidence records who accepted it \
+            and why. --dry-run reports what would be given up, and changes nothing.
 
-            Refused, with exit code 65, where another store of the user's is sound and serves, or would with the next opening, and holds \
-            more: `rollout demote` takes the user back without a loss. Also where a store is of a schema that this program does not have: \
-            who cannot open a store decides nothing about it.
+            Refused, with exit code 65, if another store of the user's is sound and serves, or would at the next \
+            opening, and holds more: `rollout demote` takes the user back without a loss. Also refused if a store has \
+            a schema that this program does not have, because a program that cannot open a store decides nothing about \
+            it.
 
-            A user with one store on a server and one in files belongs to the machine that has the files. Only where that is lost \
-            for good is the store on the server to be accepted on another one: what never reached the server is given up.
+            A user with one store on a server and one in files belongs to the machine that has the files. Only if that \
+            machine is lost for good should another one accept the store on the server: what never reached the server \
+            is given up.
             """
     )
 
@@ -33,10 +35,10 @@ struct RolloutAdoptCommand: ReportingCommand {
     @Option(help: ArgumentHelp("Why, for the evidence.", valueName: "text"))
     var because: String
 
-    @Flag(help: "Accept a store of a user who belongs to another machine: that is lost for good.")
+    @Flag(help: "Accept a store of a user who belongs to another machine, which is lost for good.")
     var otherMachineIsLost = false
 
-    @Flag(help: "Change nothing: say what would be given up.")
+    @Flag(help: "Change nothing; report what would be given up.")
     var dryRun = false
 
     func validate() throws {

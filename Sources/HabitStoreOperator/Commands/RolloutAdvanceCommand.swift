@@ -6,14 +6,14 @@ import HabitStoreRollout
 struct RolloutAdvanceCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "advance",
-        abstract: "Moves a user, or all, towards the stage that the flags want, as far as the gate lets.",
+        abstract: "Moves a user, or all, towards the stage that the flags want, as far as the gate allows.",
         discussion: """
-            Each stage is gone through in its order. Verifications and rehearsals that the gate misses are made on the way, \
-            shadow reads are not: they come from the users. It may be stopped at any moment, and goes on where it was when \
-            it is run again.
-            Exit codes: 0 everybody is where the flags want, or they want nothing; 1 somebody is not, as the gate refuses or a percentage \
-            wants the user back; 65 what the \
-            flags want of somebody cannot be told; 65, 74 as everywhere, for the first user who could not be moved.
+            Users pass through each stage in order. Verifications and rehearsals that the gate asks for are made on \
+            the way; shadow reads are not, because they come from the users. It can be stopped at any moment, and \
+            continues when it is run again.
+            Exit codes: 0 everybody is where the flags want, or they want nothing; 1 a user is not, because the gate \
+            refuses or a percentage wants the user back; 65 what the flags want for a user cannot be determined; 65, \
+            74 as everywhere, for the first user who could not be moved.
             """
     )
 
@@ -24,7 +24,7 @@ struct RolloutAdvanceCommand: ReportingCommand {
     @Flag(help: "All users under the root.")
     var all = false
 
-    @Option(help: "How long a user's new store may take to be filled and to catch up, in seconds.")
+    @Option(help: "How long a user's new store may take to fill and catch up, in seconds.")
     var wait = 600.0
 
     func validate() throws {

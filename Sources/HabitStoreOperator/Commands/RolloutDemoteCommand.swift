@@ -6,13 +6,13 @@ import HabitStoreRollout
 struct RolloutDemoteCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "demote",
-        abstract: "Moves a user to an earlier stage. Nothing has to be proven for that.",
+        abstract: "Moves a user to an earlier stage. This needs no evidence.",
         discussion: """
-            Nothing that was acknowledged is given up: the store that serves then is first brought to everything that the other one holds, \
-            and where that cannot be done the user stays.
+            No acknowledged write is lost: the store that will serve first catches up with everything that the other \
+            one holds, and if that fails the user stays.
 
-            While the flags want a later stage, the next `rollout advance` takes the user forward again, as far as the \
-            gate lets.
+            While the flags want a later stage, the next `rollout advance` moves the user forward again, as far as the \
+            gate allows.
             """
     )
 
@@ -39,7 +39,7 @@ struct RolloutDemoteCommand: ReportingCommand {
             return (from, try store.stage(), store.wantedStage, try store.engine(), try store.currentToken())
         }
         if let wanted, wanted > there {
-            StandardError.note("the flags still want \(wanted.rawValue): the next advance leads there again")
+            StandardError.note("the flags still want \(wanted.rawValue): the next advance moves the user there again")
         }
         switch output.format {
         case .json:

@@ -6,11 +6,11 @@ import HabitStoreRollout
 struct RolloutDoctorCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Says what is wrong with users' folders, what it means, and what helps.",
+        abstract: "Reports what is wrong with users' folders, what it means, and what helps.",
         discussion: """
-            All users, or with --user one. Nothing is changed without --fix, which mends what can be mended without guessing.
-            Exit codes: 0 nothing is wrong, or everything was mended; 1 something is left; else that of the first user who \
-            could not be looked at.
+            Checks all users, or with --user one. Changes nothing without --fix, which repairs what leaves no doubt.
+            Exit codes: 0 nothing is wrong, or everything was repaired; 1 something is left; otherwise that of the \
+            first user who could not be checked.
             """
     )
 
@@ -18,10 +18,10 @@ struct RolloutDoctorCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var jobOptions: JobOptions
 
-    @Flag(help: "All users under the root, which is what happens without --user.")
+    @Flag(help: "All users under the root. This is the default.")
     var all = false
 
-    @Flag(help: "Mend what can be mended without guessing.")
+    @Flag(help: "Repair what leaves no doubt.")
     var fix = false
 
     func validate() throws {

@@ -6,10 +6,10 @@ import HabitStoreRollout
 struct RolloutEvidenceArchiveCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "archive",
-        abstract: "Puts the older part of a user's evidence into a file of its own, in the same folder.",
+        abstract: "Moves the older part of a user's evidence to another file in the same folder.",
         discussion: """
-            What lies before the last checkpoint goes to evidence-FIRST-LAST.jsonl. The gate does not need it; `rollout \
-            evidence verify` reads it, and says so when it is missing.
+            Records before the last checkpoint go to evidence-FIRST-LAST.jsonl. The gate does not need them; \
+            `rollout evidence verify` reads them, and reports a missing archive.
             """
     )
 

@@ -4,7 +4,7 @@ import ArgumentParser
 struct RolloutEvidenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evidence",
-        abstract: "Shows what happened on a user's way, checks it, and keeps it short.",
+        abstract: "Lists, checks, archives and resets a user's evidence.",
         subcommands: [
             RolloutEvidenceListCommand.self, RolloutEvidenceVerifyCommand.self, RolloutEvidenceArchiveCommand.self,
             RolloutEvidenceResetCommand.self,

@@ -5,18 +5,18 @@ import HabitStoreRollout
 struct RolloutEvidenceListCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Prints what happened on a user's way, and checks that nothing was changed in it. Changes nothing.",
+        abstract: "Lists a user's evidence, and checks that it was not changed. Changes nothing.",
         discussion: """
-            Each line of the file holds the SHA-256 of the line before it, and the stores remember how far it had come. \
-            Exit code 1 means that a line was changed, removed, repeated or moved. All lines are checked; the newest ones are \
-            listed. What was archived is not.
+            Each line of the file has the SHA-256 of the line before it, and the stores remember how far the file had \
+            come. Exit code 1 means that a line was changed, removed, repeated or moved. All lines are checked, and \
+            the newest are listed; archives are not read.
             """
     )
 
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "How many of the newest records are listed.")
+    @Option(help: "How many of the newest records to list.")
     var limit = EvidenceLog.newestRecords
 
     func validate() throws {

@@ -7,21 +7,21 @@ import HabitStoreRollout
 struct RolloutEvidenceResetCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
-        abstract: "Begins a user's evidence anew, where it was lost or damaged. The user goes to off.",
+        abstract: "Starts a user's evidence again if it was lost or damaged. The user goes to off.",
         discussion: """
-            Evidence that is damaged keeps the gate closed for ever. This keeps the file as evidence-reset-N.jsonl and begins \
-            a chain that says why, by whom and what was there. Everything has to be proven anew, so the user is taken to off \
-            first. Evidence that is whole is refused without --force.
+            Damaged evidence keeps the gate closed for ever. This keeps the file as evidence-reset-N.jsonl and starts \
+            a chain that says why, by whom and what was there. Everything has to be proven again, so the user is taken \
+            to off first. Intact evidence is refused without --force.
             """
     )
 
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "Why; it is the first line of the new evidence.")
+    @Option(help: "Why, for the first line of the new evidence.")
     var because: String
 
-    @Flag(help: "Also when the evidence is whole.")
+    @Flag(help: "Reset the evidence even if it is intact.")
     var force = false
 
     func validate() throws {
@@ -46,7 +46,7 @@ struct RolloutEvidenceResetCommand: ReportingCommand {
         case .text:
             let kept = reset.file.map { "what was there is in \($0)" } ?? "there was none before"
             let way = reset.from == .off ? "at off" : "\(reset.from.rawValue) → off"
-            let line = "\(settings.user): \(way); the evidence begins anew, and \(kept)"
+            let line = "\(settings.user): \(way); the evidence starts again, and \(kept)"
             try Output.write(TerminalText.escaped(line) + "\n")
         }
     }

@@ -8,9 +8,9 @@ struct RolloutEvidenceVerifyCommand: ReportingCommand {
         commandName: "verify",
         abstract: "Checks every line of a user's evidence, archives included. Changes nothing.",
         discussion: """
-            The gate reads from the last checkpoint on; this reads everything. Exit code 1 means that a line was changed, \
-            removed, repeated or moved, or that an archive is missing: the checkpoint behind it still says what its records \
-            come to, so the gate can be asked, but nobody can check any more that they were so.
+            The gate reads from the last checkpoint on; this reads everything. Exit code 1 means that a line was \
+            changed, removed, repeated or moved, or that an archive is missing: the checkpoint after it still has the \
+            sum of its records, which is enough for the gate, but the records can no longer be checked.
             """
     )
 

@@ -4,10 +4,10 @@ import ArgumentParser
 struct RolloutGroup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rollout",
-        abstract: "Moves users from the old store to the new one, stage by stage, and back at once.",
+        abstract: "Moves users from the old store to the new one, stage by stage, and back immediately.",
         discussion: """
-            The stages are off, dualwrite, shadow, live, rampdown, complete. The flag file says which one is wanted; \
-            forward it goes one stage at a time, through the gate, and back always.
+            The stages are off, dualwrite, shadow, live, rampdown, complete. The flag file says which one is wanted. \
+            Users move forward one stage at a time, through the gate; the way back is always open.
             """,
         subcommands: [
             RolloutStatusCommand.self, RolloutAdvanceCommand.self, RolloutPromoteCommand.self,

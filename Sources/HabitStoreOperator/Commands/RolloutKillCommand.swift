@@ -8,21 +8,25 @@ struct RolloutKillCommand: ReportingCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "kill",
-            abstract: "Pulls the kill switch, and takes all users back to the old store at once, or some.",
+            abstract: "Pulls the kill switch, and takes all users, or some, back to the old store immediately.",
             discussion: """
-                The triggers are those of `\(Tool.name) flags kill`, and programs that have the stores open act on them by \
-                themselves. Whoever has no program running is taken back here, in all stores that users have under the root \
-                unless one is named. A user whose old store cannot be made current is named, keeps what there is, and is served \
-                for reading only. A store that cannot be read is named, too, and keeps nobody else from being taken back.
+                The triggers are those of `\(Tool.name) flags kill`, and programs that have the stores open act on \
+                them. Users without a running program are taken back by this command, in all stores under the root \
+                unless one is named. If a user's old store cannot be made current, the user is listed, keeps what \
+                there is, and is served read-only. A store that cannot be read is listed, too, and does not keep other \
+                users from being taken back.
 
-                A kill is recorded before any store is opened for it. Where it cannot be carried out, since a store does not answer, is being \
-                migrated, or is of a schema version that this program does not have, it stays recorded, whatever becomes of the flag and the \
-                sentinel file, and lands with the next opening by a program that can.
+                A kill is recorded before any store is opened for it. If it cannot be carried out, because a store \
+                does not answer, is being migrated, or has a schema version that this program does not have, it stays \
+                recorded, whatever becomes of the flag and the sentinel file, and takes effect at the next opening by \
+                a program that can.
 
-                A root or a named store in which nobody has stores is killed all the same, for those who come. The report says so, with the \
-                names of stores that there are, and ends with exit code 74, since a misspelt name has killed nobody.
-                Exit codes: 0 somebody was reached, and everybody who was meant was taken back; 74 nobody was reached; 75 the kill is \
-                recorded, and waits for a store or a program; else the highest of those who could not be taken back.
+                A root or a named store without users is killed all the same, for users who are added later. The \
+                report says so, with the names of existing stores, and ends with exit code 74, because a misspelt name \
+                kills no user.
+                Exit codes: 0 a user was reached, and everybody who was meant was taken back; 74 no user was reached; \
+                75 the kill is recorded, and waits for a store or a program; otherwise the highest of those who could \
+                not be taken back.
                 """
         )
     }
@@ -33,7 +37,7 @@ struct RolloutKillCommand: ReportingCommand {
 
     @OptionGroup var lists: NamedUsers
 
-    @Option(help: "Which trigger: the flag, the sentinel file, or both. With users who are named it is the flag.")
+    @Option(help: "Which trigger: the flag, the sentinel file, or both. With named users it is the flag.")
     var by = KillOptions.Trigger.both
 
     /// How many users each processor takes back at the same time: most of the time they wait for the disk.
@@ -131,12 +135,12 @@ struct RolloutKillCommand: ReportingCommand {
                 )
             }
         } catch {
-            StandardError.note("the fleet's ledger does not tell of it: \(ErrorReport.message(of: error))")
+            StandardError.note("the kill is not in the fleet's ledger: \(ErrorReport.message(of: error))")
         }
         do {
             try fleet.noteTakenBack(taken.results.map(\.user), in: taken.stores)
         } catch {
-            StandardError.note("the fleet's index does not know of it: \(ErrorReport.message(of: error))")
+            StandardError.note("the kill is not in the fleet's index: \(ErrorReport.message(of: error))")
         }
     }
 }

@@ -8,7 +8,7 @@ struct RolloutPromoteCommand: ReportingCommand {
         commandName: "promote",
         abstract: "Moves a user one stage forward, if the gate is open.",
         discussion: """
-            Exit code 1 means that the gate refused; every reason is printed, and written into the user's evidence. \
+            Exit code 1 means that the gate refused; every reason is printed and recorded in the user's evidence. \
             Nothing is verified or rehearsed on the way: `rollout advance` does that.
             """
     )

@@ -7,10 +7,11 @@ import HabitStoreRollout
 struct RolloutRearmCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "rearm",
-        abstract: "Arms the kill switch again, so that users may go forward. They stay where they are.",
+        abstract: "Arms the kill switch again, so that users may move forward. They stay where they are.",
         discussion: """
-            --all takes the flag back, removes the sentinel file and what remembers it, and then re-arms every user; --user \
-            takes one user out of the flag and re-arms that one. Who did it goes into each user's evidence.
+            --all takes the flag back, removes the sentinel file and the record of the kill, and then re-arms every \
+            user; --user removes one user from the flag and re-arms that user. Each user's evidence records who did \
+            it.
             """
     )
 
@@ -23,7 +24,7 @@ struct RolloutRearmCommand: ReportingCommand {
 
     func validate() throws {
         guard all == (userOptions.user == nil) else {
-            throw ValidationError("say who is re-armed: --user U for one user, or --all for everybody")
+            throw ValidationError("name whom to re-arm: --user U for one user, or --all for everybody")
         }
     }
 

@@ -7,11 +7,11 @@ import HabitStoreRollout
 struct RolloutRehearseCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "rehearse",
-        abstract: "Executes the way back on copies of a user's stores, and writes the outcome into the evidence.",
+        abstract: "Tries the way back on copies of a user's stores, and records the result as evidence.",
         discussion: """
-            The copies go to live, are written to, and are taken back by the kill switch; then they are compared. They lie \
-            beside the user's stores, take as much room for a moment, and are removed. Exit code 1 means that the way back \
-            did not work.
+            The copies are moved to live, written to, and taken back by the kill switch; then they are compared. They \
+            are made next to the user's stores, need as much space for a moment, and are removed. Exit code 1 means \
+            that the way back failed.
             """
     )
 

@@ -10,13 +10,13 @@ struct RolloutRetireCommand: ReportingCommand {
         commandName: "retire",
         abstract: "Removes the store that users have left, at the end of their rollout.",
         discussion: """
-            A user has to be at complete, as the flags want it, for the retention time of the gate's policy (retentionSeconds, \
-            30 days unless said otherwise), with whole evidence. Then copies of both stores are made, what the user has left is \
-            brought up by the history, and both are compared in full. Only if nothing differs is the store removed, which is a \
-            line of the evidence. What was set aside beside it is left, and named. Of a wave of the root's fleet it is a line of \
-            the fleet's ledger, too.
+            A user must have been at complete, as the flags want it, for the retention time of the gate's policy \
+            (retentionSeconds, 30 days by default), with intact evidence. Both stores are copied, the copy of the one \
+            that the user has left catches up from the history, and both are compared in full. Only if nothing differs \
+            is the store removed, which the evidence records. Files that were set aside next to it stay, and are \
+            listed. For a wave of the root's fleet, the fleet's ledger has a line, too.
 
-            Exit code 1 means that somebody's store was kept, for the reasons that are shown.
+            Exit code 1 means that a user's store was kept, for the reasons shown.
             """
     )
 
@@ -24,18 +24,18 @@ struct RolloutRetireCommand: ReportingCommand {
     @OptionGroup var jobOptions: JobOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "For everybody who has a folder under the root.")
+    @Flag(help: "All users with a folder under the root.")
     var all = false
 
-    @Option(help: ArgumentHelp("For the users of a wave of the fleet, by its name or its number.", valueName: "name"))
+    @Option(help: ArgumentHelp("The users of a wave of the fleet, by its name or its number.", valueName: "name"))
     var wave: String?
 
-    @Flag(help: "Only say whose store could be removed, and what keeps the others; nothing is verified.")
+    @Flag(help: "Only report whose store could be removed, and why the others are kept; verify nothing.")
     var dryRun = false
 
     @Option(
         help: ArgumentHelp(
-            "A backup of what the user has left, sqlite:PATH, lmdb:PATH or a path, to be verified where that cannot be read.",
+            "A backup of the store that the user has left, to verify if that cannot be read: sqlite:PATH, lmdb:PATH, or a path.",
             valueName: "store"
         )
     )

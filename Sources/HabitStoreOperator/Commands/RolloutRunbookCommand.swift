@@ -6,10 +6,10 @@ import HabitStoreRollout
 struct RolloutRunbookCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "runbook",
-        abstract: "Says what to do about a reason for which users wait or a fleet is halted.",
+        abstract: "Explains what to do about a reason for which users wait or a fleet is halted.",
         discussion: """
-            Without a reason all entries are printed: the gate's reasons, what halts a fleet, and the codes of errors. Words in \
-            capitals stand for what has to be filled in.
+            Without a reason all entries are printed: the gate's reasons, what halts a fleet, and the codes of errors. \
+            Words in capitals are placeholders.
             """
     )
 

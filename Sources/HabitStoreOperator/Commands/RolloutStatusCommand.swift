@@ -7,15 +7,15 @@ import HabitStoreRollout
 struct RolloutStatusCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Shows where users are on the way, and what is known of them. Changes nothing.",
+        abstract: "Shows users' stages, stores and evidence. Changes nothing.",
         discussion: """
-            All users, or with --user one. A store that cannot be read is named in the user's row, and makes the exit code \
-            65 or 74, after all rows, and so does a folder of which nobody can tell whose it is; evidence that is damaged, or \
-            stores that were found to differ, make it 1. A root that is not there is exit code 74.
+            All users, or with --user one. A store that cannot be read is named in the user's row and makes the exit \
+            code 65 or 74, after all rows; so does a folder that belongs to no known user. Damaged evidence, or stores \
+            that were found to differ, make it 1. If the root is missing it is 74.
 
-            With --watch a move or a kill shows with the next look, ten times a second; tokens, evidence, flag files, the \
-            gate's policy and users who come or go are looked at once a second, and everything else every ten seconds. \
-            Nothing is kept open or locked between two looks.
+            With --watch it checks for moves and kills ten times a second; for tokens, evidence, flag files, the \
+            gate's policy and new or removed users once a second; and for everything else every ten seconds. Between \
+            two checks nothing is open or locked.
             """
     )
 
@@ -24,7 +24,7 @@ struct RolloutStatusCommand: ReportingCommand {
     @OptionGroup var jobOptions: JobOptions
     @OptionGroup var watching: WatchOptions
 
-    @Flag(help: "All users under the root, as without --user.")
+    @Flag(help: "All users under the root. This is the default.")
     var all = false
 
     var isFollowing: Bool { watching.watch }
@@ -52,7 +52,7 @@ struct RolloutStatusCommand: ReportingCommand {
         guard FileManager.default.fileExists(atPath: looks.folder) else {
             throw HabitStoreError(
                 .notFound,
-                "there is no folder here for users to have stores in; name another one with --root or --store-name",
+                "there is no folder with users' stores here; name another one with --root or --store-name",
                 at: .init(path: looks.folder)
             )
         }

@@ -7,10 +7,10 @@ struct RolloutVerifyCommand: ReportingCommand {
         CommandConfiguration(
             commandName: "verify",
             abstract:
-                "Compares a user's two stores as `\(Tool.name) verify` does, and writes the outcome into the evidence.",
+                "Compares a user's two stores as `\(Tool.name) verify` does, and records the result as evidence.",
             discussion: """
-                Exit code 1 means that they differ, or were written to without a moment's rest; 2 that the ignore rules of the \
-                gate's policy cover all that differs.
+                Exit code 1 means that they differ, or that writes to them never paused; 2 that the ignore rules of \
+                the gate's policy cover all differences.
                 """
         )
     }
@@ -18,7 +18,7 @@ struct RolloutVerifyCommand: ReportingCommand {
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "A file of queries to compare besides.")
+    @Option(help: "A file of more queries to compare.")
     var queries: String?
 
     @Flag(help: "Show no progress.")

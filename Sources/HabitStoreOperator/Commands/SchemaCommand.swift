@@ -4,7 +4,7 @@ import ArgumentParser
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
-        abstract: "Looks at schemas: the one that ships, or a file's.",
+        abstract: "Checks schemas: the one that ships, or a file's.",
         subcommands: [SchemaLintCommand.self]
     )
 }

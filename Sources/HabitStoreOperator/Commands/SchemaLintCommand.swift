@@ -18,14 +18,14 @@ struct SchemaLintCommand: ReportingCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Look by CloudKit's rules, the only ones that there are.")
+    @Flag(help: "Apply CloudKit's rules, the only ones so far.")
     var cloudkit = false
 
     @Argument(help: "A store, or a Core Data or SwiftData file; without one, the schema that ships.")
     var file: String?
 
     func validate() throws {
-        guard cloudkit else { throw ValidationError("say by which rules: --cloudkit") }
+        guard cloudkit else { throw ValidationError("name the rules: --cloudkit") }
     }
 
     func run() async throws {
@@ -50,7 +50,7 @@ struct SchemaLintCommand: ReportingCommand {
     }
 
     private static func summary(_ findings: [CloudKitFinding]) -> String {
-        guard !findings.isEmpty else { return "nothing is in CloudKit's way" }
+        guard !findings.isEmpty else { return "nothing prevents mirroring to CloudKit" }
         let counts = CloudKitRule.allCases.compactMap { rule -> String? in
             let count = findings.count { $0.rule == rule }
             return count == 0 ? nil : "\(count) \(rule.rawValue)"

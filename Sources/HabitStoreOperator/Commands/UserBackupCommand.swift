@@ -15,14 +15,15 @@ struct UserBackupCommand: ReportingCommand {
                 \(Tool.name) user backup --verify FOLDER
                 """,
             discussion: """
-                The backup is a folder for its owner only, with a manifest and the SHA-256 of each file. Others read and write meanwhile. Nothing \
-                is written over, and nothing is made inside of the root. Where it is made is kept in the user's folder, so that `\(Tool.name) user erase` finds it; one that is moved \
-                has to be erased by hand.
+                The backup is a folder for its owner only, with a manifest and the SHA-256 of each file. Other \
+                programs may read and write meanwhile. Nothing is overwritten, and nothing is created inside the root. \
+                The user's folder records where the backup is, so that `\(Tool.name) user erase` finds it; a backup \
+                that is moved has to be erased by hand.
 
-                A backup is of one store of the user's. Stores with names are backed up one by one, with --store-name; they are named where the \
-                user has any.
+                A backup has one store of the user's. Stores with names are backed up one by one, with --store-name; \
+                the command lists them if the user has any.
 
-                With --verify a backup is checked, and nothing else is done: exit code 1 means that it is not whole.
+                With --verify a backup is checked, and nothing else is done: exit code 1 means that it is not intact.
                 """
         )
     }
@@ -30,7 +31,7 @@ struct UserBackupCommand: ReportingCommand {
     @OptionGroup var userOptions: UserOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The user, and the folder to be made; with --verify, the backup.")
+    @Argument(help: "The user, and the folder to create; with --verify, the backup.")
     var arguments: [String] = []
 
     @Flag(help: "Check a backup.")
@@ -92,7 +93,7 @@ struct UserBackupCommand: ReportingCommand {
         let (place, folder) = (resolved(path), resolved(root))
         guard place != folder, !place.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/") else {
             throw CommandFailure.usage(
-                "\(path) is inside of the root \(root), where users have their stores; name a folder elsewhere"
+                "\(path) is inside the root \(root), where users have their stores; name a folder elsewhere"
             )
         }
     }

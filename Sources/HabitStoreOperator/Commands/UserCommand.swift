@@ -4,7 +4,7 @@ import ArgumentParser
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "All of one user: backups, everything as JSON, copies of before migrations, and erasing it.",
+        abstract: "Backs up, restores, exports and erases a user, and lists the copies that migrations made.",
         subcommands: [
             UserBackupCommand.self, UserRestoreCommand.self, UserExportCommand.self, UserCopiesCommand.self,
             UserEraseCommand.self,

@@ -15,10 +15,11 @@ struct UserCopiesCommand: ReportingCommand {
                 \(Tool.name) user copies --all [--remove] [--older-than DAYS]
                 """,
             discussion: """
-                Before a stage that is more than a change of shape, or that drops an attribute or an entity, a migration puts a copy beside \
-                the store, and leaves it there. Nothing is changed without --remove. That removes copies of at least 30 days, or of as many \
-                as --older-than says, and leaves those of a user none of whose stores is of a later version.
-                Exit codes: 0 done; 65, 74 as everywhere, for the first user whose folder could not be looked at.
+                Before a custom stage, or one that drops an attribute or an entity, a migration copies the store to a \
+                file next to it, and leaves it there. Nothing is changed without --remove, which removes copies that \
+                are at least 30 days old, or as old as --older-than says, and leaves those of a user none of whose \
+                stores has a later version.
+                Exit codes: 0 done; 65, 74 as everywhere, for the first user whose folder could not be read.
                 """
         )
     }
@@ -38,7 +39,7 @@ struct UserCopiesCommand: ReportingCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only copies that are at least so many days old. [default: 30 with --remove]",
+            "Only copies that are at least this many days old. [default: 30 with --remove]",
             valueName: "days"
         )
     )

@@ -11,12 +11,13 @@ struct UserEraseCommand: ReportingCommand {
             commandName: "erase",
             abstract: "Removes everything that is kept about a user, and says what is out of reach.",
             discussion: """
-                In all stores that the user has under the root: the records, also on servers, and what was set aside beside them; copies of killed processes; the evidence and its archives; the \
-                user's rows in the fleet; the backups that `\(Tool.name) user backup` has made, where they were made. From the first moment on \
-                nobody is served, and an erasure that is interrupted is finished by the next one.
+                In all stores that the user has under the root: the records, also on servers, and what was set aside \
+                next to them; copies of killed processes; the evidence and its archives; the user's rows in the fleet; \
+                the backups that `\(Tool.name) user backup` has made, where they were made. As soon as it starts, the \
+                user is not served; an interrupted erasure is finished by the next one.
 
-                Refused while a process has the user open. With --force that one is fenced out: its next read or write fails. Nothing is \
-                written over: files are removed, and what a disk or a file system keeps of them is theirs.
+                Refused while a process has the user open. With --force that process is fenced out: its next read or \
+                write fails. Files are removed and not overwritten; disks and file systems may keep their contents.
                 """
         )
     }
@@ -30,7 +31,7 @@ struct UserEraseCommand: ReportingCommand {
     @Flag(help: "Only list what would be removed.")
     var dryRun = false
 
-    @Flag(help: "Fence out a process that has the user open, stopped or at work.")
+    @Flag(help: "Fence out processes that have the user open, stopped or running.")
     var force = false
 
     func validate() throws { _ = try userOptions.named(by: user) }

@@ -14,20 +14,21 @@ struct UserExportCommand: AsyncParsableCommand {
             abstract: "Writes everything that is kept about a user, as one JSON document.",
             usage: "\(Tool.name) user export USER [FILE]",
             discussion: """
-                `status`: where the user is. `flags`: what the flag file comes to for the user. `data`: all records, as `habitstore export \
-                --format json` writes them. `history`: the transactions that are kept, tombstones included. `evidence`: each line as it \
-                stands. `backups`: where backups were made. `stores`: the same of each store with a name that the user has under the root; with \
-                --store-name there are none, and the document is about that store. Records and history of a store are of one moment; it is \
-                written as it is read.
+                `status`: where the user is. `flags`: each flag's value for the user. `data`: all records, as \
+                `habitstore export --format json` writes them. `history`: the kept transactions, tombstones included. \
+                `evidence`: each line, unchanged. `backups`: where backups were made. `stores`: the same for each \
+                store with a name that the user has under the root; with --store-name there are none, and the document \
+                is about that store. Records and history of a store are of one moment. The document is written while \
+                the stores are read.
 
-                To a new file for its owner only, or to standard output.
+                Writes to a new file for its owner only, or to standard output.
                 """
         )
     }
 
     @OptionGroup var userOptions: UserOptions
 
-    @Argument(help: "The user, and the file to be made. [default: standard output]")
+    @Argument(help: "The user, and the file to create. [default: standard output]")
     var arguments: [String] = []
 
     @Flag(help: "Show no progress.")

@@ -10,12 +10,12 @@ struct UserRestoreCommand: ReportingCommand {
         commandName: "restore",
         abstract: "Puts a backup of a user back.",
         discussion: """
-            The backup's stores are the user's from then on, in an epoch above all others, and a line of the evidence says so; what was \
-            proven before does not count. It is refused where the user has anything that the backup lacks. With --replace that is given \
-            up: the stores are set aside beside the new ones, and never deleted.
+            The user gets the backup's stores, in an epoch above all others, and the evidence records it; earlier \
+            proof no longer counts. Refused if the user has anything that the backup lacks. With --replace that is \
+            given up: the stores are set aside next to the new ones, and never deleted.
 
-            A user who is not there is made anew, as of the backup. Whoever is killed in it leaves the user as before, or a restore \
-            that the next opening finishes.
+            A missing user is created as of the backup. A killed restore leaves the user as before, or the next \
+            opening finishes it.
             """
     )
 
@@ -36,7 +36,7 @@ struct UserRestoreCommand: ReportingCommand {
 
     func validate() throws {
         guard because.map({ $0.contains { !$0.isWhitespace } }) ?? !replace else {
-            throw ValidationError("say with --because why what the user has is given up")
+            throw ValidationError("--replace gives up what the user has; say why with --because")
         }
     }
 

@@ -5,7 +5,7 @@ struct VerificationCommand: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "verify",
-            abstract: "Compares two stores, and looks at recorded mismatches again.",
+            abstract: "Compares two stores, and replays recorded mismatches.",
             usage: """
                 \(Tool.name) verify A B
                 \(Tool.name) verify --fixtures DIR
@@ -14,8 +14,8 @@ struct VerificationCommand: AsyncParsableCommand {
                 \(Tool.name) verify replay ID --from FILE
                 """,
             discussion: """
-                `\(Tool.name) help verify compare` lists the options of a comparison, which is what is done when no subcommand is \
-                named. A store whose path is the name of a subcommand is written with a folder, as ./replay.
+                Without a subcommand it compares; `\(Tool.name) help verify compare` lists the options. Write a store \
+                whose path is the name of a subcommand with a folder, as ./replay.
                 """,
             subcommands: [VerifyCommand.self, VerifyListCommand.self, VerifyReplayCommand.self],
             defaultSubcommand: VerifyCommand.self

@@ -18,10 +18,11 @@ struct VerifyCommand: ReportingCommand {
                 \(Tool.name) verify --root ROOT --user USER
                 """,
             discussion: """
-                --fixtures copies each store of a folder aside, brings a fresh store of the other engine to its records, and \
-                compares both with one another and with the expected results. --root and --user compare a user's two stores.
-                Exit codes: 0 identical, 1 different, 2 only what rules ignore is different, 64 wrong usage, 65 data that \
-                cannot be read, 74 a file that cannot be reached, 75 the time limit came first.
+                --fixtures copies each store of a folder, copies that to a fresh store of the other engine, and \
+                compares both with one another and with the expected results. --root and --user compare a user's two \
+                stores.
+                Exit codes: 0 identical, 1 different, 2 different only in what rules ignore, 64 wrong usage, 65 data \
+                that cannot be read, 74 a file that cannot be reached, 75 the time limit came first.
                 """
         )
     }
@@ -51,7 +52,7 @@ struct VerifyCommand: ReportingCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With a Core Data file: what the names of the import's own files begin with.",
+            "With a Core Data file: how the names of the import's own files begin.",
             discussion: "The store's path, unless the records went into a user's store by a mapping.",
             valueName: "path"
         )
@@ -63,13 +64,13 @@ struct VerifyCommand: ReportingCommand {
 
     @Flag(
         exclusivity: .exclusive,
-        help: .init("How much is read: --quick believes the digests that stores keep, --paranoid nothing that is kept.")
+        help: .init("How much is read: --quick trusts the stores' digests, --paranoid trusts nothing that is stored.")
     )
     var depth: VerificationDepth = .full
 
     @Option(
         help: ArgumentHelp(
-            "Keep in FILE how far it is, and go on from there if it was killed.",
+            "Record progress in FILE, and continue from there after a kill.",
             valueName: "file"
         )
     )
@@ -226,7 +227,7 @@ struct VerifyCommand: ReportingCommand {
             return try verifier.run { bar.show($0.level, $0.done, $0.total) }
         }
         if let identity = Self.identity(a.path), identity == Self.identity(b.path) {
-            report.notes.append("\(nameA) and \(nameB) are the same file, which says nothing of a copy")
+            report.notes.append("\(nameA) and \(nameB) are the same file, which proves nothing about a copy")
         }
         bar.clear()
         try show(report, options)

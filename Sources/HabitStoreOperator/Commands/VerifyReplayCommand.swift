@@ -8,13 +8,13 @@ struct VerifyReplayCommand: ReportingCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Compares again what a recorded mismatch was seen in, without the stores.",
+        abstract: "Repeats the comparison of a recorded mismatch, without the stores.",
         discussion: "Exit code 1 means that the difference is there, 2 that a rule ignored it."
     )
 
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The mismatch's id, as the report or `\(Tool.name) verify list` names it.")
+    @Argument(help: "The mismatch's id, as the report or `\(Tool.name) verify list` shows it.")
     var id: String
 
     @Option(name: .customLong("from"), help: "The file of recorded mismatches.")

@@ -5,7 +5,7 @@ import ShadowVerifier
 
 /// The options of a comparison: what to ignore, a time limit, and files to write.
 struct ComparisonOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A JSON file of rules that name differences which do not count.", valueName: "file"))
+    @Option(help: ArgumentHelp("A JSON file of rules for differences to ignore.", valueName: "file"))
     var ignore: String?
 
     @Option(help: ArgumentHelp("Write the report as one HTML page.", valueName: "file"))
@@ -13,8 +13,7 @@ struct ComparisonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Write what each listed difference was seen in, for `\(Tool.name) verify replay`; with --show-values also the "
-                + "values.",
+            "Record each listed difference, for `\(Tool.name) verify replay`; with --show-values also the values.",
             valueName: "file"
         )
     )
@@ -29,7 +28,7 @@ struct ComparisonOptions: ParsableArguments {
     func validate() throws {
         guard let timeLimit else { return }
         guard timeLimit > 0, timeLimit.isFinite else {
-            throw ValidationError("--time-limit is \(timeLimit); it has to be more than 0 seconds")
+            throw ValidationError("--time-limit is \(timeLimit); it must be more than 0 seconds")
         }
     }
 

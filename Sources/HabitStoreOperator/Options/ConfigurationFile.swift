@@ -27,10 +27,10 @@ enum ConfigurationFile {
             document = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
         } catch {
             let reason = (error as NSError).userInfo["NSDebugDescription"] as? String ?? error.localizedDescription
-            throw failure(path, "the configuration file is no JSON: \(reason)")
+            throw failure(path, "the configuration file is not JSON: \(reason)")
         }
         guard let members = document as? [String: Any] else {
-            throw failure(path, "the configuration file must hold a JSON object")
+            throw failure(path, "the configuration file must contain a JSON object")
         }
         for key in members.keys.sorted() {
             guard keys.contains(key) else {
@@ -40,7 +40,7 @@ enum ConfigurationFile {
                 )
             }
             guard members[key] is String else {
-                throw failure(path, "the value of \"\(key)\" in the configuration file must be a text in quotes")
+                throw failure(path, "the value of \"\(key)\" in the configuration file must be a string")
             }
         }
         do {

@@ -8,7 +8,7 @@ struct JobOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many users are worked on at once. [default: as many as there are processors, eight times that for a kill]"
+            "How many users to process at the same time. [default: the number of processors, eight times that for a kill]"
         )
     )
     var jobs: Int?

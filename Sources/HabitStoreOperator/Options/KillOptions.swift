@@ -14,7 +14,7 @@ struct KillOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Which one of several stores that each user has.",
+            "The name of the store, if users have several.",
             discussion:
                 "[$\(Tool.environment)_STORE_NAME; default: the one without a name, whose sentinel file is for all]"
         )
@@ -38,7 +38,7 @@ struct KillOptions: ParsableArguments {
     )
     var sentinel: String?
 
-    @Option(help: "Which trigger: the flag, the sentinel file, or both. With users who are named it is the flag.")
+    @Option(help: "Which trigger: the flag, the sentinel file, or both. With named users it is the flag.")
     var by = Trigger.both
 
     @Option(help: "Only this user; repeatable.")

@@ -48,7 +48,7 @@ struct KillTriggers {
             do throws(FlagError) {
                 try FlagFile.update(path: file) { (text) throws(FlagError) in try text.killing(flag, users: users) }
             } catch {
-                StandardError.note("nobody is killed; without --users the sentinel file stops everybody")
+                StandardError.note("no user is killed; without --users the sentinel file kills everybody")
                 throw error
             }
             return Pulled(isFlagSet: true, flagFailure: nil)
@@ -64,7 +64,7 @@ struct KillTriggers {
                 try FlagFile.update(path: file) { (text) throws(FlagError) in try text.killing(flag) }
             } catch {
                 if sentinel == nil {
-                    StandardError.note("nobody is killed; \(unknownRoot.message)")
+                    StandardError.note("no user is killed; \(unknownRoot.message)")
                     throw error
                 }
                 flagFailure = error
@@ -75,7 +75,7 @@ struct KillTriggers {
         let isFlagSet = by != .sentinel && flagFailure == nil
         if let sentinelFailure {
             guard isFlagSet else { throw sentinelFailure }
-            StandardError.note("the flag does it alone: \(sentinelFailure)")
+            StandardError.note("only the flag kills: \(sentinelFailure)")
         }
         return Pulled(isFlagSet: isFlagSet, flagFailure: flagFailure)
     }
@@ -104,7 +104,7 @@ struct KillTriggers {
     /// The error for a flag file whose root is unknown.
     private var unknownRoot: CommandFailure {
         .usage(
-            "the sentinel file of the root that \(file) belongs to is not known: name it with --sentinel "
+            "the sentinel file of the root that \(file) belongs to is unknown: name it with --sentinel "
                 + "ROOT/\(RolloutFlags.sentinelName), or run `\(Tool.name) rollout kill --root ROOT`"
         )
     }

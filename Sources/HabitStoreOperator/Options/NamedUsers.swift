@@ -7,9 +7,9 @@ import HabitStoreRollout
 struct NamedUsers: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only these users, with commas between them; repeatable.",
+            "Only these users, separated by commas; repeatable.",
             discussion:
-                "An id that has a comma in it is one user where there is such a user. --user and --users-file take ids exactly as they are.",
+                "An id with a comma in it is one user if that user exists. --user and --users-file take ids unchanged.",
             valueName: "a,b"
         )
     )
@@ -29,7 +29,7 @@ struct NamedUsers: ParsableArguments {
     func validate() throws {
         let ids = users.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         guard !ids.contains("") else {
-            throw ValidationError("an id in --users is empty; write them with commas between them, as ada,berta")
+            throw ValidationError("an id in --users is empty; separate ids by commas, as in ada,berta")
         }
     }
 
@@ -57,7 +57,7 @@ struct NamedUsers: ParsableArguments {
         let options = parts.map { "--user " + ShellWord.quoted($0) }.joined(separator: " ")
         throw CommandFailure.usage(
             "--users \(ShellWord.quoted(text)) is one user, and the list of \(parts.count.counted("user")): write `--user \(ShellWord.quoted(text))` for the one, "
-                + "or `\(options)`; nobody was killed or re-armed"
+                + "or `\(options)`; no user was killed or re-armed"
         )
     }
 
@@ -86,12 +86,12 @@ struct NamedUsers: ParsableArguments {
         var ids = text.split(separator: "\n").map(String.init)
         if text.first(where: { !$0.isWhitespace }) == "[" {
             guard let array = try? JSONDecoder().decode([String].self, from: bytes) else {
-                throw CommandFailure.usage("\(path): the list begins as a JSON array, and is not an array of texts")
+                throw CommandFailure.usage("\(path): the list begins like a JSON array, but is not an array of strings")
             }
             ids = array
         }
         guard !ids.isEmpty, !ids.contains("") else {
-            throw CommandFailure.usage("\(path): the list names nobody, or has an empty id")
+            throw CommandFailure.usage("\(path): the list is empty, or has an empty id")
         }
         return ids
     }

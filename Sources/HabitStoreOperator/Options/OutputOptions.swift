@@ -11,10 +11,10 @@ package struct OutputOptions: ParsableArguments {
         case json
     }
 
-    @Option(help: "The form of the answer.")
+    @Option(help: "The output format.")
     package var format = Format.text
 
-    @Flag(help: "Show in errors the values that they are about, which may be personal.")
+    @Flag(help: "Show values in errors, which may be personal.")
     package var verbose = false
 
     package init() {}

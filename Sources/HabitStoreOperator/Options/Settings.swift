@@ -41,7 +41,7 @@ package struct Settings {
     package init(_ options: UserOptions) async throws {
         guard options.users.count < 2 else {
             throw CommandFailure.usage(
-                "--user is given \(options.users.count) times, and this command is about one user"
+                "--user is given \(options.users.count) times, but this command takes one user"
             )
         }
         let environment = ProcessInfo.processInfo.environment
@@ -81,7 +81,7 @@ package struct Settings {
             .flatMap { $0.isEmpty ? nil : Self.expanded($0, home) }
         if let name = try await Self.value(options.timeZone, "timeZone", reader) {
             guard let zone = TimeZone(identifier: name) else {
-                throw CommandFailure.usage("there is no time zone \"\(name)\"; write one as Europe/Berlin")
+                throw CommandFailure.usage("there is no time zone \"\(name)\"; write one like Europe/Berlin")
             }
             timeZone = zone
         } else {
@@ -89,7 +89,9 @@ package struct Settings {
         }
         openUsers = try await Self.value(nil, "openUsers", reader).map { text in
             guard let count = Int(text), count > 0 else {
-                throw CommandFailure.usage("openUsers is \"\(text)\"; write how many users may be open at once, from 1")
+                throw CommandFailure.usage(
+                    "openUsers is \"\(text)\"; write how many users may be open at the same time, 1 or more"
+                )
             }
             return count
         }
@@ -131,12 +133,12 @@ package struct Settings {
     /// A message that no user has such a store, with the names of the stores that exist; nil if some user has one.
     func absence() -> String? {
         guard !hasUsers else { return nil }
-        guard let store else { return "nobody has stores under \(home) yet" }
+        guard let store else { return "no user has stores under \(home) yet" }
         var others = self
         others.store = nil
         let names = others.ofAllStores().stores.filter(\.hasUsers).compactMap(\.store?.text)
-        return "nobody has a store \(store.text) under \(home) yet; "
-            + (names.isEmpty ? "there are none with names" : "there are \(names.joined(separator: ", "))")
+        return "no user has a store \(store.text) under \(home) yet; "
+            + (names.isEmpty ? "there are no named stores" : "named stores: \(names.joined(separator: ", "))")
     }
 
     /// Whether any user has such a store; a folder that cannot be read is not empty.
@@ -203,8 +205,8 @@ package struct Settings {
     func requireKillFlag(users: [String]?, by: KillOptions.Trigger) throws {
         guard flagProvider == nil || by != .flag && users == nil else {
             throw CommandFailure.usage(
-                "the kill flag is where \(Tool.name) has its flags, and not in a file: pull it there, and take it back there; the "
-                    + "sentinel file is for everybody"
+                "\(Tool.name) reads the kill flag from its provider, not from a file: set it and take it back there; the sentinel file "
+                    + "is for everybody"
             )
         }
     }

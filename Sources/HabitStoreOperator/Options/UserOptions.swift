@@ -10,7 +10,7 @@ public struct UserOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Which one of several stores that each user has.",
+            "The name of the store, if users have several.",
             discussion: "[$\(Tool.environment)_STORE_NAME; default: the one without a name]"
         )
     )
@@ -34,14 +34,14 @@ public struct UserOptions: ParsableArguments {
         help: ArgumentHelp(
             "Servers that users' stores may be on, by the names that flag files have for them.",
             discussion:
-                "NAME=postgresql://…, with blanks between several. [$\(Tool.environment)_SERVERS; default: none]"
+                "NAME=postgresql://…, separated by spaces. [$\(Tool.environment)_SERVERS; default: none]"
         )
     )
     package var servers: String?
 
     @Option(
         help: ArgumentHelp(
-            "A file of keys that seal and prove the evidence, one a line, for its owner only.",
+            "A file of keys that seal and prove the evidence, one per line, for its owner only.",
             discussion: "[$\(Tool.environment)_EVIDENCE_KEY_FILE; default: none]"
         )
     )

@@ -4,7 +4,7 @@ import HabitStoreRollout
 
 /// The option `--watch`.
 package struct WatchOptions: ParsableArguments {
-    @Flag(help: "Show it anew whenever it becomes another answer, until stopped; in JSON a line each.")
+    @Flag(help: "Show each new answer, until stopped; in JSON one line each.")
     package var watch = false
 
     package init() {}

@@ -24,7 +24,7 @@ struct DoctorReport {
     var text: String {
         var lines: [String] = []
         for (user, error) in results.failures() {
-            lines.append("\(user): NOT LOOKED AT: \(ErrorReport.message(of: error))")
+            lines.append("\(user): NOT CHECKED: \(ErrorReport.message(of: error))")
         }
         var (mended, open) = (0, 0)
         for (user, found) in users {
@@ -32,14 +32,14 @@ struct DoctorReport {
             for finding in found.before {
                 let isMended = !left.contains { $0.kind == finding.kind }
                 mended += isMended ? 1 : 0
-                lines.append("\(user): \(isMended ? "mended: " : "")\(finding.message): \(finding.remedy)")
+                lines.append("\(user): \(isMended ? "repaired: " : "")\(finding.message): \(finding.remedy)")
             }
             for finding in left where !found.before.contains(where: { $0.kind == finding.kind }) {
                 lines.append("\(user): \(finding.message): \(finding.remedy)")
             }
             open += left.count
         }
-        lines.append("\(results.count.counted("user")) looked at, \(mended.counted("finding")) mended, \(open) open")
+        lines.append("\(results.count.counted("user")) checked, \(mended.counted("finding")) repaired, \(open) open")
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
     }
 

@@ -28,7 +28,7 @@ extension EvidenceVerification {
         if isCutOff { return "DAMAGED: it ends before what the stores remember of it, or is another user's" }
         let all = "\(records.counted("record")) in \(files.counted("file"))"
         guard let missingUpTo else { return "whole: \(all)" }
-        return "INCOMPLETE: the archive that ends with record \(missingUpTo) is missing; \(all) are whole, and the "
-            + "checkpoint behind it says what the missing ones came to, which cannot be checked any more: put the file back"
+        return "INCOMPLETE: the archive that ends with record \(missingUpTo) is missing; \(all) are whole. The "
+            + "checkpoint after it has the sum of the missing records, which can no longer be checked: put the file back"
     }
 }

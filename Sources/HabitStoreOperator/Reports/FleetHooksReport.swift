@@ -47,13 +47,13 @@ struct FleetHooksReport: Encodable {
     func text(_ options: TerminalOptions) -> String {
         var text = ""
         for one in tries {
-            let done = isTest ? "has answered" : "was told \(one.told.counted("line"))"
+            let done = isTest ? "has answered" : "got \(one.told.counted("line"))"
             text += TerminalText.escaped("the hook \(one.name) \(one.failure ?? done)") + "\n"
         }
         guard !hooks.isEmpty else { return "the plan has no hooks\n" }
         guard tries.isEmpty else { return text }
         var table = TextTable([
-            .init("hook"), .init("confirms"), .init("told", alignment: .right), .init("at"),
+            .init("hook"), .init("confirms"), .init("sent", alignment: .right), .init("at"),
             .init("owed", alignment: .right), .init("last failure"),
         ])
         for hook in hooks {

@@ -49,7 +49,7 @@ struct KillReport {
             lines.append("\(user): NOT TAKEN BACK: \(ErrorReport.message(of: error))")
         }
         for part in unread { lines.append("\(part.what): NOT TAKEN BACK: \(ErrorReport.message(of: part.error))") }
-        if let absence { lines.append("\(absence); the kill waits for those who come") }
+        if let absence { lines.append("\(absence); the kill applies to users who are added later") }
         let spared = results.count - landed - failures.count
         lines.append(
             "\(landed) of \(results.count.counted("user")) \(results.count == 1 ? "is" : "are") on the old store, \(failures.count) could not be taken back"

@@ -67,10 +67,10 @@ struct MigrationReport {
             text += "\(address): schema version \(step.from) \(rehearsal == nil ? "→" : "would become") \(step.to)\n"
             for change in step.changes { text += "  \(change)\n" }
             for drop in step.drops { text += "  \(rehearsal == nil ? "dropped" : "would drop"): \(drop)\n" }
-            text += "  \(step.rewrittenRecords.counted("record")) written anew"
+            text += "  \(step.rewrittenRecords.counted("record")) rewritten"
             text += step.isCustom ? ", \(step.hookChanges) changes by the stage itself\n" : "\n"
         }
-        for backup in outcome.backups { text += "the store as it was: \(backup)\n" }
+        for backup in outcome.backups { text += "the copy of the old store: \(backup)\n" }
         guard let rehearsal else { return text }
         var table = TextTable([
             .init("entity", canShrink: false), .init("before", alignment: .right), .init("after", alignment: .right),

@@ -21,7 +21,7 @@ struct RearmReport {
         var lines: [String] = []
         if rearmed.isFlagRearmed { lines.append("the flag \(triggers.flag) in \(triggers.file) is taken back") }
         if let removed = rearmed.removedSentinel { lines.append("the sentinel file \(removed) is removed") }
-        if isRootRearmed { lines.append("that the kill switch was pulled for everybody is forgotten") }
+        if isRootRearmed { lines.append("the record of the kill for everybody is removed") }
         for (user, error) in failures {
             lines.append("\(user): NOT RE-ARMED: \(ErrorReport.message(of: error))")
         }

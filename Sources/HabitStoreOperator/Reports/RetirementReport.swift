@@ -47,7 +47,7 @@ struct RetirementReport {
             lines = ["\(result.user): the \(outcome.engine.rawValue) store \(word): \(outcome.place)"]
             lines += outcome.decision.reasons.map { "  - \($0)" }
             if !outcome.leftBeside.isEmpty {
-                lines.append("  left beside it, to be removed by hand: \(outcome.leftBeside.joined(separator: ", "))")
+                lines.append("  left next to it, remove by hand: \(outcome.leftBeside.joined(separator: ", "))")
             }
         }
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()

@@ -35,7 +35,7 @@ struct RolloutStatusReport {
         [
             status.user,
             (status.stage?.rawValue ?? "?") + (status.movingTo.map { " → \($0.rawValue)" } ?? ""),
-            status.wanted?.rawValue ?? "as it is",
+            status.wanted?.rawValue ?? "no change",
             status.engine?.rawValue ?? "?",
             status.token?.description ?? "?",
             status.mirror.text,

@@ -70,7 +70,7 @@ struct FixtureVerification {
             guard described.contains(name) || pairs.contains(file) else {
                 throw HabitStoreError(
                     .notFound,
-                    "the fixture has no \(name).expected.json beside it, so nothing says what is right",
+                    "there is no \(name).expected.json next to the fixture, so the expected results are unknown",
                     at: .init(path: directory.appendingPathComponent(file).path)
                 )
             }
@@ -93,7 +93,7 @@ struct FixtureVerification {
             aside.path,
             isNew: true,
             or: .inputOutput,
-            "no folder for copies can be made; check the permissions and the space of the temporary folder"
+            "the folder for copies cannot be created; check the permissions and the space of the temporary folder"
         )
         defer { try? FileManager.default.removeItem(at: aside) }
         let pairPath = directory.appendingPathComponent("\(name).pair.json").path
@@ -165,7 +165,7 @@ struct FixtureVerification {
         let found = Set(report.differences.map { PairExpectation.Difference($0) })
         let expected = Set(pair.differences)
         var problems = expected.subtracting(found).map { "not found: \($0.words)" }.sorted()
-        problems += found.subtracting(expected).map { "found but not written down: \($0.words)" }.sorted()
+        problems += found.subtracting(expected).map { "found but not expected: \($0.words)" }.sorted()
         if let reason = report.reason { problems.append(reason) }
         return Result(
             name: name,

@@ -19,7 +19,7 @@ final class NewFile {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         throw CommandFailure.usage(
-            "\(path): there is something here already, and nothing is written over; name another place"
+            "\(path): something exists here already and is not overwritten; name another place"
         )
     }
 

@@ -26,7 +26,7 @@ struct OutputFile {
             return
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw CommandFailure.usage("\(path): what is here is no file, and cannot be written over; name another one")
+            throw CommandFailure.usage("\(path): not a regular file, which is not overwritten; name another one")
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure() }
@@ -35,7 +35,7 @@ struct OutputFile {
         let count = read(descriptor, &start, start.count)
         guard count >= 0 else { throw failure() }
         guard count == 0 || Data(start.prefix(count)) == beginning else {
-            throw CommandFailure.usage("\(path): this is another file, and is not written over; name another one")
+            throw CommandFailure.usage("\(path): a file of another kind, which is not overwritten; name another one")
         }
     }
 

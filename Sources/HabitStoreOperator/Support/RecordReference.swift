@@ -38,7 +38,7 @@ package struct RecordReference {
             return only
         }
         throw CommandFailure.usage(
-            "there is no \(what) \"\(shown)\": name it as it is listed, or by \(Self.fewestDigits) or more digits of its id"
+            "there is no \(what) \"\(shown)\": use its listed name, or the first \(Self.fewestDigits) or more digits of its id"
         )
     }
 

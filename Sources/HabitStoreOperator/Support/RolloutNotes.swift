@@ -10,7 +10,7 @@ enum RolloutNotes {
 
     /// The note that the evidence could not be written.
     static func owedEvidence(_ user: String) -> String {
-        "\(user): the evidence cannot be written, so its lines are owed; what speaks against the user keeps the gate closed until "
-            + "then, and `\(Tool.name) rollout doctor --user U --fix` adds them once the file can be written"
+        "\(user): the evidence cannot be written, so its lines are owed; those that close the gate keep it closed until then, "
+            + "and `\(Tool.name) rollout doctor --user U --fix` adds them once the file can be written"
     }
 }

@@ -18,6 +18,6 @@ package enum StandardError {
     /// Notes that a store's contents are incomplete, if a copy or an import into it was not finished.
     package static func noteIfUnfinished(_ role: StoreRole) {
         guard role == .backfilling else { return }
-        note("a copy or an import into this store is not finished; this is what there is of it so far")
+        note("a copy or an import into this store is not finished; this is its content so far")
     }
 }

@@ -10,7 +10,7 @@ extension StoreAddress {
             try self.init(argument: text)
         } catch let error as HabitStoreError where error.code == .notFound {
             throw CommandFailure.usage(
-                "\(text): there is no store here whose kind could be recognised; "
+                "\(text): there is no store here to recognise the kind of; "
                     + "name the kind of the new one, as sqlite:PATH or lmdb:PATH"
             )
         }
@@ -24,8 +24,8 @@ extension StoreAddress {
         guard UserDirectory.isParent(ofFileAt: path) else { return }
         throw HabitStoreError(
             .notAuthoritative,
-            "this place is in a user's folder, and an import by its path would go past the rollout; import for the user instead: "
-                + "without --into, by --root and --user",
+            "this path is in a user's folder, and an import to it would bypass the rollout; import for the user instead: "
+                + "without --into, with --root and --user",
             at: .init(path: path)
         )
     }

@@ -44,11 +44,11 @@ extension VerificationPage {
     var anomalies: Markup {
         guard !report.anomalies.isEmpty else { return .empty }
         return section(
-            "Anomalies of the data",
+            "Anomalies in the data",
             .element(
                 "p",
                 ["class": "note"],
-                .text("Odd data that was carried across as it is. An anomaly alone is no difference.")
+                .text("Odd data that was copied unchanged. An anomaly alone is not a difference.")
             )
                 + table(
                     [

@@ -19,7 +19,7 @@ import Testing
         }
         let imported = try run("import", "coredata", fixture.path, "--into", "sqlite:\(store)")
         #expect(imported.status == 1)
-        #expect(imported.output.contains("360 of 180 more properties likewise, which --format json lists"))
+        #expect(imported.output.contains("360 of 180 more properties, which --format json lists"))
         #expect(imported.output.contains("LOSS unknownToModel: 400 "))
         for text in [imported.output, try run("inspect", fixture.path).output, try run("inspect", store).output] {
             let longest = text.split(separator: "\n").map(\.count).max() ?? 0

@@ -9,7 +9,7 @@ import HabitTracker
 struct CheckinCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "checkin",
-        abstract: "Notes down that a habit was kept."
+        abstract: "Records that a habit was done."
     )
 
     @OptionGroup var trackerOptions: TrackerOptions

@@ -4,7 +4,7 @@ import ArgumentParser
 struct DraftCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "draft",
-        abstract: "Keeps texts that are not finished.",
+        abstract: "Adds, lists and changes drafts: unfinished texts.",
         subcommands: [
             DraftAddCommand.self, DraftListCommand.self, DraftShowCommand.self, DraftEditCommand.self,
             DraftDeleteCommand.self,

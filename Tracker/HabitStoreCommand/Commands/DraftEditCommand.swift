@@ -18,12 +18,12 @@ struct DraftEditCommand: ReportingCommand {
     @Option(name: .customLong("attach"), help: "The name of a file to attach. May be repeated.")
     var attachments: [String] = []
 
-    @Option(name: .customLong("detach"), help: "The name of an attached file to take away. May be repeated.")
+    @Option(name: .customLong("detach"), help: "The name of an attached file to remove. May be repeated.")
     var detachments: [String] = []
 
     func validate() throws {
         guard text != nil || !attachments.isEmpty || !detachments.isEmpty else {
-            throw ValidationError("nothing to change; name a new value by one of the options")
+            throw ValidationError("nothing to change; give a new value with one of the options")
         }
     }
 

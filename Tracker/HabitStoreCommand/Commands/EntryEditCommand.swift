@@ -22,13 +22,13 @@ struct EntryEditCommand: ReportingCommand {
     @Option(parsing: .unconditional, help: "A new remark.")
     var note: String?
 
-    @Flag(help: "Take the remark away.")
+    @Flag(help: "Remove the remark.")
     var noNote = false
 
     @Option(parsing: .unconditional, help: "A new value.")
     var value: Double?
 
-    @Flag(help: "Take the value away.")
+    @Flag(help: "Remove the value.")
     var noValue = false
 
     @Option(help: "Another habit, by name or by the first digits of its id.")
@@ -41,7 +41,7 @@ struct EntryEditCommand: ReportingCommand {
         }
         let changes: [Any?] = [date, note, value, habit]
         guard changes.contains(where: { $0 != nil }) || noNote || noValue else {
-            throw ValidationError("nothing to change; name a new value by one of the options")
+            throw ValidationError("nothing to change; give a new value with one of the options")
         }
     }
 

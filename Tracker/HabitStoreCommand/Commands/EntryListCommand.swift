@@ -21,10 +21,10 @@ struct EntryListCommand: ReportingCommand {
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
 
-    @Option(parsing: .unconditional, help: "How many at most.")
+    @Option(parsing: .unconditional, help: "The maximum number of entries.")
     var limit: Int?
 
-    @Option(help: "Only those on or after this date: today, 2026-01-31, 2026-01-31T08:30.")
+    @Option(help: "Only entries on or after this date: today, 2026-01-31, 2026-01-31T08:30.")
     var since: String?
 
     func validate() throws {

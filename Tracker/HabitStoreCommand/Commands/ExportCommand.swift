@@ -10,19 +10,20 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Writes all records for other programs, so that `habitstore import` reads them back to the last bit.",
         discussion: """
-            csv: a folder with a file for each entity (RFC 4180) and a manifest. json: one document. Dates stand in it twice: in \
-            words, and as exact seconds since 2001; who changes one by hand changes the words. The history is not in it.
+            csv: a folder with a file for each entity (RFC 4180) and a manifest. json: one document. Each date is \
+            written twice: in words, and as exact seconds since 2001; to edit one, change the words. The history is \
+            not exported.
 
-            Without --store the user's current store is exported; it is opened for reading only, and never switched.
+            Without --store the user's current store is exported; it is opened read-only, and never switched.
             """
     )
 
     @OptionGroup var userOptions: UserOptions
 
-    @Argument(help: "The file, or the folder for csv, to be made.")
+    @Argument(help: "The file to create, or for csv the folder.")
     var path: String
 
-    @Option(help: "The form of the export.")
+    @Option(help: "The format of the export.")
     var format: InterchangeFormat
 
     @Option(help: "The store: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")

@@ -12,13 +12,13 @@ struct HabitAddCommand: ReportingCommand {
     @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "What it is called.")
+    @Argument(help: "The name.")
     var name: String
 
-    @Option(help: "A group of your own naming.")
+    @Option(help: "The category, a name of your choice.")
     var category: String?
 
-    @Option(parsing: .unconditional, help: "How often it is to be done within a period.")
+    @Option(parsing: .unconditional, help: "How often to do it in each period.")
     var times = 1
 
     @Option(parsing: .unconditional, help: "The length of a period in days.")
@@ -32,11 +32,11 @@ struct HabitAddCommand: ReportingCommand {
 
     @Option(
         name: [.customLong("tag"), .customLong("tags")],
-        help: "A tag; made if there is none yet. May be repeated."
+        help: "A tag, created if it is missing. May be repeated."
     )
     var tags: [String] = []
 
-    @Flag(help: "Also where a habit has that name: both are then named by their ids.")
+    @Flag(help: "Allow the name of another habit; both are then addressed by their ids.")
     var sameName = false
 
     func validate() throws { try HabitRules.check(name: name, times: times, period: period, target: target) }

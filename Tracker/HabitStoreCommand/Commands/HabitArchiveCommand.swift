@@ -8,7 +8,7 @@ import HabitStoreReports
 struct HabitArchiveCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "archive",
-        abstract: "Puts a habit away; its entries stay."
+        abstract: "Archives a habit; its entries stay."
     )
 
     @OptionGroup var trackerOptions: TrackerOptions
@@ -17,7 +17,7 @@ struct HabitArchiveCommand: ReportingCommand {
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
 
-    @Flag(help: "Take it up again.")
+    @Flag(help: "Unarchive it.")
     var undo = false
 
     func run() async throws {
@@ -33,7 +33,7 @@ struct HabitArchiveCommand: ReportingCommand {
         case .json: try JSON.write(JSON.object(["habit": summary.json]))
         case .text:
             let (id, name) = (RecordReference.short(summary.habit.id), TerminalText.escaped(summary.habit.name))
-            try Output.write("\(undo ? "took up" : "archived") \(id) \(name)\n")
+            try Output.write("\(undo ? "unarchived" : "archived") \(id) \(name)\n")
         }
     }
 }

@@ -9,7 +9,7 @@ import HabitTracker
 struct HabitDeleteCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Deletes a habit and all of its entries; to put it away and keep them, archive it."
+        abstract: "Deletes a habit and all of its entries; to keep them, archive it."
     )
 
     @OptionGroup var trackerOptions: TrackerOptions

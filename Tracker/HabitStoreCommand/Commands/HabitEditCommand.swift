@@ -21,7 +21,7 @@ struct HabitEditCommand: ReportingCommand {
     @Option(help: "A new category; empty for none.")
     var category: String?
 
-    @Option(parsing: .unconditional, help: "How often it is to be done within a period.")
+    @Option(parsing: .unconditional, help: "How often to do it in each period.")
     var times: Int?
 
     @Option(parsing: .unconditional, help: "The length of a period in days.")
@@ -33,16 +33,16 @@ struct HabitEditCommand: ReportingCommand {
     @Option(parsing: .unconditional, help: "A new value to reach in a period.")
     var target: Double?
 
-    @Flag(help: "Take the target away.")
+    @Flag(help: "Remove the target.")
     var noTarget = false
 
     @Option(name: [.customLong("tag"), .customLong("add-tag")], help: "A tag to add. May be repeated.")
     var tags: [String] = []
 
-    @Option(name: [.customLong("untag"), .customLong("remove-tag")], help: "A tag to take away. May be repeated.")
+    @Option(name: [.customLong("untag"), .customLong("remove-tag")], help: "A tag to remove. May be repeated.")
     var untags: [String] = []
 
-    @Flag(help: "Also where another habit has the new name: both are then named by their ids.")
+    @Flag(help: "Allow the name of another habit; both are then addressed by their ids.")
     var sameName = false
 
     func validate() throws {
@@ -50,7 +50,7 @@ struct HabitEditCommand: ReportingCommand {
         guard target == nil || !noTarget else { throw ValidationError("--target and --no-target exclude each other") }
         let changes: [Any?] = [name, category, times, period, unit, target]
         guard changes.contains(where: { $0 != nil }) || noTarget || !tags.isEmpty || !untags.isEmpty else {
-            throw ValidationError("nothing to change; name a new value by one of the options")
+            throw ValidationError("nothing to change; give a new value with one of the options")
         }
     }
 

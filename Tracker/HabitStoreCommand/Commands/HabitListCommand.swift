@@ -18,13 +18,13 @@ struct HabitListCommand: ReportingCommand {
 
     var isFollowing: Bool { watching.watch }
 
-    @Flag(help: "List those that were put away instead.")
+    @Flag(help: "List archived habits instead.")
     var archived = false
 
-    @Option(help: "Only those of this category.")
+    @Option(help: "Only habits of this category.")
     var category: String?
 
-    @Option(help: "Only those with this tag, by name or id.")
+    @Option(help: "Only habits with this tag, by name or id.")
     var tag: String?
 
     func run() async throws {
@@ -61,7 +61,7 @@ struct HabitListCommand: ReportingCommand {
     private func text(_ summaries: [HabitSummary], _ tracker: Tracker) -> String {
         guard !summaries.isEmpty else {
             return archived
-                ? "no habit was put away\n" : "no habits yet; add one with `habitstore habit add NAME`\n"
+                ? "no archived habits\n" : "no habits yet; add one with `habitstore habit add NAME`\n"
         }
         var table = TextTable([
             .init("id", canShrink: false), .init("habit"), .init("schedule"), .init("current", alignment: .right),

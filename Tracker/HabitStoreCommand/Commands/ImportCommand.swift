@@ -4,7 +4,7 @@ import ArgumentParser
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Brings in what other apps, and earlier versions of an app, have kept.",
+        abstract: "Imports data of other apps, and of earlier versions of an app.",
         subcommands: [ImportFileCommand.self, ImportCoreDataCommand.self, ImportPreferencesCommand.self],
         defaultSubcommand: ImportFileCommand.self
     )

@@ -10,15 +10,15 @@ import HabitTracker
 struct ImportCoreDataCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "coredata",
-        abstract: "Brings a Core Data or SwiftData file into a store.",
+        abstract: "Imports a Core Data or SwiftData file into a store.",
         discussion: """
-            The file is copied and never opened as a database; nothing about it changes. With --into the store gets a schema \
-            that is derived from the file's model, and the file's history with its authors and times. With --mapping the \
-            records go into the user's habits, or with both into a store of habits. Run again, it applies what the file's \
-            history tells since, transaction by transaction; without a history every record is compared, and what the file \
-            no longer has is counted and left. What the store has no place for is kept beside it, in a file with one JSON \
-            object a line.
-            Exit codes: 0 all of it was read, 1 something of the file proves a loss that --allow-loss does not name, 64 wrong \
+            The file is copied and never opened as a database; nothing about it changes. With --into the store gets a \
+            schema derived from the file's model, and the file's history with its authors and times. With --mapping \
+            the records go into the user's habits, or with both into a store of habits. Repeated, it applies what the \
+            file's history has since, transaction by transaction; without a history every record is compared, and \
+            records that are missing from the file are counted and left. What the store has no place for goes to a \
+            file next to it, with one JSON object per line.
+            Exit codes: 0 all of it was read, 1 the file shows a loss that --allow-loss does not name, 64 wrong \
             usage, 65 data that cannot be read, or older than what was imported, 74 a file that cannot be reached.
             """
     )
@@ -30,30 +30,33 @@ struct ImportCoreDataCommand: ReportingCommand {
     var file: String
 
     @Option(
-        help: ArgumentHelp("The store; made if there is none: sqlite:PATH, lmdb:PATH, or a path.", valueName: "store")
+        help: ArgumentHelp(
+            "The store, created if it is missing: sqlite:PATH, lmdb:PATH, or a path.",
+            valueName: "store"
+        )
     )
     var into: String?
 
-    @Option(help: ArgumentHelp("What becomes of each entity and attribute in the schema of habits.", valueName: "json"))
+    @Option(help: ArgumentHelp("How each entity and attribute maps to the schema of habits.", valueName: "json"))
     var mapping: String?
 
-    @Flag(help: "Print a mapping to the schema of habits that goes by names and types, to be edited; import nothing.")
+    @Flag(help: "Print a mapping to the schema of habits, guessed from names and types, to edit; import nothing.")
     var suggestMapping = false
 
-    @Flag(help: "Go on applying what the file's app writes, until interrupted. Needs the file's persistent history.")
+    @Flag(help: "Keep applying what the file's app writes, until interrupted. Needs the file's persistent history.")
     var follow = false
 
-    @Option(help: ArgumentHelp("How often --follow looks at the file.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How often --follow checks the file.", valueName: "seconds"))
     var every = 1.0
 
     @Flag(
-        help: "Import a file that is older than what was imported last: it undoes what was changed and deleted since."
+        help: "Import a file that is older than the last import: this undoes later changes and deletions."
     )
     var allowOlder = false
 
     @Option(
         help: ArgumentHelp(
-            "A loss that is accepted, so that the exit code is not 1 for it; repeatable, or all.",
+            "A loss to accept, so that it does not make the exit code 1; repeatable, or all.",
             discussion: "One of \(CoreDataImportReport.Shortfall.kinds.joined(separator: ", ")).",
             valueName: "kind"
         )
@@ -64,7 +67,7 @@ struct ImportCoreDataCommand: ReportingCommand {
     var quiet = false
 
     func validate() throws {
-        guard every.isFinite, every > 0 else { throw ValidationError("--every is \(every); it has to be more than 0") }
+        guard every.isFinite, every > 0 else { throw ValidationError("--every is \(every); it must be more than 0") }
         if let unknown = allowLoss.first(where: { $0 != "all" && !CoreDataImportReport.Shortfall.kinds.contains($0) }) {
             throw ValidationError(
                 "--allow-loss \(unknown): there is all, \(CoreDataImportReport.Shortfall.kinds.joined(separator: ", "))"
@@ -105,7 +108,7 @@ struct ImportCoreDataCommand: ReportingCommand {
             } catch let error as HabitStoreError where error.code == .busy && follow {
                 // The app will pause its writing sooner or later.
                 bar.clear()
-                if !waits { StandardError.note("\(error); it is tried again") }
+                if !waits { StandardError.note("\(error); trying again") }
                 waits = true
             }
         }
@@ -161,7 +164,7 @@ struct ImportCoreDataCommand: ReportingCommand {
             try PrivateFolder.make(
                 folder,
                 or: .permissionDenied,
-                "the folder for the import's notes cannot be made; check the permissions of the user's folder"
+                "the folder for the import's notes cannot be created; check the permissions of the user's folder"
             )
             let notes = folder + "/coredata-" + file.metadata.storeID.lowercased().filter { $0.isHexDigit || $0 == "-" }
             return try MappedImporter(file, mapping, into: tracker.store, notesPath: notes, options).run(
@@ -175,7 +178,7 @@ struct ImportCoreDataCommand: ReportingCommand {
             return try StoreAddress(argument: text)
         } catch let error as HabitStoreError where error.code == .notFound {
             throw CommandFailure.usage(
-                "\(text): there is no store here whose kind could be recognised; "
+                "\(text): there is no store here to recognise the kind of; "
                     + "name the kind of the new one, as sqlite:PATH or lmdb:PATH"
             )
         }

@@ -11,16 +11,16 @@ import HabitTrackerImport
 struct ImportFileCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "file",
-        abstract: "Imports the habits of another tracker, or an export of this program; what it is, its content says.",
+        abstract: "Imports the habits of another tracker, or an export of this program; its content says which.",
         discussion: """
             Loop Habit Tracker (database, CSV export as folder or zip), Tickmate, HabitBull (CSV), Beaver Habit Tracker (JSON), \
             harsh (text files), Table Habit (database, JSON); and what `habitstore export` writes. Of other databases, CSV and \
             JSON files --mapping says which lists are habits and entries; --suggest-mapping prints one to edit.
 
-            Run again it adds only what is new. What has no place in a store is counted by name, and kept in a file: in the \
-            user's folder under imports/, or beside the store that --into names. Afterwards the store is held against the \
-            source by other code; exit code 1 when that finds a difference, when most of the source became no record, or when \
-            something of the file proves a loss that --allow-loss does not name.
+            Repeated, it adds only what is new. What has no place in a store is counted by name, and kept in a file: \
+            in the user's folder under imports/, or next to the store that --into names. Afterwards the store is \
+            compared with the source by other code; exit code 1 if that finds a difference, if most of the source \
+            became no record, or if the file shows a loss that --allow-loss does not name.
             """
     )
 
@@ -30,7 +30,7 @@ struct ImportFileCommand: ReportingCommand {
     @Argument(help: "The file, or the folder of an export.")
     var file: String
 
-    @Option(help: ArgumentHelp("What the file is. [default: what its content says]", valueName: "form"))
+    @Option(help: ArgumentHelp("The format of the file. [default: recognised by its content]", valueName: "form"))
     var from: TrackerFormat?
 
     @Option(
@@ -43,38 +43,38 @@ struct ImportFileCommand: ReportingCommand {
 
     @Flag(
         help:
-            "Print a mapping of the file's lists to habits that goes by names and values, to be edited; import nothing."
+            "Print a mapping of the file's lists to habits, guessed from names and values, to edit; import nothing."
     )
     var suggestMapping = false
 
     @Option(help: "The store to import into: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
     var into: String?
 
-    @Option(help: ArgumentHelp("Tells sources of one kind apart, as two people's phones.", valueName: "name"))
+    @Option(help: ArgumentHelp("Tells sources of one kind apart, such as two people's phones.", valueName: "name"))
     var source = ""
 
-    @Flag(help: "Take over what is different here.")
+    @Flag(help: "Overwrite what is different here.")
     var update = false
 
-    @Flag(help: "A habit that the source knows by a number only is the same, though its name is another one here.")
+    @Flag(help: "Treat a habit that the source knows only by a number as the same, even if its name differs here.")
     var renamed = false
 
-    @Flag(help: "An export of this program was edited, and has another number of records than it says.")
+    @Flag(help: "Accept an edited export of this program, with another number of records than it states.")
     var edited = false
 
-    @Flag(help: "Most of the source, or of a habit, becomes no record, and that is right.")
+    @Flag(help: "Accept that most of the source, or of a habit, becomes no record.")
     var allowAside = false
 
     @Option(
         help: ArgumentHelp(
-            "A loss that is accepted, so that the exit code is not 1 for it; repeatable, or all.",
+            "A loss to accept, so that it does not make the exit code 1; repeatable, or all.",
             discussion: "One of \(TrackerReport.Loss.kinds.joined(separator: ", ")).",
             valueName: "kind"
         )
     )
     var allowLoss: [String] = []
 
-    @Flag(help: "Only say what would be done.")
+    @Flag(help: "Only report what would be done.")
     var dryRun = false
 
     @Flag(help: "Show no progress.")

@@ -9,11 +9,11 @@ import HabitTrackerImport
 struct ImportPreferencesCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "preferences",
-        abstract: "Makes drafts of the texts that a preferences file holds, and empties the key in it.",
+        abstract: "Makes drafts of the texts in a preferences file, and empties their key.",
         discussion: """
-            The file is a property list, binary or XML; every other key keeps its value and its type. A run that was stopped is \
-            finished by the next one: no text is lost, and none becomes two drafts. End the app first: one that still has \
-            its old list in memory would write it back.
+            The file is a property list, binary or XML; every other key keeps its value and its type. A run that was \
+            stopped is finished by the next one: no text is lost, and none becomes two drafts. Quit the app first: \
+            otherwise it may write back the old list from memory.
             """
     )
 
@@ -23,10 +23,10 @@ struct ImportPreferencesCommand: ReportingCommand {
     @Argument(help: "The property list.")
     var file: String
 
-    @Option(help: "The key of the outermost dictionary that holds the texts.")
+    @Option(help: "The key of the texts in the outermost dictionary.")
     var key: String
 
-    @Flag(help: "Only say what would be done.")
+    @Flag(help: "Only report what would be done.")
     var dryRun = false
 
     func run() async throws {

@@ -11,11 +11,11 @@ struct InspectCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
         abstract:
-            "Shows what is in a file of another app, or in a store: entities, attributes, relationships, history, oddities.",
+            "Shows the content of a file of another app, or of a store: entities, attributes, relationships, history, oddities.",
         discussion: """
-            Reads Core Data and SwiftData files without opening them as databases: the file, its -wal and its -journal are \
-            copied, and nothing about them changes. Stores are shown too, with the first attributes of wide entities; --format \
-            json has all.
+            Reads Core Data and SwiftData files without opening them as databases: the file, its -wal and its -journal \
+            are copied, and nothing about them changes. For stores, only the first attributes of wide entities are \
+            shown; --format json has all.
             """
     )
 

@@ -26,7 +26,7 @@ struct SearchCommand: ReportingCommand {
     var text: String
 
     func validate() throws {
-        guard !text.isEmpty else { throw ValidationError("a text to search for is needed") }
+        guard !text.isEmpty else { throw ValidationError("give a text to search for") }
     }
 
     func run() async throws {

@@ -10,8 +10,9 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Serves the page of a fleet, and its metrics at /metrics.",
         discussion: """
-            The program habitstore-serve does it, which is looked for beside this one and on the PATH; `make dashboard` builds it. It \
-            answers on loopback only, unless there is a token. Pausing, halting, letting go on and killing from the page ask for the token.
+            It runs the program habitstore-serve, which must be next to this one or on the PATH; `make dashboard` \
+            builds it. The page is served on loopback only, unless there is a token. Pausing, halting, resuming and \
+            killing from the page ask for the token.
             """
     )
 
@@ -31,13 +32,13 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A name under which the page is reached, beside addresses and localhost. May be repeated.",
+            "A host name of the page, in addition to addresses and localhost. May be repeated.",
             valueName: "name"
         )
     )
     var host: [String] = []
 
-    @Flag(help: "Show users by their ids; else by a hash of them.")
+    @Flag(help: "Show users by their ids, instead of by a hash.")
     var showUsers = false
 
     func run() async throws {

@@ -6,7 +6,7 @@ import HabitStorePostgres
 struct ServerCheckCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Says what the server lacks for keeping what it acknowledges.",
+        abstract: "Reports what the server lacks to keep acknowledged writes.",
         discussion: "Exit code 0: nothing; 1: something."
     )
 

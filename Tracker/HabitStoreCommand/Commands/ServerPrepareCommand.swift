@@ -6,7 +6,7 @@ import HabitStorePostgres
 struct ServerPrepareCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "prepare",
-        abstract: "Makes the tables for stores, where they are missing."
+        abstract: "Creates the tables for stores if they are missing."
     )
 
     @OptionGroup var output: OutputOptions

@@ -10,7 +10,7 @@ struct StatusCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract:
-            "Shows which engine a user is on, which one the flag file wants, why it is another one, and how much there is."
+            "Shows which engine a user is on, which one the flag file wants, why they differ, and how many records there are."
     )
 
     @OptionGroup var trackerOptions: TrackerOptions
@@ -50,9 +50,9 @@ struct StatusCommand: ReportingCommand {
             var table = TextTable([.init("", canShrink: false), .init("")])
             table.append(["user", store.user])
             table.append(["engine", engine.rawValue])
-            table.append(["wanted", store.wantedEngine?.rawValue ?? "as it is"])
+            table.append(["wanted", store.wantedEngine?.rawValue ?? "no change"])
             table.append(["stage", stage.rawValue])
-            table.append(["wanted stage", store.wantedStage?.rawValue ?? "as it is"])
+            table.append(["wanted stage", store.wantedStage?.rawValue ?? "no change"])
             table.append(["mirror", store.mirrorStatus.description])
             if let reason { table.append(["reason", reason]) }
             table.append(["token", information.token.description])

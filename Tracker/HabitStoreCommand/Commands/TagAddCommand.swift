@@ -11,7 +11,7 @@ struct TagAddCommand: ReportingCommand {
     @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The word; no two tags have the same.")
+    @Argument(help: "The name; no two tags may have the same.")
     var name: String
 
     func validate() throws {

@@ -8,15 +8,15 @@ struct TrackerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Add what the command asks of the store to this file of queries, each shape once.",
+            "Add the command's queries to this file of queries, each shape once.",
             discussion:
-                "The values asked for are replaced by neutral ones; `habitstore verify --queries` reads the file.",
+                "Values in them are replaced by neutral ones; `habitstore verify --queries` reads the file.",
             valueName: "file"
         )
     )
     var recordQueries: String?
 
-    @Flag(help: "With --record-queries: keep the values asked for.")
+    @Flag(help: "With --record-queries: keep the values.")
     var recordValues = false
 
     func validate() throws {

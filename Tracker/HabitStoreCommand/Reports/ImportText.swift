@@ -46,7 +46,7 @@ struct ImportText {
                 + "\(report.deleted) deleted"
         case .compared:
             return inserted + updated == 0
-                ? "nothing to do: every record is as it is in the file"
+                ? "nothing to do: no record of the file has changed"
                 : "compared every record: \(inserted) new, \(updated) changed"
         }
     }
@@ -60,11 +60,11 @@ struct ImportText {
         }
         if report.gone > 0 {
             lines.append(
-                "\(report.gone) records are no longer in the file; nothing proves that they were deleted, and they were left"
+                "\(report.gone) records are no longer in the file; nothing proves that they were deleted, so they were left"
             )
         }
         if report.normalizedTexts > 0 {
-            lines.append("\(report.normalizedTexts) texts were in another form of Unicode, and are in NFC now")
+            lines.append("\(report.normalizedTexts) texts were in another Unicode form, and are in NFC now")
         }
         if report.replacedTexts > 0 {
             let texts =
@@ -73,7 +73,7 @@ struct ImportText {
             lines.append("NFC replaces characters of \(texts) in the attachment")
         }
         lines += remarks(report.losses) { "\($0.count) of \($1) not in the store: \($0.reason)" }
-        lines += remarks(report.odd) { "\($0.count) of \($1) brought over as stored: \($0.reason)" }
+        lines += remarks(report.odd) { "\($0.count) of \($1) imported as stored: \($0.reason)" }
         for item in report.notCarried where !item.isUnknown {
             let name = [item.table, item.column].compactMap { $0 }.joined(separator: ".")
             lines.append("\(item.count) of \(name) not carried: \(item.reason)")
@@ -101,7 +101,7 @@ struct ImportText {
         let rest = losses.dropFirst(lines.count)
         if !rest.isEmpty {
             let count = rest.reduce(0) { $0 + $1.count }
-            lines.append("\(count) of \(rest.count) more properties likewise, which --format json lists")
+            lines.append("\(count) of \(rest.count) more properties, which --format json lists")
         }
         return lines
     }

@@ -35,7 +35,7 @@ struct InspectionText {
     }
 
     private var history: String {
-        guard let history = inspection.history else { return "none: the file can be imported, and not followed" }
+        guard let history = inspection.history else { return "none: the file can be imported, but not followed" }
         let authors = history.authors.isEmpty ? "" : ", by " + history.authors.joined(separator: ", ")
         let kept = history.tombstones > 0 ? " (\(history.tombstones) with a tombstone)" : ""
         let range = history.transactions == 0 ? "" : " (\(history.first) to \(history.last))"

@@ -27,8 +27,8 @@ struct InterchangeReportText {
         }
         switch report.differences {
         case nil: break
-        case 0: lines.append("verified: read back, every record of the export is here as it is there")
-        case let count?: lines.append("NOT VERIFIED: \(count) records are not here as they are in the export")
+        case 0: lines.append("verified: read back, every record of the export is here, unchanged")
+        case let count?: lines.append("NOT VERIFIED: \(count) records of the export are missing or different here")
         }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -29,8 +29,8 @@ struct TrackerReportText {
         for row in report.rows { lines.append("  \(row.count) in \(TerminalText.escaped(row.name))") }
         lines += ["habits   " + words(report.habits), "entries  " + words(report.entries)]
         if report.tags.inSource > 0 { lines.append("tags     " + words(report.tags)) }
-        section("odd in the source, and carried as it is:", report.oddities, &lines)
-        section("kept beside the store, because nothing here can hold it:", report.kept, &lines)
+        section("odd in the source, copied unchanged:", report.oddities, &lines)
+        section("kept next to the store, because the store has no place for it:", report.kept, &lines)
         if let attachment = report.attachment { lines.append("  in \(TerminalText.escaped(attachment))") }
         if let verification = report.verification { lines += words(verification) }
         lines += unaccepted.map { "LOSS \($0.kind): \(TerminalText.escaped($0.message))" }

@@ -35,7 +35,7 @@ struct Companion {
             throw CommandFailure(
                 status: .inputOutput,
                 message:
-                    "\(name) is neither beside this program nor on the PATH; build it with `make \(target)`, and install it with "
+                    "\(name) is neither next to this program nor on the PATH; build it with `make \(target)`, and install it with "
                     + "`make install`"
             )
         }

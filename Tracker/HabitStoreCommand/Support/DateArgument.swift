@@ -19,7 +19,7 @@ enum DateArgument {
             if let date = wallClock(text, calendar: calendar) ?? TextDate.parse(text) { return date }
         }
         throw CommandFailure.usage(
-            "\"\(text)\" is no date: write today, yesterday, 2026-01-31, 2026-01-31T08:30 or 2026-01-31T08:30:00Z"
+            "\"\(text)\" is not a date: write today, yesterday, 2026-01-31, 2026-01-31T08:30 or 2026-01-31T08:30:00Z"
         )
     }
 

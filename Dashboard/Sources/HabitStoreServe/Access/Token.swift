@@ -13,7 +13,7 @@ struct Token: Sendable {
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard (Self.leastBytes...Self.mostBytes).contains(word.utf8.count), !word.contains(where: \.isWhitespace) else {
             throw .usage(
-                "the token of \(place) has to be one word of \(Self.leastBytes) to \(Self.mostBytes) bytes; `openssl rand -hex 32` makes one"
+                "the token of \(place) must be one word of \(Self.leastBytes) to \(Self.mostBytes) bytes; `openssl rand -hex 32` makes one"
             )
         }
         bytes = Array(word.utf8)

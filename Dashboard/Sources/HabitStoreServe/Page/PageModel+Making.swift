@@ -53,7 +53,7 @@ extension PageModel {
         isAuditDamaged = fleet.damagedLine != nil
         auditState =
             fleet.damagedLine.map {
-                "DAMAGED in line \($0): somebody has changed it or cut it off, and no run goes on by it"
+                "DAMAGED in line \($0): it was changed or cut off, so no run continues"
             }
             ?? "\(FleetOverview.counted(fleet.auditLines, "line")), each with the hash of the one before: whole"
     }
@@ -99,10 +99,10 @@ extension PageModel {
         switch fleet.state {
         // The runbook says what to do about a halt.
         case "halted": break
-        case "paused": lines.append("Nobody is begun with; who is on the way is brought there.")
+        case "paused": lines.append("No new users are started; those in progress are finished.")
         case "planned", "stopped":
             lines.append(
-                "`\(OperatorCommand.name) fleet run` \(fleet.state == "planned" ? "begins" : "goes on where it was")."
+                "`\(OperatorCommand.name) fleet run` \(fleet.state == "planned" ? "starts" : "continues") the fleet."
             )
         case "running", "soaking": break
         default: if !fleet.doing.isEmpty { lines.append(fleet.doing) }
@@ -113,7 +113,7 @@ extension PageModel {
                 "The hook \(hook.name) is owed \(FleetOverview.counted(hook.owed, "line")): it \(failure)."
             )
         }
-        if let problem = fleet.hooksProblem { lines.append("What hooks were told cannot be read: \(problem)") }
+        if let problem = fleet.hooksProblem { lines.append("The hooks' progress cannot be read: \(problem)") }
         if let left = fleet.secondsLeft {
             lines.append(
                 "At the pace of the last hour \(Clock.length(left.lowerBound)) to \(Clock.length(left.upperBound)) are left."
@@ -126,7 +126,7 @@ extension PageModel {
         guard kill.isPulled else { return nil }
         let since = kill.since.map { " since \(clock.time($0))" } ?? ""
         return
-            "The kill switch is pulled\(since): everybody goes back to the old store, and nobody is moved until it is re-armed."
+            "The kill switch is pulled\(since): everybody goes back to the old store, and no user is moved until it is re-armed."
     }
 
     private static func shares(_ fleet: FleetOverview) -> [StageShare] {
@@ -135,7 +135,7 @@ extension PageModel {
             guard users > 0 || stage != nil else { return nil }
             let share = fleet.users > 0 ? Double(users) / Double(fleet.users) : 0
             defer { begin += share * 1_000 }
-            let name = stage?.rawValue ?? "not begun"
+            let name = stage?.rawValue ?? "not started"
             return StageShare(
                 name: name,
                 className: stage.map { "stage-\($0.rawValue)" } ?? "stage-none",
@@ -162,7 +162,7 @@ extension PageModel {
 
     private static func meaning(_ stage: Stage?) -> String {
         switch stage {
-        case nil: "nobody has looked"
+        case nil: "not yet examined"
         case .off: "old store only"
         case .dualwrite: "new follows"
         case .shadow: "new follows, reads compared"

@@ -30,7 +30,7 @@ extension PageModel {
         case "done": ("done", "good")
         case "soaking": ("soaking", "good")
         case "running": ("being moved", "warn")
-        default: ("not begun", "plain")
+        default: ("not started", "plain")
         }
     }
 
@@ -53,7 +53,7 @@ extension PageModel {
             kind: kind,
             symptom: subject.filled(Piece.pieces(entry?.symptom ?? "an error of this kind")),
             meaning: subject.filled(
-                Piece.pieces(entry?.meaning ?? "What the user was tried with has failed, and the doctor says by what.")
+                Piece.pieces(entry?.meaning ?? "An attempt to move the user failed; the doctor says why.")
             ),
             command: subject.filled(entry?.command ?? "\(OperatorCommand.name) rollout doctor --root ROOT --user USER"),
             check: subject.filled(Piece.pieces(entry?.check ?? ""))
@@ -101,16 +101,16 @@ extension PageModel {
     }
 
     static func words(_ lag: FleetOverview.Lag) -> String {
-        guard lag.users > 0 else { return "No new store is behind." }
-        return "\(FleetOverview.counted(lag.users, "new store")) \(lag.users == 1 ? "is" : "are") behind, by "
-            + "\(FleetOverview.counted(lag.transactions, "transaction")) together and \(FleetOverview.grouped(lag.most)) at most."
+        guard lag.users > 0 else { return "No new store lags." }
+        return "\(FleetOverview.counted(lag.users, "new store")) \(lag.users == 1 ? "lags" : "lag") by "
+            + "\(FleetOverview.counted(lag.transactions, "transaction")) in total, \(FleetOverview.grouped(lag.most)) at most."
     }
 
     static func facts(_ kill: FleetKillSwitch, _ fleet: FleetOverview?, _ clock: Clock) -> [Fact] {
         var facts = [
             Fact(
                 name: "Sentinel file",
-                value: kill.isSentinelThere ? "there: everybody is taken back" : "not there",
+                value: kill.isSentinelThere ? "present: everybody is taken back" : "absent",
                 isBad: kill.isSentinelThere
             ),
             Fact(
@@ -152,7 +152,7 @@ extension PageModel {
         UserRow(
             user: user.user,
             wave: fleet.waves.indices.contains(user.wave) ? fleet.waves[user.wave].name : "\(user.wave + 1)",
-            stage: user.stage?.rawValue ?? "not begun",
+            stage: user.stage?.rawValue ?? "not started",
             size: Clock.size(user.bytes),
             since: user.since.map { Clock.length(clock.now.timeIntervalSince($0)) } ?? "–",
             reasons: user.reasons.isEmpty ? "–" : user.reasons.joined(separator: ", ")

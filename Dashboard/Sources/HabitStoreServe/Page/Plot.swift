@@ -63,7 +63,7 @@ struct Plot {
         )
         var text =
             "<svg class=\"\(className)\" viewBox=\"0 0 \(Int(width)) \(Int(height))\" role=\"img\" "
-            + "aria-label=\"How long writes took, old beside new, over the last day; the figures are in the table\">"
+            + "aria-label=\"How long writes took in the old and the new store, over the last day; the figures are in the table\">"
         text += frame.grid(clock)
         for (name, points) in [("old", old), ("new", new)] {
             text += frame.line("\(name) p50", points.map { ($0.time, $0.p50) })

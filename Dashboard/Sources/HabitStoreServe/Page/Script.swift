@@ -18,8 +18,8 @@ enum Script {
             });
             source.addEventListener("error", () => {
               document.documentElement.dataset.live = "no";
-              look.textContent = "The connection is lost; what stands here may be old. Trying again …";
-              // The browser gives up by itself where the server has refused: too many pages may be open.
+              look.textContent = "The connection is lost; this page may be out of date. Trying again …";
+              // The browser gives up after a refusal: too many pages may be open.
               if (source.readyState === EventSource.CLOSED) { setTimeout(connect, 5000); }
             });
           };

@@ -1,6 +1,6 @@
 extension Templates {
     /// Shown for parts of a fleet that cannot be read, because an empty part would look as if all were well.
-    static let unknown = "<p class=\"none\">Not known, since the fleet cannot be read.</p>"
+    static let unknown = "<p class=\"none\">Unknown, because the fleet cannot be read.</p>"
 
     /// The parts that are known even without a fleet.
     static let needNoFleet: Set = ["summary", "switch"]
@@ -15,14 +15,14 @@ extension Templates {
         <h1>{{sentence}}</h1>
         {{^empty(problem)}}<p class="banner bad" role="alert">{{#problem}}{{>piece}}{{/problem}}</p>{{/empty(problem)}}
         {{#halt}}<div class="help"><p>{{#meaning}}{{>piece}}{{/meaning}}</p><p class="command"><code>{{command}}</code></p>
-        <p class="muted">It has worked when: {{#check}}{{>piece}}{{/check}}</p></div>{{/halt}}
+        <p class="muted">It worked if: {{#check}}{{>piece}}{{/check}}</p></div>{{/halt}}
         {{#details}}<p class="detail">{{#pieces}}{{>piece}}{{/pieces}}</p>{{/details}}
         """,
         "differences": """
         {{^differences}}<p class="none">No difference is known between any user's stores.</p>{{/differences}}
         {{#differences}}<article class="difference"><h3><code>{{user}}</code> <span class="muted">at {{stage}}</span></h3>
         <p>{{message}}</p><p class="command"><code>{{replay}}</code></p>
-        <p class="muted">Where the store that serves is right:</p><p class="command"><code>{{help}}</code></p></article>{{/differences}}
+        <p class="muted">If the store that serves is right:</p><p class="command"><code>{{help}}</code></p></article>{{/differences}}
         {{#moreDifferences}}<p class="muted">and {{moreDifferences}}</p>{{/moreDifferences}}
         """,
         "stages": """
@@ -52,10 +52,10 @@ extension Templates {
         {{^empty(waves)}}</tbody></table>{{/empty(waves)}}
         """,
         "waiting": """
-        {{^reasons}}<p class="none">Nobody waits.</p>{{/reasons}}
+        {{^reasons}}<p class="none">No user waits.</p>{{/reasons}}
         {{#reasons}}<article class="reason"><h3><span class="count">{{users}}</span> {{#symptom}}{{>piece}}{{/symptom}} <code class="kind">{{kind}}</code></h3>
         <p>{{#meaning}}{{>piece}}{{/meaning}}</p><p class="command"><code>{{command}}</code></p>
-        {{^empty(check)}}<p class="muted">It has worked when: {{#check}}{{>piece}}{{/check}}</p>{{/empty(check)}}</article>{{/reasons}}
+        {{^empty(check)}}<p class="muted">It worked if: {{#check}}{{>piece}}{{/check}}</p>{{/empty(check)}}</article>{{/reasons}}
         """,
         "timing": """
         {{^empty(figures)}}<div class="plots">{{#plots}}{{{.}}}{{/plots}}</div>
@@ -64,7 +64,7 @@ extension Templates {
         <th scope="col">New is</th></tr></thead><tbody>{{/empty(figures)}}
         {{#figures}}<tr><th scope="row">{{what}}</th><td class="number">{{old}}</td><td class="number">{{new}}</td><td>{{change}}</td></tr>{{/figures}}
         {{^empty(figures)}}</tbody></table>{{/empty(figures)}}
-        {{^figures}}<p class="none">No writes were told in the last day.</p>{{/figures}}
+        {{^figures}}<p class="none">No writes were recorded in the last day.</p>{{/figures}}
         <h3>Lag</h3><p>{{lag}}</p>
         <div class="plots">{{#lagPlots}}{{{.}}}{{/lagPlots}}</div>
         """,
@@ -72,7 +72,7 @@ extension Templates {
         <dl class="facts">{{#killFacts}}<div><dt>{{name}}</dt><dd{{#isBad}} class="bad"{{/isBad}}>{{value}}</dd></div>{{/killFacts}}</dl>
         """,
         "people": """
-        <h3>Waiting longest</h3>{{^slowest}}<p class="none">Nobody waits.</p>{{/slowest}}{{^empty(slowest)}}\(tableBegin){{/empty(slowest)}}
+        <h3>Waiting longest</h3>{{^slowest}}<p class="none">No user waits.</p>{{/slowest}}{{^empty(slowest)}}\(tableBegin){{/empty(slowest)}}
         {{#slowest}}\(userRow){{/slowest}}{{^empty(slowest)}}</tbody></table>{{/empty(slowest)}}
         <h3>Largest</h3>{{^empty(largest)}}\(tableBegin){{/empty(largest)}}
         {{#largest}}\(userRow){{/largest}}{{^empty(largest)}}</tbody></table>{{/empty(largest)}}

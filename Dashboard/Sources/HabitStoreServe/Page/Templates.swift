@@ -35,11 +35,11 @@ struct Templates: Sendable {
         <nav aria-label="Page"><a class="button" href="/actions">Pause, halt, kill …</a></nav></header>
         <main>{{#notice}}<p class="banner good" role="status">{{notice}}</p>{{/notice}}
         <section id="summary" aria-live="polite">{{{summary}}}</section>
-        <p class="muted small" id="look">As of {{time}}. Without scripts this page loads itself anew every 30 seconds.</p>
+        <p class="muted small" id="look">As of {{time}}. Without scripts this page reloads every 30 seconds.</p>
         {{#sections}}<section aria-labelledby="{{id}}-title"><h2 id="{{id}}-title">{{title}}</h2>
         <div id="{{id}}">{{{html}}}</div></section>{{/sections}}
         </main><footer class="muted"><p>From the fleet’s index and files; the stores are the truth, and
-        <code>\(OperatorCommand.name) fleet audit</code> holds the index against them. Figures for Prometheus are at <a href="/metrics">/metrics</a>.
+        <code>\(OperatorCommand.name) fleet audit</code> compares the index with them. Figures for Prometheus are at <a href="/metrics">/metrics</a>.
         {{^showsUsers}}Users are shown by a hash of their ids: <a href="/who">whose name is it?</a>{{/showsUsers}}</p></footer></body></html>
         """
     }
@@ -48,12 +48,12 @@ struct Templates: Sendable {
         """
         {{>head}}</head><body><header><p class="name">HabitStore <span class="muted">fleet</span> <strong>{{fleetName}}</strong></p>
         <nav aria-label="Page"><a class="button" href="/">Back to the page</a></nav></header><main>
-        <h1>Pause, halt, let go on, kill</h1><p>{{sentence}}</p>
+        <h1>Pause, halt, resume, kill</h1><p>{{sentence}}</p>
         {{#problem}}<p class="banner bad" role="alert">{{problem}}</p>{{/problem}}
-        {{^isOn}}<p class="banner warn" role="status">Nothing can be stopped from here, since this server has no token: start it with
+        {{^isOn}}<p class="banner warn" role="status">Nothing can be stopped from here, because this server has no token: start it with
         <code>--token-file</code>. From a terminal: <code>\(OperatorCommand.name) fleet pause</code>, <code>fleet halt</code>,
         <code>rollout kill</code>.</p>{{/isOn}}
-        {{#isOn}}<p class="muted">Each asks for the token and for a name to be typed, and is a line of the fleet’s ledger.</p>
+        {{#isOn}}<p class="muted">Each asks for the token and a typed name, and is recorded in the fleet’s ledger.</p>
         <div class="forms">{{#forms}}<form method="post" action="/actions/{{verb}}" class="{{className}}" autocomplete="off">
         <h2>{{title}}</h2><p>{{what}}</p>
         <label for="{{verb}}-by">Your name</label><input id="{{verb}}-by" name="by" value="{{by}}" required maxlength="100">
@@ -62,7 +62,7 @@ struct Templates: Sendable {
         <input id="{{verb}}-typed" name="typed" required maxlength="200" autocapitalize="none" spellcheck="false">
         <label for="{{verb}}-token">Token</label><input id="{{verb}}-token" name="token" type="password" required maxlength="1024">
         <button type="submit">{{button}}</button></form>{{/forms}}</div>{{/isOn}}
-        {{#canLeave}}<form method="post" action="/logout" class="leave"><button type="submit">Leave this page’s session</button></form>{{/canLeave}}
+        {{#canLeave}}<form method="post" action="/logout" class="leave"><button type="submit">End this page’s session</button></form>{{/canLeave}}
         </main></body></html>
         """
     }
@@ -76,7 +76,7 @@ struct Templates: Sendable {
         <input id="name" name="name" value="{{name}}" required maxlength="100" autocapitalize="none" spellcheck="false">
         <label for="token">Token</label><input id="token" name="token" type="password" required maxlength="1024">
         <button type="submit">Show the user</button></form>{{/isOn}}
-        {{^isOn}}<p class="banner warn" role="status">This server has no token, and tells nobody.</p>{{/isOn}}
+        {{^isOn}}<p class="banner warn" role="status">This server has no token, and does not show users.</p>{{/isOn}}
         <p class="muted">From a terminal: <code>{{command}}</code>.</p></main></body></html>
         """
 

@@ -24,7 +24,10 @@ final class EventStream: Sendable {
     /// - Parameter mayGoOn: called before anything is sent; returns whether to continue.
     func response(mayGoOn: @escaping @Sendable () -> Bool) -> Response {
         guard open.load(ordering: .relaxed) < Self.most else {
-            var response = Answers.text("\(Self.most) pages are open, which is the most.", status: .serviceUnavailable)
+            var response = Answers.text(
+                "\(Self.most) pages are open, which is the maximum.",
+                status: .serviceUnavailable
+            )
             response.headers[.retryAfter] = "30"
             return response
         }

@@ -18,7 +18,7 @@ enum FormReading {
         guard type.lowercased().hasPrefix("application/x-www-form-urlencoded") else {
             throw Failure(
                 status: .unsupportedMediaType,
-                message: "A form is sent as application/x-www-form-urlencoded."
+                message: "A form must be sent as application/x-www-form-urlencoded."
             )
         }
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > mostBytes {

@@ -27,7 +27,7 @@ extension Site {
         guard let token = options.token, token.isKnown(by: form.token) else {
             await Self.slowDown()
             let problem =
-                options.token == nil ? "This server has no token, and asks for none." : "That is not the token."
+                options.token == nil ? "This server has no token, and needs none." : "That is not the token."
             return Answers.html(templates.render("login", LoginPage(problem: problem)), status: .forbidden)
         }
         var response = Answers.redirect("/")

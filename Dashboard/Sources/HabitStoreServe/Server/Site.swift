@@ -39,13 +39,13 @@ struct Site: HTTPResponder {
     private func answer(_ request: Request) async -> Response {
         guard gatekeeper.isPlain(request) else {
             return Answers.text(
-                "A request names a path, and one host in its Host; nothing was done.",
+                "A request must name a path, and one host in its Host header; nothing was done.",
                 status: .badRequest
             )
         }
         guard gatekeeper.isOwnHost(request) else {
             return Answers.text(
-                "This server is not known by the name in the request's Host; give it with --host.",
+                "The Host header's name is not one of this server's; add it with --host.",
                 status: .misdirectedRequest
             )
         }
@@ -60,7 +60,7 @@ struct Site: HTTPResponder {
             }
             return await write(request)
         default:
-            var response = Answers.text("There is GET, and POST for forms.", status: .methodNotAllowed)
+            var response = Answers.text("Only GET is supported, and POST for forms.", status: .methodNotAllowed)
             response.headers[.allow] = "GET, HEAD, POST"
             return response
         }
@@ -107,7 +107,7 @@ struct Site: HTTPResponder {
             return Answers.answer(try await figures.current(), MetricFamily.contentType)
         } catch {
             let reason = (error as? HabitStoreError)?.description ?? "\(error)"
-            return Answers.text("The fleet's figures cannot be read: \(reason)", status: .serviceUnavailable)
+            return Answers.text("The fleet's metrics cannot be read: \(reason)", status: .serviceUnavailable)
         }
     }
 
@@ -136,7 +136,7 @@ struct Site: HTTPResponder {
         let model = ActionPage(
             title: "Stop \(keeper.fleetName)",
             fleetName: keeper.fleetName,
-            sentence: page?.sentence ?? "The fleet's files do not answer; a kill needs none of them.",
+            sentence: page?.sentence ?? "The fleet's files do not respond; a kill needs none of them.",
             problem: problem,
             isOn: options.token != nil,
             canLeave: gatekeeper.session(request).map(gatekeeper.sessions.isOpen) == true,

@@ -22,36 +22,37 @@ enum StopAction: String, CaseIterable, Sendable {
         case .pause:
             Words(
                 title: "Pause",
-                what: "Begins with nobody from now on; who is on the way is brought there.",
+                what: "Starts no new users, and finishes those in progress.",
                 button: "Pause the fleet",
                 done: "Paused.",
-                before: "It was paused before."
+                before: "It was paused already."
             )
         case .halt:
             Words(
                 title: "Halt",
-                what: "Moves nobody any more, at once. Users stay where they are.",
+                what: "Stops all moves immediately. Users stay where they are.",
                 button: "Halt the fleet",
                 done: "Halted.",
-                before: "It was halted before."
+                before: "It was halted already."
             )
         case .resume:
             Words(
-                title: "Let go on",
-                what: "Takes a pause or a halt away. Differences that were found before count as seen to.",
-                button: "Let the fleet go on",
-                done: "It may go on.",
-                before: "Nothing had stopped it."
+                title: "Resume",
+                what:
+                    "Ends a pause or a halt. This refutes no difference: the next run halts again until a complete verification finds the stores equal.",
+                button: "Resume the fleet",
+                done: "Resumed.",
+                before: "It was neither paused nor halted."
             )
         case .kill:
             Words(
                 title: "Kill",
                 what:
-                    "Takes everybody back to the old store, and keeps them there until somebody re-arms from a terminal. Programs that "
-                    + "have stores open act by themselves; \(OperatorCommand.name) rollout kill takes back who is at rest.",
+                    "Takes everybody back to the old store, and keeps them there until the switch is re-armed from a terminal. Programs that "
+                    + "have stores open take their users back; \(OperatorCommand.name) rollout kill takes back the others.",
                 button: "Kill: everybody back",
                 done: "The kill switch is pulled.",
-                before: "The kill switch was pulled before."
+                before: "The kill switch was pulled already."
             )
         }
     }
@@ -68,7 +69,7 @@ enum StopAction: String, CaseIterable, Sendable {
         case .kill:
             let kill = try fleet.kill(by: person, because: reason)
             let said = kill.isNew ? words.done : words.before
-            return said + (kill.unrecorded.map { " The ledger does not tell of it: \($0)" } ?? "")
+            return said + (kill.unrecorded.map { " It is not in the ledger: \($0)" } ?? "")
         }
     }
 }

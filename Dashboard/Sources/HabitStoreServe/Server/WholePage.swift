@@ -16,8 +16,8 @@ struct WholePage {
 
     private static let titles = [
         "stages": "Where users are", "waves": "Waves", "waiting": "Why users wait", "differences": "Differences",
-        "timing": "How long writes take, and how far new stores are behind", "switch": "Kill switch",
-        "people": "Slowest and largest users", "audit": "What was done",
+        "timing": "How long writes take, and how far new stores lag", "switch": "Kill switch",
+        "people": "Slowest and largest users", "audit": "Last actions",
     ]
 
     /// - Parameter notice: a message about the last action; nil for none.

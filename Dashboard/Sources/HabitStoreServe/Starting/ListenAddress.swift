@@ -4,7 +4,7 @@ struct ListenAddress: Equatable {
     let port: Int
 
     init(_ text: String) throws(ServeFailure) {
-        let wrong = ServeFailure.usage("--listen is \"\(text)\"; write HOST:PORT, as 127.0.0.1:8737 or [::1]:8737")
+        let wrong = ServeFailure.usage("--listen is \"\(text)\"; write HOST:PORT, such as 127.0.0.1:8737 or [::1]:8737")
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65_535).contains(port)
         else { throw wrong }

@@ -25,14 +25,14 @@ struct ServeOptions {
         and starts this.
 
           --root ROOT         the folder of all users' stores
-          --store-name NAME   the store that the page is about, where users have several
+          --store-name NAME   the store to show, if users have several
           --flags FILE        the flag file
           --listen HOST:PORT  where to listen; anything but loopback needs a token (default: 127.0.0.1:8737)
           --token-file FILE   a file with the token, for its owner only (default: $HABITSTORE_TOKEN)
-          --host NAME         a name under which the page is reached, beside addresses and localhost
-          --command NAME      the command that the page tells people to run: an app's own (default: habitstore)
-          --show-users        show users by their ids; else by a hash of them
-          --time-zone ZONE    the time zone of times that are shown, as Europe/Berlin (default: the system's)
+          --host NAME         a host name of the page, in addition to addresses and localhost
+          --command NAME      the name of the command to run in the page's advice (default: habitstore)
+          --show-users        show users by their ids, instead of by a hash
+          --time-zone ZONE    the time zone of the times shown, such as Europe/Berlin (default: the system's)
         """
 
     /// Parses the arguments and the environment.
@@ -58,7 +58,7 @@ struct ServeOptions {
             case "--time-zone":
                 let name = try value(of: argument)
                 guard let zone = TimeZone(identifier: name) else {
-                    throw .usage("there is no time zone \"\(name)\"; write one as Europe/Berlin")
+                    throw .usage("there is no time zone \"\(name)\"; write one like Europe/Berlin")
                 }
                 timeZone = zone
             default: throw .usage("there is no option \"\(argument)\"; --help lists the options")
@@ -79,7 +79,7 @@ struct ServeOptions {
         }
         guard token != nil || hosts.isEmpty else {
             throw .usage(
-                "--host is for who reads from elsewhere, and there is no token; give one with --token-file or $HABITSTORE_TOKEN"
+                "--host is for readers on other machines, and there is no token; give one with --token-file or $HABITSTORE_TOKEN"
             )
         }
         guard token != nil || self.listen.isLoopback else {
