@@ -33,7 +33,7 @@ enum LoopbackSocket {
                 && getsockname(descriptor, pointer, &length) == 0
         }
         guard descriptor >= 0, isBound else {
-            throw HabitStoreError(.inputOutput, "no port of the loopback address can be had (error \(errno))")
+            throw HabitStoreError(.inputOutput, "cannot get a port of the loopback address (error \(errno))")
         }
         return (descriptor, Int(UInt16(bigEndian: found.sin_port)))
     }

@@ -80,7 +80,7 @@ package final class RawDatabase {
             throw HabitStoreError(.notFound, "there is no table \(table)")
         }
         let new = declare(old)
-        guard new != old else { throw HabitStoreError(.notFound, "\(table) is declared otherwise than expected") }
+        guard new != old else { throw HabitStoreError(.notFound, "\(table) is not declared as expected") }
         let indexes = try texts(
             "SELECT sql FROM sqlite_schema WHERE tbl_name = '\(table)' AND type = 'index' AND sql <> ''"
         )

@@ -5,7 +5,7 @@ import ArgumentParser
 struct CrashCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "crash",
-        abstract: "Kill processes in the middle of writes and moves, and check that nothing is lost.",
+        abstract: "Kill processes during writes and moves, and check that nothing is lost.",
         subcommands: [
             SweepCommand.self, GroupSweepCommand.self, MigrationSweepCommand.self, TangleSweepCommand.self,
             PowerCutCommand.self,

@@ -7,7 +7,7 @@ import ArgumentParser
 struct TrialsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "habitstore-trials",
-        abstract: "Try for hours what the tests try for seconds.",
+        abstract: "Run for hours what the tests run for seconds.",
         subcommands: [
             FuzzCommand.self, LiveFuzzCommand.self, FlagFuzzCommand.self, CrashCommand.self, SoakCommand.self,
             LiveRolloutCommand.self, FailoverCommand.self, TrafficCommand.self, FleetDrillCommand.self,

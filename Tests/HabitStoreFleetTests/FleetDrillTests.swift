@@ -11,6 +11,6 @@ struct FleetDrillTests {
         ])
         print(found.output)
         #expect(found.status == 0, "\(found.output)")
-        #expect(found.output.contains("each once"))
+        #expect(found.output.contains("exactly once"))
     }
 }

@@ -17,7 +17,7 @@ struct FailoverTests {
         let run = try TrialsExecutable.run(["failover", "--script", Self.script, "--wait-seconds", "0.5"] + arguments)
         print(run.output)
         #expect(run.status == 0)
-        #expect(run.output.contains("nothing lost, nothing twice, no closure run twice"))
+        #expect(run.output.contains("nothing lost, nothing duplicated, no closure run twice"))
     }
 
     @Test func acknowledgedWritesOutliveTheirPrimary() throws {

@@ -2,7 +2,7 @@ import Foundation
 
 /// The run of a child process.
 struct ChildRun {
-    /// What it wrote to standard output.
+    /// Its standard output.
     let output: Data
     /// Whether the crash point killed it, rather than this process.
     let diedByItself: Bool

@@ -9,22 +9,22 @@ import StandardEngines
 struct CrashChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "crash-child",
-        abstract: "Work on a root until somebody kills this process; a sweep starts it.",
+        abstract: "Use a user's stores until this process is killed; started by a sweep.",
         shouldDisplay: false
     )
 
     @Option(help: "The root of the users' stores.")
     var root: String
 
-    @Option(help: "The flag file, which is written to.")
+    @Option(help: "The flag file, which this process writes.")
     var flags: String
 
     @OptionGroup var engineOptions: SweptEngineOptions
 
-    @Option(help: "The engine that the user comes from.")
+    @Option(help: "The user's old engine.")
     var old: EngineName
 
-    @Option(help: "The engine that the user goes to.")
+    @Option(help: "The user's new engine.")
     var new: EngineName
 
     @Option(help: "The number of the first write.")
@@ -36,7 +36,7 @@ struct CrashChildCommand: ParsableCommand {
     @Option(help: "The seed of the moves.")
     var seed: UInt64
 
-    @Flag(help: "Archive the evidence between the moves, and begin it anew now and then.")
+    @Flag(help: "Archive the evidence between moves, and reset it now and then.")
     var filing = false
 
     /// How long a child lives that is not killed.

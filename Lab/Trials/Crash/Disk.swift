@@ -30,11 +30,11 @@ struct Disk {
     func cutPower() throws {
         #if os(Linux)
         let folder = open(mount, O_RDONLY)
-        guard folder >= 0 else { throw Self.error("the mounted folder cannot be opened") }
+        guard folder >= 0 else { throw Self.error("cannot open the mounted folder") }
         defer { close(folder) }
         var flags = Self.withoutLogFlush
         guard ioctl(folder, Self.shutdownRequest, &flags) == 0 else {
-            throw Self.error("the file system cannot be shut down")
+            throw Self.error("cannot shut down the file system")
         }
         #else
         throw HabitStoreError(.unsupported, "power cuts need Linux")

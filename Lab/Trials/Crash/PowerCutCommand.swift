@@ -7,17 +7,17 @@ import HabitStoreRollout
 struct PowerCutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "power-cut",
-        abstract: "Shut the ext4 in an image down under a child, mount it again, and check what is left.",
-        discussion: "scripts/power-cut.sh makes the image; this needs root, loop devices and Linux."
+        abstract: "Shut down an ext4 file system under a running child, mount it again, and check the stores.",
+        discussion: "scripts/power-cut.sh makes the image. Needs root, loop devices and Linux."
     )
 
-    @Option(help: "An image with an ext4 file system in it.")
+    @Option(help: "An image of an ext4 file system.")
     var image: String
 
-    @Option(help: "The folder where it is mounted.")
+    @Option(help: "The mount point.")
     var mount: String
 
-    @Option(help: "How often the power is cut.")
+    @Option(help: "How many times to cut the power.")
     var cuts = 200
 
     @OptionGroup var options: SweepOptions
@@ -81,10 +81,10 @@ struct PowerCutCommand: ParsableCommand {
     /// file, in a
     /// quarter of all cuts), and a running process would believe it.
     private static func halt(_ process: Int32) throws {
-        guard kill(process, SIGSTOP) == 0 else { throw ValidationError("the child is gone before the cut") }
+        guard kill(process, SIGSTOP) == 0 else { throw ValidationError("the child exited before the cut") }
         let deadline = Date(timeIntervalSinceNow: haltingSeconds)
         while try !isHalted(process) {
-            guard Date() < deadline else { throw ValidationError("the child cannot be stopped") }
+            guard Date() < deadline else { throw ValidationError("cannot stop the child") }
         }
     }
 

@@ -37,7 +37,9 @@ struct Recovery {
         let stage = try user.store.stage()
         outcome.stage = stage
         if let last = report.stage, stage.position > last.position + 1 {
-            outcome.violations.append("the user is at \(stage.rawValue) and was at \(last.rawValue) when last seen")
+            outcome.violations.append(
+                "the user skipped a stage: last reported at \(last.rawValue), now at \(stage.rawValue)"
+            )
         }
         let numbers = try user.store.read(Workload.numbers)
         checkWrites(Set(numbers), &outcome)
@@ -54,9 +56,9 @@ struct Recovery {
         let lost = base.union(report.acknowledged).subtracting(numbers)
         if !lost.isEmpty { outcome.violations.append("acknowledged writes are lost: \(lost.sorted())") }
         let undead = report.failed.intersection(numbers)
-        if !undead.isEmpty { outcome.violations.append("writes that failed are there: \(undead.sorted())") }
+        if !undead.isEmpty { outcome.violations.append("failed writes exist: \(undead.sorted())") }
         let foreign = numbers.subtracting(base).subtracting(report.begun)
-        if !foreign.isEmpty { outcome.violations.append("there are writes that nobody made: \(foreign.sorted())") }
+        if !foreign.isEmpty { outcome.violations.append("writes exist that no process made: \(foreign.sorted())") }
         outcome.keptOpen = report.open.intersection(numbers).count
     }
 
@@ -68,16 +70,18 @@ struct Recovery {
         try store.read { transaction in
             let numbers = Set(try Workload.numbers(transaction))
             guard numbers.isSuperset(of: known), numbers.subtracting(known).isSubset(of: mayComeLate) else {
-                outcome.violations.append("writes came or went: \(numbers.symmetricDifference(known).sorted())")
+                outcome.violations.append(
+                    "writes appeared or disappeared: \(numbers.symmetricDifference(known).sorted())"
+                )
                 return
             }
             let sorted = numbers.sorted()
             if try Contents(transaction) != Contents(after: sorted) {
-                outcome.violations.append("the records are not what the \(numbers.count) writes leave")
+                outcome.violations.append("the records do not match the \(numbers.count) writes")
             }
             let information = try transaction.information()
             if information.token.rawValue != Int64(numbers.count) {
-                outcome.violations.append("\(numbers.count) writes have come to token \(information.token)")
+                outcome.violations.append("the token is \(information.token) after \(numbers.count) writes")
             }
             let history = try transaction.fetchHistory(after: information.historyFloor)
             let tokens = history.map(\.token.rawValue)
@@ -85,7 +89,9 @@ struct Recovery {
                 outcome.violations.append("the history has gaps: \(tokens)")
             }
             let authors = sorted.suffix(history.count).map { Workload.author($0) }
-            if history.map(\.author) != authors { outcome.violations.append("the history has other writes in it") }
+            if history.map(\.author) != authors {
+                outcome.violations.append("the history's authors do not match the writes")
+            }
         }
     }
 
@@ -99,7 +105,7 @@ struct Recovery {
             if report.hasUnfinishedReset { try user.store.resetEvidence(because: "once more", by: "the sweep") }
             if try !report.hasUnfinishedReset || user.goForward() != nil {
                 let missing = try user.store.decision().reasons.map(\.description).joined(separator: "; ")
-                outcome.violations.append("the user cannot go forward any more: \(missing)")
+                outcome.violations.append("the user can no longer advance: \(missing)")
             }
         case .complete:
             // A kill switch that cannot complete leaves the user here; without it, the way back by hand copies what is missing.
@@ -123,14 +129,14 @@ struct Recovery {
             return
         }
         // The stores' checks share no code with what decides about references and uniqueness.
-        outcome.violations += found.anomalies.map { "a check finds \($0.count) of \($0.kind)" }
+        outcome.violations += found.anomalies.map { "a check found \($0.count) of \($0.kind)" }
     }
 
     /// No stage was skipped, every move was recorded, and no difference was ever found.
     private func checkEvidence(_ store: UserStore, _ outcome: inout Outcome) throws {
         let chain = try EvidenceLog(UserDirectory(root: root, user: SweptUser.name)).read()
         if let damage = chain.damage {
-            outcome.violations.append("line \(damage.line) of the evidence: \(damage.reason)")
+            outcome.violations.append("evidence line \(damage.line): \(damage.reason)")
         }
         var at = Stage.off
         for record in chain.records {
@@ -139,7 +145,7 @@ struct Recovery {
                 outcome.violations.append("a difference at \(stage.rawValue), token \(token): \(message)")
             case .stageChanged(let from, let to, _, _, let reason, _, _):
                 if from != at || to.position > from.position + 1 {
-                    outcome.violations.append("\(from) to \(to) (\(reason.rawValue)) behind \(at)")
+                    outcome.violations.append("\(from) to \(to) (\(reason.rawValue)) after \(at)")
                 }
                 at = to
             case .checkpoint(let checkpoint) where record == chain.records.first: at = checkpoint.stage

@@ -3,7 +3,7 @@ import HabitStore
 import HabitStoreRollout
 import StandardEngines
 
-/// What a child reported before it died: one line each, written immediately.
+/// A child's report before it died: one line for each event, written immediately.
 struct Report {
     /// The kinds of lines that a child writes.
     enum Line: String {
@@ -32,7 +32,7 @@ struct Report {
     }
 
     /// The evidence is about to be reset, and was.
-    static let (resetBegun, resetEnded) = ("began to begin the evidence anew", "evidence begun anew")
+    static let (resetBegun, resetEnded) = ("evidence reset begun", "evidence reset")
 
     private(set) var begun: Set<Int> = []
     private(set) var acknowledged: Set<Int> = []
@@ -62,7 +62,7 @@ struct Report {
     /// Adds the report of a child, which must not have exited on its own.
     mutating func take(_ child: ChildRun) {
         take(child.output)
-        if !child.isSignalled { violations.append("the child ended by itself with the status \(child.status)") }
+        if !child.isSignalled { violations.append("the child exited on its own with status \(child.status)") }
     }
 
     /// Adds a violation.
@@ -73,7 +73,7 @@ struct Report {
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
             let parts = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2).map(String.init)
             guard let kind = parts.first.flatMap(Line.init), parts.count > 1 else {
-                violations.append("the child wrote a line that is none: \(parts)")
+                violations.append("the child wrote a malformed line: \(parts)")
                 continue
             }
             take(kind, parts[1], parts.dropFirst(2).first ?? "")

@@ -11,7 +11,7 @@ enum ResourceLimit {
     @discardableResult
     func set(_ value: UInt64) throws -> UInt64 {
         var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0 else { throw Self.error("asked for") }
+        guard getrlimit(resource, &limit) == 0 else { throw Self.error("read") }
         let before = UInt64(limit.rlim_cur)
         limit.rlim_cur = rlim_t(clamping: value)
         guard setrlimit(resource, &limit) == 0 else { throw Self.error("set") }
@@ -48,6 +48,6 @@ enum ResourceLimit {
     }
 
     private static func error(_ what: String) -> HabitStoreError {
-        HabitStoreError(.inputOutput, "a limit of the process cannot be \(what): \(String(cString: strerror(errno)))")
+        HabitStoreError(.inputOutput, "cannot \(what) a limit of the process: \(String(cString: strerror(errno)))")
     }
 }

@@ -24,7 +24,7 @@ extension ScenarioFigures {
             print(line)
         }
         let missed = points.filter { places[$0] == nil }
-        if !missed.isEmpty { print("nobody died at: \(missed.joined(separator: ", "))") }
+        if !missed.isEmpty { print("no process died at: \(missed.joined(separator: ", "))") }
         print("\(violations) violations")
         if violations > 0 { throw ExitCode.failure }
     }

@@ -6,10 +6,10 @@ import HabitStoreRollout
 struct ScenarioOptions: ParsableArguments {
     @OptionGroup var sweep: SweepOptions
 
-    @Option(help: "Only the scenario of this number, and its root is kept.")
+    @Option(help: "Run only the scenario with this number, and keep its root.")
     var only: Int?
 
-    @Flag(help: "Print each scenario, and what was refused.")
+    @Flag(help: "Print each scenario, and the counts of refusals.")
     var verbose = false
 
     /// Runs scenarios one after another until there are enough, and prints the results. The folder of a failed scenario is kept.

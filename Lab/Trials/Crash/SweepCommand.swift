@@ -6,7 +6,7 @@ import HabitStoreRollout
 struct SweepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sweep",
-        abstract: "Kill children with SIGKILL at every crash point and at random instants, and check what is left."
+        abstract: "Kill children with SIGKILL at every crash point and at random times, and check their stores."
     )
 
     @OptionGroup var options: ScenarioOptions

@@ -34,16 +34,16 @@ struct SweepFigures: ScenarioFigures {
     }
 
     func lines(seconds: Double, isVerbose: Bool) -> [String] {
-        var lines = ["by stage          began  came up"]
+        var lines = ["by stage            start      end"]
         lines += Stage.allCases.map { stage in
             "  " + Self.padded(stage.rawValue, 14) + Self.number(starts[stage] ?? 0) + Self.number(ends[stage] ?? 0)
         }
-        if isVerbose { lines += ["by the move that was being made:"] + Self.table(ways) }
-        if isVerbose { lines += ["not done, and said so:"] + Self.table(refusals) }
+        if isVerbose { lines += ["by move:"] + Self.table(ways) }
+        if isVerbose { lines += ["refusals:"] + Self.table(refusals) }
         let each = kills > 0 ? Int(seconds * 1_000) / kills : 0
         lines.append(
             "\(kills) kills in \(Int(seconds)) s, \(each) ms each; \(moves) moves, \(acknowledged) writes acknowledged, "
-                + "\(open) in flight or unknown, of which \(keptOpen) had happened"
+                + "\(open) in flight or unknown, of which \(keptOpen) took effect"
         )
         return lines
     }

@@ -3,10 +3,10 @@ import Foundation
 
 /// Options of all sweeps.
 struct SweepOptions: ParsableArguments {
-    @Option(help: "What the scenarios and the instants follow from; at random when not given.")
+    @Option(help: "The seed of the scenarios; random if not given.")
     var seed: UInt64?
 
-    @Option(help: "Where files are made.")
+    @Option(help: "Where to create files.")
     var folder = NSTemporaryDirectory()
 
     /// Prints and returns the seed.

@@ -11,12 +11,12 @@ struct SweptEngineOptions: ParsableArguments {
     @Option(
         parsing: .upToNextOption,
         help:
-            "Connection URIs of two servers: the user goes there and between them, and not between files."
+            "Connection URIs of two servers; the user moves between them and between a server and a local engine."
     )
     var servers: [String] = []
 
     func validate() throws {
-        guard servers.isEmpty || servers.count == 2 else { throw ValidationError("--servers takes two servers") }
+        guard servers.isEmpty || servers.count == 2 else { throw ValidationError("--servers takes two URIs") }
     }
 
     var engines: SweptEngines { SweptEngines(servers: servers) }

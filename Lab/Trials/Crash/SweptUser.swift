@@ -36,7 +36,7 @@ struct SweptUser {
         guard let next = try store.stage().next else { return nil }
         try flags.want(next)
         stores.reloadFlags()
-        var missing = "nothing was decided"
+        var missing = "the gate gave no decision"
         for _ in 0..<tries {
             // The gate also requires compared reads.
             for _ in 0..<4 { _ = try store.read { try $0.fetchCount(FetchDescriptor<Draft>()) } }

@@ -37,7 +37,7 @@ enum Workload {
             try transaction.insert(Habit(id: counterID, name: "none", createdAt: date(0)))
         }
         guard var counter = try transaction.model(Habit.self, id: counterID) else {
-            throw HabitStoreError(.internalInconsistency, "the record that counts the writes is gone")
+            throw HabitStoreError(.internalInconsistency, "the record that counts the writes is missing")
         }
         counter.streak += 1
         counter.name = author(number)
@@ -74,6 +74,6 @@ enum Workload {
     static func contradiction(_ transaction: any ReadTransaction) throws -> String? {
         let count = try transaction.model(Habit.self, id: counterID)?.streak ?? 0
         let written = try transaction.fetchCount(FetchDescriptor<Draft>())
-        return count == written ? nil : "\(count) writes are counted, and \(written) are there"
+        return count == written ? nil : "the counter is \(count), but \(written) writes exist"
     }
 }

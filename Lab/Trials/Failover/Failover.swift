@@ -62,7 +62,7 @@ struct Failover {
             }
             violations += writers.stop().map { "round \(round): \($0)" }
             if !hasReturned {
-                violations.append("round \(round), \(trouble.rawValue): nothing is acknowledged any more")
+                violations.append("round \(round), \(trouble.rawValue): no write is acknowledged any more")
             }
             for subject in writers.subjects {
                 histories[subject.place] = try check.check(subject.place, subject.ledger, silence: silence)
@@ -73,7 +73,7 @@ struct Failover {
             let store = try PostgresHabitStore(place, schema: HabitSchema.current)
             defer { store.close() }
             if try store.fetchHistory(after: .zero).compactMap(\.author) != authors {
-                violations.append("\(place.name): no longer what it was at the end of its round")
+                violations.append("\(place.name): the history changed after its round")
             }
         }
         violations += check.violations
@@ -146,13 +146,14 @@ struct Failover {
             "failover, seed \(command.seed): \(command.rounds) rounds (\(counts.joined(separator: ", "))), "
                 + "\(command.writers) writers on \(command.stores) stores",
             "\(check.acknowledged) writes acknowledged, \(check.failed) failed, \(check.unknownKept + check.unknownUndone) "
-                + "unknown, of which \(check.unknownKept) turned out to be kept and \(check.unknownUndone) undone",
-            "longest time without an acknowledgement: \(seconds(gap[gap.count / 2])) s in half of the rounds, "
-                + "\(seconds(gap[gap.count - 1])) s at most",
+                + "unknown, of which \(check.unknownKept) were kept and \(check.unknownUndone) undone",
+            "longest gap between acknowledgements: median of the rounds \(seconds(gap[gap.count / 2])) s, "
+                + "maximum \(seconds(gap[gap.count - 1])) s",
         ]
         lines += violations.prefix(20).map { "VIOLATION: \($0)" }
         lines.append(
-            violations.isEmpty ? "nothing lost, nothing twice, no closure run twice" : "FAILED: \(violations.count)"
+            violations.isEmpty
+                ? "nothing lost, nothing duplicated, no closure run twice" : "FAILED: \(violations.count)"
         )
         return Outcome(lines: lines, isClean: violations.isEmpty)
     }

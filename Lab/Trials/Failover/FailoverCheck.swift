@@ -24,7 +24,7 @@ struct FailoverCheck {
         let authors = history.compactMap(\.author)
         let times = Dictionary(authors.map { ($0, 1) }, uniquingKeysWith: +)
         if history.map(\.token.rawValue) != Array(1..<Int64(history.count + 1)) {
-            violations.append("\(place.name): the history's tokens have gaps, or stand twice")
+            violations.append("\(place.name): the history's tokens have gaps or duplicates")
         }
         var expected: [UUID: String] = [:]
         for write in ledger.writes.sorted(by: { $0.number < $1.number }) {
@@ -39,7 +39,7 @@ struct FailoverCheck {
         if Dictionary(tags.map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first }) != expected
             || tags.count != expected.count
         {
-            violations.append("\(place.name): the records are not those that the history tells of")
+            violations.append("\(place.name): the records do not match the history")
         }
         violations += try store.check { _ in }.map { "\(place.name): \($0)" }
         return authors
@@ -51,18 +51,18 @@ struct FailoverCheck {
         _ name: String,
         _ silence: ClosedRange<ContinuousClock.Instant>
     ) {
-        if times > 1 { violations.append("\(name): there \(times) times") }
+        if times > 1 { violations.append("\(name): exists \(times) times") }
         if write.runs > 1 { violations.append("\(name): its closure ran \(write.runs) times") }
         switch write.outcome {
         case .acknowledged:
             acknowledged += 1
-            if times == 0 { violations.append("\(name): acknowledged and lost") }
+            if times == 0 { violations.append("\(name): acknowledged but lost") }
             if silence.contains(write.began), silence.contains(write.ended) {
                 violations.append("\(name): acknowledged while no server had a standby")
             }
         case .failed:
             failed += 1
-            if times > 0 { violations.append("\(name): there, though it was said to have failed") }
+            if times > 0 { violations.append("\(name): exists, although it was reported as failed") }
         case .unknown:
             if times > 0 { unknownKept += 1 } else { unknownUndone += 1 }
         }

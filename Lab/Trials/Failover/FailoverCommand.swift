@@ -8,14 +8,14 @@ struct FailoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "failover",
         abstract:
-            "Primaries of PostgreSQL die while stores are written to; nothing that was acknowledged may be lost or there twice.",
-        discussion: "Exit codes: 0 all that was claimed holds; 1 it does not, or a server could not be brought back."
+            "Kill PostgreSQL primaries while stores are written to; no acknowledged write may be lost or duplicated.",
+        discussion: "Exit codes: 0 no violation; 1 a violation, or a server could not be brought back."
     )
 
-    @Option(help: "How many troubles there are.")
+    @Option(help: "How many rounds, with one trouble each.")
     var rounds = 200
 
-    @Option(help: "What the instants and the kinds of trouble follow from.")
+    @Option(help: "The seed of the times and kinds of trouble.")
     var seed: UInt64 = 1
 
     @Option(help: "The only kind of trouble: \(FailoverTrouble.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -24,10 +24,12 @@ struct FailoverCommand: ParsableCommand {
     @Option(help: "How many threads write.")
     var writers = 6
 
-    @Option(help: "How many stores they write to, each of which is opened twice.")
+    @Option(help: "How many stores they write to. Each is opened twice.")
     var stores = 3
 
-    @Option(help: "How long a write waits for another one; for an answer and for settling an outcome, twice as long.")
+    @Option(
+        help: "How long a write waits for another one. It waits twice as long for an answer and to learn an outcome."
+    )
     var waitSeconds = 1.0
 
     @Option(help: "The script that starts and stops servers.")

@@ -17,7 +17,7 @@ final class FailoverServers {
         folder = "/tmp/habitstore-failover-\(UUID().uuidString)"
         let assignment = try Self.run(script, ["up", folder])
         guard let uri = assignment.firstMatch(of: /HABITSTORE_POSTGRES='([^']+)'/) else {
-            throw HabitStoreError(.internalInconsistency, "the script has started no servers", at: .init(path: script))
+            throw HabitStoreError(.internalInconsistency, "the script started no servers", at: .init(path: script))
         }
         self.uri = String(uri.output.1)
     }
@@ -56,7 +56,7 @@ final class FailoverServers {
         guard status == 0 else {
             throw HabitStoreError(
                 .internalInconsistency,
-                "\(arguments.first ?? "") of a server ended with \(status)",
+                "the script's \(arguments.first ?? "") failed with \(status)",
                 at: .init(path: script)
             )
         }

@@ -4,7 +4,7 @@ import HabitStorePostgres
 import HabitTracker
 import Synchronization
 
-/// Threads that write to stores until they are told to stop, and record the outcomes that they saw.
+/// Threads that write to stores until ``stop()``, and record the outcomes that they saw.
 final class FailoverWriters: Sendable {
     /// A store, opened as often as several processes would.
     struct Subject: Sendable {

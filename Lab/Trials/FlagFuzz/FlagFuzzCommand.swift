@@ -15,17 +15,17 @@ struct FlagFuzzCommand: ParsableCommand {
     @Option(help: "The seed of the mutations; the same seed makes the same inputs.")
     var seed: UInt64?
 
-    @Option(help: "Where the input that is being read is kept, for when it crashes the process.")
+    @Option(help: "The file of the current input, which remains if the process crashes.")
     var currentInput = NSTemporaryDirectory() + "flag-fuzz-input"
 
     @Option(
-        help: "The most work that an input may be, in counted steps: bytes, values, operators and steps of evaluations."
+        help: "The maximum work for one input, in steps: bytes, values, operators and evaluation steps."
     )
     var limitSteps = 3_000_000
 
     mutating func run() throws {
         let seed = seed ?? UInt64.random(in: 0...UInt64.max)
-        print("seed \(seed); the current input is kept in \(currentInput)")
+        print("seed \(seed); the current input is in \(currentInput)")
         let record = try FlagInputRecord(path: currentInput)
         var fuzzer = FlagFuzzer(seed: seed, record: record)
         let monitor = HangMonitor(processorSeconds: 10, seconds: 600)
@@ -41,10 +41,10 @@ struct FlagFuzzCommand: ParsableCommand {
         let peak = FlagFuzzer.peakMemoryMegabytes
         print(
             """
-            \(fuzzer.inputs) inputs: \(fuzzer.loaded) were read, \(fuzzer.refused) were refused; \
+            \(fuzzer.inputs) inputs: \(fuzzer.loaded) accepted, \(fuzzer.refused) refused; \
             \(fuzzer.evaluations) evaluations, \(fuzzer.corpusCount) kinds of behavior
-            the hardest input was \(fuzzer.hardest.steps) steps, the longest took \(Int(fuzzer.longestMilliseconds)) ms; \
-            memory was at most \(peak) MB
+            the hardest input took \(fuzzer.hardest.steps) steps, the slowest \(Int(fuzzer.longestMilliseconds)) ms; \
+            peak memory \(peak) MB
             """
         )
         if fuzzer.hardest.steps > limitSteps {

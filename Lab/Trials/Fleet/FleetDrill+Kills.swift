@@ -12,15 +12,15 @@ extension FleetDrill {
         let kills = try killRuns(of: root)
         let stores = try root.stores()
         let members = try root.fleet.members()
-        try require(members == drawn, "the waves are not those that were drawn")
+        try require(members == drawn, "the waves differ from those that were drawn")
         for member in drawn.members {
             let stage = try stores.status(of: member.user).stage
-            try require(stage == .rampdown, "\(member.user) is at \(stage?.rawValue ?? "no stage") and not at rampdown")
+            try require(stage == .rampdown, "\(member.user) is at \(stage?.rawValue ?? "no stage"), not at rampdown")
             let promotions = try Self.promotions(of: member.user, stores)
-            try require(promotions == Self.way(to: .rampdown), "\(member.user) was moved by \(promotions)")
+            try require(promotions == Self.way(to: .rampdown), "\(member.user) was promoted to \(promotions)")
         }
         figures.note(
-            "\(kills) runs were killed: nobody was lost, nobody moved twice, and the waves are as they were drawn"
+            "\(kills) runs were killed: no user was lost or moved twice, and the waves are unchanged"
         )
         try compareAtRest(root, stores)
         try takeBack(root)
@@ -38,7 +38,7 @@ extension FleetDrill {
             }
         }
         let outcome = try FleetDrillProcess("fleet-run-child", [root.path]).outcome()
-        try require(outcome.isDone, "the last run did not come to the end: \(outcome.because ?? "")")
+        try require(outcome.isDone, "the last run did not finish: \(outcome.because ?? "")")
         return extent.kills
     }
 
@@ -64,9 +64,9 @@ extension FleetDrill {
         try require(audit.result.compared == extent.killed, "\(audit.result.compared) users were compared")
         let looked = try FleetDrillFigures.seconds { try root.fleet.audit(stores, sample: nil, seed: extent.seed) }
         let each = (audit.seconds - looked.seconds) / Double(extent.killed) * 1_000
-        figures.note("a user at rest verified by kept digests", each * Self.processors, "ms of a core", goal: goal(5))
+        figures.note("verifying a user at rest by kept digests", each * Self.processors, "ms of a core", goal: goal(5))
         figures.note(
-            "index of users with two stores made anew",
+            "rebuilding the index of users with two stores",
             try FleetDrillFigures.seconds { try root.fleet.rebuild(stores) { _, _ in } }.seconds
                 / Double(extent.killed) * 1_000,
             "ms a user"
@@ -96,14 +96,17 @@ extension FleetDrill {
         }
         try require(failures.all.isEmpty, "the kill did not land: \(failures.all.prefix(3))")
         figures.note(
-            "a pulled kill landed for a user at rest",
+            "completing a kill for a user at rest",
             landed.seconds / Double(users.count) * 1_000 * Self.processors,
             "ms of a core",
             goal: goal(3)
         )
         for user in users {
             let status = try stores.status(of: user)
-            try require(status.stage == .off && status.isKilled && status.engine == .sqlite, "\(user) is not back")
+            try require(
+                status.stage == .off && status.isKilled && status.engine == .sqlite,
+                "\(user) was not moved back"
+            )
         }
     }
 

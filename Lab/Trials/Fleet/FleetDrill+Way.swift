@@ -12,7 +12,7 @@ extension FleetDrill {
         defer { try? FileManager.default.removeItem(atPath: root.path) }
         let drawn = try root.draw(Self.plan(stage: .complete))
         guard let victim = drawn.wave(drawn.waves.count - 1).first?.user else {
-            throw FleetDrillFailure("the last wave has nobody")
+            throw FleetDrillFailure("the last wave has no users")
         }
         try plant(victim, root)
         let logs = (0..<extent.writers).map { folder.appendingPathComponent("writer-\($0).log").path }
@@ -27,10 +27,10 @@ extension FleetDrill {
         let begun = try repair(victim, root)
         let ended = try FleetDrillFigures.seconds { try FleetDrillProcess("fleet-run-child", [root.path]).outcome() }
         try require(ended.result.isDone && ended.result.passedOver == 0, "the run ended: \(ended.result.because ?? "")")
-        figures.note("the store was copied anew, and the fleet went on (\(begun) users were there)")
+        figures.note("the store was copied again, and the fleet resumed (\(begun) users had finished)")
         let seconds = halted.seconds + ended.seconds
-        figures.note("off to complete, \(extent.users) users beside \(extent.writers) writers", seconds, "s")
-        figures.note("that is", seconds / Double(extent.users) * 1_000, "ms a user")
+        figures.note("off to complete, \(extent.users) users and \(extent.writers) writers", seconds, "s")
+        figures.note("off to complete", seconds / Double(extent.users) * 1_000, "ms a user")
         let memory = Double(max(halted.result.memoryBytes, ended.result.memoryBytes)) / 1_048_576
         figures.note("memory of the run", memory, "MiB", goal: goal(256))
         for writer in writers { try writer.finish() }
@@ -52,7 +52,7 @@ extension FleetDrill {
                 first = id
                 return false
             }
-            guard let first else { throw FleetDrillFailure("\(user) has no record to be lost") }
+            guard let first else { throw FleetDrillFailure("\(user) has no record to remove") }
             try replica.remove(entity: 0, id: first)
         }
     }
@@ -79,7 +79,7 @@ extension FleetDrill {
             }
         }
         try require(late == 0, "\(late) moves were made after the halt")
-        figures.note("the fault halted the fleet, which names \(victim); nobody was moved after that")
+        figures.note("the fault halted the fleet, which names \(victim); no user was moved afterwards")
     }
 
     /// Has the new store copied again, and resumes the fleet.
@@ -96,7 +96,7 @@ extension FleetDrill {
         try again.advance(to: .shadow)
         if let failure = try again.rehearse() { throw failure }
         let there = try root.fleet.status().waves.reduce(0) { $0 + ($1.stages[.complete] ?? 0) }
-        try root.fleet.resume(by: "the drill", because: "the store was copied anew")
+        try root.fleet.resume(by: "the drill", because: "the store was copied again")
         return there
     }
 
@@ -117,10 +117,10 @@ extension FleetDrill {
                 }
             }
         }
-        try require(failures.all.isEmpty, "old stores are left: \(failures.all.prefix(3))")
+        try require(failures.all.isEmpty, "old stores remain: \(failures.all.prefix(3))")
         for member in drawn.members {
             let old = try root.address(.sqlite, of: member.user).path
-            try require(!FileManager.default.fileExists(atPath: old), "\(old) is left")
+            try require(!FileManager.default.fileExists(atPath: old), "\(old) remains")
         }
         figures.note("retired", retired.seconds / Double(drawn.members.count) * 1_000, "ms a user")
     }
@@ -151,11 +151,11 @@ extension FleetDrill {
             let more = entries.count - size.habits * size.entriesEach - own.count
             try require(own.isSubset(of: ids), "\(user) lacks \(own.subtracting(ids).count) acknowledged writes")
             let isAllowed = (0...(unknown[user]?.count ?? 0)).contains(more)
-            try require(isAllowed, "\(user) has \(more) records more than were written")
+            try require(isAllowed, "\(user) has \(more) more records than were written")
             let habits = try store.fetchCount(FetchDescriptor<Habit>())
-            try require(habits == size.habits, "\(user) has \(habits) habits and had \(size.habits)")
+            try require(habits == size.habits, "\(user) has \(habits) habits, not \(size.habits)")
         }
         let count = written.values.reduce(0) { $0 + $1.count }
-        figures.note("\(count) acknowledged writes and all records from before are there, each once")
+        figures.note("\(count) acknowledged writes and all earlier records exist exactly once")
     }
 }

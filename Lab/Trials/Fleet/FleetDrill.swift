@@ -35,7 +35,7 @@ struct FleetDrill {
 
     /// Runs the whole drill.
     ///
-    /// - Throws: a violation: a user who is lost, moved twice or moved past a halt, or a missing record.
+    /// - Throws: if a user is lost, moved twice or moved past a halt, or if a record is missing.
     mutating func run() throws {
         figures.note("seed \(extent.seed), \(ProcessInfo.processInfo.activeProcessorCount) processors")
         if extent.indexed > 0 { try index() }
@@ -67,13 +67,13 @@ struct FleetDrill {
         try runPaused(root)
         let stores = try root.stores()
         let rebuilt = try FleetDrillFigures.seconds { try root.fleet.rebuild(stores) { _, _ in } }
-        figures.note("index of \(extent.indexed) users made anew", rebuilt.seconds, "s", goal: goal(60))
+        figures.note("rebuilding the index of \(extent.indexed) users", rebuilt.seconds, "s", goal: goal(60))
         try require(rebuilt.result == extent.indexed, "the index has \(rebuilt.result) users")
     }
 
     /// A run that knows all users but must not start.
     private mutating func runPaused(_ root: FleetDrillRoot) throws {
-        try root.fleet.pause(by: "the drill", because: "nobody is to be moved")
+        try root.fleet.pause(by: "the drill", because: "no user must move")
         let run = try FleetDrillProcess("fleet-run-child", [root.path])
         func hasBegun() throws -> Bool {
             try root.fleet.ledger.read().entries.contains { if case .waveBegan = $0.event { true } else { false } }
@@ -84,14 +84,14 @@ struct FleetDrill {
         }
         Thread.sleep(forTimeInterval: 2)
         let status = try FleetDrillFigures.seconds { try root.fleet.status() }
-        try require(status.result.state == "paused", "a fleet that is paused is \(status.result.state)")
-        figures.note("status of \(extent.indexed) users beside a run", status.seconds, "s", goal: goal(0.2))
+        try require(status.result.state == "paused", "a paused fleet has the state \(status.result.state)")
+        figures.note("status of \(extent.indexed) users during a run", status.seconds, "s", goal: goal(0.2))
         if let memory = run.memoryBytes {
             let mebibytes = Double(memory) / 1_048_576
             figures.note("memory of a run over \(extent.indexed) users", mebibytes, "MiB", goal: goal(256))
         }
         try require(run.kill(), "the run has ended")
-        try root.fleet.resume(by: "the drill", because: "it was seen")
+        try root.fleet.resume(by: "the drill", because: "the status was measured")
     }
 
     /// Goals apply only to the full drill.

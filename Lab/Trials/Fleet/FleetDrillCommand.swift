@@ -6,18 +6,18 @@ struct FleetDrillCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet-drill",
         abstract:
-            "Move a fleet all the way while others write, with a fault, kills and the end of the old stores, and measure it.",
+            "Move a fleet to complete during writes, with a fault, kills and the removal of the old stores, and measure it.",
         discussion:
-            "Exit code 1 means that something was found which must not be; goals that were missed are only said."
+            "Exit code 1 means a violation; missed goals are only printed."
     )
 
-    @Option(help: "Users who are only planned, looked at and indexed; 100,000 take 9 GB.")
+    @Option(help: "Users who are only planned, listed and indexed; 100,000 take 9 GB.")
     var indexed = FleetDrill.Extent().indexed
 
-    @Option(help: "Users who are moved all the way.")
+    @Option(help: "Users who are moved to complete.")
     var users = FleetDrill.Extent().users
 
-    @Option(help: "Users whose run is killed, and who are taken back.")
+    @Option(help: "Users whose run is killed, and who are moved back.")
     var killed = FleetDrill.Extent().killed
 
     @Option(help: "How often that run is killed.")
@@ -26,15 +26,15 @@ struct FleetDrillCommand: ParsableCommand {
     @Option(help: "Processes that write.")
     var writers = FleetDrill.Extent().writers
 
-    @Option(help: "Decides when runs are killed, and who is written to.")
+    @Option(help: "The seed of the kills and the writes.")
     var seed: UInt64 = 1
 
-    @Option(help: "Where the users are made, and removed in the end. [default: the temporary folder]")
+    @Option(help: "The folder for the users, who are removed at the end. [default: the temporary folder]")
     var folder: String?
 
     func validate() throws {
         guard users == 0 || users >= 40 else {
-            throw ValidationError("--users is 0, or 40 and more: each wave needs some")
+            throw ValidationError("--users must be 0 or at least 40: each wave needs some")
         }
     }
 

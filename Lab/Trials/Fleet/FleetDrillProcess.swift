@@ -43,7 +43,7 @@ final class FleetDrillProcess {
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw FleetDrillFailure("a run ended with \(process.terminationStatus)")
+            throw FleetDrillFailure("a run exited with \(process.terminationStatus)")
         }
         return try JSONDecoder().decode(FleetRunChildCommand.Outcome.self, from: data)
     }
@@ -53,7 +53,7 @@ final class FleetDrillProcess {
         try input.fileHandleForWriting.close()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw FleetDrillFailure("a process of the drill ended with \(process.terminationStatus)")
+            throw FleetDrillFailure("a process of the drill exited with \(process.terminationStatus)")
         }
     }
 }

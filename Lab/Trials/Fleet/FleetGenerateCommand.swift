@@ -5,20 +5,20 @@ import Foundation
 struct FleetGenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet-generate",
-        abstract: "Make many users of two sizes, each with a SQLite store that no rollout has touched."
+        abstract: "Create many users of two sizes, each with a SQLite store that no rollout has touched."
     )
 
-    @Argument(help: "The root; users who are there are left.")
+    @Argument(help: "The root; existing users are kept.")
     var root: String
 
     @Option(help: "How many users.")
     var users = 100_000
 
-    @Option(help: "Every so many-th user is a large one.")
+    @Option(help: "One user in this many is large.")
     var largeOneIn = 50
 
     func validate() throws {
-        guard users > 0, largeOneIn > 0 else { throw ValidationError("--users and --large-one-in are 1 or more") }
+        guard users > 0, largeOneIn > 0 else { throw ValidationError("--users and --large-one-in must be 1 or more") }
     }
 
     func run() throws {

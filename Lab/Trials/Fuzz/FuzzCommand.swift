@@ -6,8 +6,8 @@ import HabitStoreTesting
 struct FuzzCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fuzz",
-        abstract: "Ask all stores random queries, which they have to answer alike.",
-        discussion: "Exit codes: 0 they did; 1 one gave another answer; 2 the queries could not be asked."
+        abstract: "Run random queries on all stores, which must give equal answers.",
+        discussion: "Exit codes: 0 all agreed; 1 a store gave a different answer; 2 the queries could not be run."
     )
 
     /// The data to query.
@@ -17,28 +17,28 @@ struct FuzzCommand: ParsableCommand {
         case both
     }
 
-    @Option(help: "Ask for so many seconds.")
+    @Option(help: "Run for this many seconds.")
     var seconds: Double?
 
-    @Option(help: "Ask so many queries; 20000 when neither is given.")
+    @Option(help: "Run this many queries; 20000 if neither is given.")
     var queries: Int?
 
     @Option(help: "The seed from which all queries follow.")
     var seed: UInt64 = 1
 
-    @Option(help: "Begin with the query of this number, to see one again.")
+    @Option(help: "Start at the query with this number, to repeat one.")
     var first = 0
 
-    @Option(help: "What is asked about.")
+    @Option(help: "The data to query.")
     var data = DataChoice.both
 
     @Option(help: "The lived-in store.")
     var fixture = "fixtures/lived-in.sqlite"
 
-    @Option(help: "Stop at the disagreement of this number.")
+    @Option(help: "Stop after this many disagreements.")
     var find = 1
 
-    @Option(help: "Threads, each with stores and a seed of its own.")
+    @Option(help: "Threads, each with its own stores and seed.")
     var jobs = 1
 
     var extent: QueryFuzz.Extent { seconds.map { .seconds($0) } ?? .queries(queries ?? 20_000) }

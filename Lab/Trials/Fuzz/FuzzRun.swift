@@ -85,7 +85,7 @@ struct FuzzRun {
     /// The records of a copy of the fixture.
     private func livedIn() throws -> FuzzData {
         guard FileManager.default.fileExists(atPath: options.fixture) else {
-            throw HabitStoreError(.notFound, "there is no lived-in store to ask", at: .init(path: options.fixture))
+            throw HabitStoreError(.notFound, "the lived-in store does not exist", at: .init(path: options.fixture))
         }
         let copy = FileManager.default.temporaryDirectory.appendingPathComponent(
             "fuzz-fixture-\(UUID().uuidString).sqlite"

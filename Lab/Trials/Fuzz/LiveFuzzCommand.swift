@@ -6,14 +6,15 @@ import HabitStoreTesting
 struct LiveFuzzCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fuzz-live",
-        abstract: "Hold random live queries against fetches, after each of many random commits.",
-        discussion: "Exit codes: 0 they agreed; 1 one gave another answer; 2 the commits could not be made."
+        abstract: "Compare random live queries with fetches after each of many random commits.",
+        discussion:
+            "Exit codes: 0 they agreed; 1 a live query gave a different answer; 2 the commits could not be made."
     )
 
     @Option(help: "How many commits, over all stores.")
     var commits = 200_000
 
-    @Option(help: "The seed from which everything follows.")
+    @Option(help: "The seed of the commits and the queries.")
     var seed: UInt64 = 1
 
     /// After this many commits a new store is used.

@@ -44,7 +44,7 @@ final class LiveAnswers<Answer: Equatable & Sendable>: LiveFollower {
     private let busyMilliseconds: Int
     private let state: Mutex<State>
 
-    /// How many answers are compared with what the writes leave.
+    /// How many answers are compared with a replay of the writes.
     private static var mostSamples: Int { 24 }
 
     init(
@@ -79,7 +79,7 @@ final class LiveAnswers<Answer: Equatable & Sendable>: LiveFollower {
         state.withLock { state in
             func note(_ fault: String) { state.faults.append("token \(element.token): \(fault)") }
             if let last = state.last?.token, element.token < last || element.token == last && state.hasBegun {
-                note("an element comes after that of token \(last)")
+                note("an element arrived after that of token \(last)")
             }
             let isExpected =
                 switch element.cause {
@@ -88,8 +88,8 @@ final class LiveAnswers<Answer: Equatable & Sendable>: LiveFollower {
                 case .restarted: state.hasBegun && state.mayRestart
                 case nil: true
                 }
-            if !isExpected { note("the cause is \(element.cause?.rawValue ?? "none")") }
-            if !element.isConsistent { note("the answer before with the difference is not the answer") }
+            if !isExpected { note("unexpected cause \(element.cause?.rawValue ?? "none")") }
+            if !element.isConsistent { note("the previous answer plus the difference is not the answer") }
             let told = Told(token: element.token, answer: element.answer)
             state.last = told
             state.hasBegun = true
@@ -119,7 +119,7 @@ final class LiveAnswers<Answer: Equatable & Sendable>: LiveFollower {
         let expected = try fetch(transaction)
         guard let wrong = told().first(where: { $0.token == token && $0.answer != expected }) else { return nil }
         let (found, wanted) = ("\(wrong.answer)".prefix(Self.textLength), "\(expected)".prefix(Self.textLength))
-        return "the answer of token \(token) is not what a fetch gives: \(found), and not \(wanted)"
+        return "the answer at token \(token) differs from a fetch: \(found), not \(wanted)"
     }
 
     private static var textLength: Int { 600 }

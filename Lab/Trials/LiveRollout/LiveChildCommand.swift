@@ -8,20 +8,20 @@ import StandardEngines
 struct LiveChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "live-child",
-        abstract: "Follow a user beside other processes; the trial of live queries starts it.",
+        abstract: "Follow a user together with other processes; started by live-rollout.",
         shouldDisplay: false
     )
 
     @Option(help: "The root of the users' stores.")
     var root: String
 
-    @Option(help: "The flag file, which is written to.")
+    @Option(help: "The flag file, which this process writes.")
     var flags: String
 
     @Option(help: "The engine that the flag file calls the old one.")
     var old: EngineName
 
-    @Option(help: "The token after which the history is followed.")
+    @Option(help: "The token after which to follow the history.")
     var after: Int64
 
     func run() throws {

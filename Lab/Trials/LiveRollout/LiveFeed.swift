@@ -30,7 +30,7 @@ final class LiveFeed: LiveFollower {
         state.withLock { state in
             let last = state.told.last?.token ?? start
             if transaction.token.rawValue != last.rawValue + 1 {
-                state.faults.append("token \(transaction.token) is told after token \(last)")
+                state.faults.append("token \(transaction.token) was received after token \(last)")
             }
             state.told.append(transaction)
         }
@@ -59,7 +59,7 @@ final class LiveFeed: LiveFollower {
         let (told, expected) = (state.withLock { $0.told }, history.filter { $0.token > start })
         guard told != expected else { return nil }
         let place = zip(told, expected).enumerated().first { $0.element.0 != $0.element.1 }
-        guard let place else { return "\(told.count) transactions are told, and \(expected.count) are in the history" }
-        return "what is told of token \(place.element.0.token) is not what is in the history: \(place.element)"
+        guard let place else { return "received \(told.count) transactions, but the history has \(expected.count)" }
+        return "the transaction received at token \(place.element.0.token) differs from the history: \(place.element)"
     }
 }

@@ -24,7 +24,7 @@ protocol LiveFollower: AnyObject, Sendable {
     /// Whether its last element is the current state.
     func isPresent(_ transaction: any ReadTransaction) throws -> Bool
 
-    /// The tokens whose answers should be compared with what the writes leave.
+    /// The tokens whose answers should be compared with a replay of the writes.
     var tokensToCompare: Set<HistoryToken> { get }
 
     /// Compares the answers of one token with the store's state at it.

@@ -13,7 +13,7 @@ struct LiveFollowers {
     /// The last pruned token.
     private var floor = HistoryToken.zero
     private(set) var violations: [String] = []
-    /// How many answers were compared with what the writes leave.
+    /// How many answers were compared with a replay of the writes.
     private(set) var compared = 0
     /// The longest time until all followers had received an acknowledged write, and any other write.
     private(set) var slowestSeconds = (acknowledged: 0.0, other: 0.0)
@@ -76,7 +76,7 @@ struct LiveFollowers {
     /// A stream must not end before its store is closed.
     mutating func noteEnds() {
         for follower in all where !follower.loop.isRunning {
-            violations.append("\(follower.name): has ended \(follower.loop.end)")
+            violations.append("\(follower.name): ended \(follower.loop.end)")
         }
     }
 
@@ -99,10 +99,10 @@ struct LiveFollowers {
         }
         let token = try store.currentToken()
         for follower in missing {
-            let end = follower.loop.isRunning ? "waits for more" : "has ended \(follower.loop.end)"
+            let end = follower.loop.isRunning ? "is still waiting" : "ended \(follower.loop.end)"
             violations.append(
-                "\(follower.name): \(limit) s were not enough for what there is at token \(token); it was told \(follower.count) "
-                    + "elements, the last one of token \(follower.token), and \(end)"
+                "\(follower.name): did not reach token \(token) within \(limit) s; it received \(follower.count) "
+                    + "elements, the last at token \(follower.token), and \(end)"
             )
         }
     }
@@ -111,7 +111,7 @@ struct LiveFollowers {
     mutating func awaitEnds() {
         awaitEnd(of: all, "the store was closed")
         for follower in all where !follower.loop.isRunning && !follower.loop.isClosed {
-            violations.append("\(follower.name): has ended \(follower.loop.end) when the store was closed")
+            violations.append("\(follower.name): ended \(follower.loop.end) when the store was closed")
         }
     }
 
@@ -121,7 +121,7 @@ struct LiveFollowers {
             Thread.sleep(forTimeInterval: Self.pauseSeconds)
         }
         for follower in followers where follower.loop.isRunning {
-            violations.append("\(follower.name): has not ended \(Self.endingSeconds) s after \(reason)")
+            violations.append("\(follower.name): did not end within \(Self.endingSeconds) s after \(reason)")
         }
     }
 
@@ -133,7 +133,9 @@ struct LiveFollowers {
     ///   - start: the last token that the store has pruned.
     ///   - kept: the history in the store.
     mutating func history(after start: HistoryToken, _ kept: [HistoryTransaction]) -> [HistoryTransaction] {
-        if start > floor { violations.append("the history is gone through \(start), and was pruned through \(floor)") }
+        if start > floor {
+            violations.append("the history is missing through \(start), but was pruned through \(floor)")
+        }
         return feeds[0].told(through: start) + kept
     }
 

@@ -61,7 +61,7 @@ struct LivePutBack {
             for number in 1...lost { try store.save(Draft(content: "lost \(number)")) }
             return try present(store)
         }
-        guard isTold(process, "what was written", { $0.contains(.history(told.token)) && Self.last(told, $0) }) else {
+        guard isTold(process, "the first writes", { $0.contains(.history(told.token)) && Self.last(told, $0) }) else {
             return
         }
         process.signal(SIGSTOP)
@@ -76,7 +76,7 @@ struct LivePutBack {
         }
         let before = lines(process).count
         process.signal(SIGCONT)
-        let what = "the store that was put back by \(lost) writes and written \(found) times"
+        let what = "the restored store, which lost \(lost) writes and got \(found)"
         guard
             isTold(
                 process,
@@ -95,11 +95,11 @@ struct LivePutBack {
             try store.save(Draft(content: "later"))
             return try present(store)
         }
-        guard isTold(process, "what was written later", { Self.last(later, $0) }) else { return }
+        guard isTold(process, "the last write", { Self.last(later, $0) }) else { return }
         process.close()
         let end = process.end()
         if end.isSignalled || end.status != 0 {
-            violations.append("the process that follows has ended with \(end.status): \(end.death.summary)")
+            violations.append("the following process ended with \(end.status): \(end.death.summary)")
         }
     }
 
@@ -147,7 +147,7 @@ struct LivePutBack {
         }
         let told = lines(process).suffix(8).map { "\($0)" }.joined(separator: "; ")
         violations.append(
-            "a process that follows was not told of \(what) in \(Self.seconds) s; its last lines: \(told)"
+            "the following process did not receive \(what) within \(Self.seconds) s; its last lines: \(told)"
         )
         return false
     }

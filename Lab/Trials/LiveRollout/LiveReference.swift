@@ -23,7 +23,7 @@ struct LiveReference {
         if history.map(\.token.rawValue) != history.indices.map({ Int64($0 + 1) }) {
             violations.append("the history has gaps: \(history.map(\.token))")
         }
-        if numbers.contains(0) { violations.append("the history has writes of others") }
+        if numbers.contains(0) { violations.append("the history has writes by other authors") }
         if Set(numbers).count != numbers.count { violations.append("the history has a write twice") }
     }
 
@@ -43,10 +43,12 @@ struct LiveReference {
             try compare(&waiting, at: store, &outcome)
         }
         for (token, followers) in waiting {
-            outcome.violations.append("\(followers[0].name): token \(token) is told, and the history ends before it")
+            outcome.violations.append(
+                "\(followers[0].name): token \(token) was received, but the history ends before it"
+            )
         }
         if try store.read({ try Contents($0) }) != final {
-            outcome.violations.append("the records are not what the \(numbers.count) writes leave")
+            outcome.violations.append("the records do not match the \(numbers.count) writes")
         }
         return outcome
     }

@@ -6,20 +6,19 @@ import HabitStoreRollout
 struct LiveRolloutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "live-rollout",
-        abstract: "Follow users by live queries while other processes write, and the users are moved and killed.",
+        abstract: "Follow users with live queries while other processes write and the users are moved and killed.",
         discussion: """
-            The history has to be told once and in order, whichever engine answers, and each answer has to be what a fetch gives at \
-            its moment. The seed reproduces which streams and processes there are, and what is done when. What comes of it differs \
-            from run to run, since the processes race.
+            The streams must deliver the history once and in order, whichever engine serves, and each answer must equal a fetch at \
+            its token. The seed reproduces the streams, the processes and the steps, but not the results, since the processes race.
             """
     )
 
     @OptionGroup var options: ScenarioOptions
 
-    @Option(help: "How many users are followed, one after the other.")
+    @Option(help: "How many users to follow, one after the other.")
     var rounds = 20
 
-    @Option(help: "How many things are done to each.")
+    @Option(help: "How many steps for each user.")
     var steps = 40
 
     /// After how many seconds an operation counts as hanging.

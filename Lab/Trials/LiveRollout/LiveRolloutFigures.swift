@@ -30,16 +30,16 @@ struct LiveRolloutFigures: ScenarioFigures {
     }
 
     func lines(seconds: Double, isVerbose: Bool) -> [String] {
-        var lines = ["what was done:"] + Self.table(done)
-        if isVerbose { lines += ["not done, and said so:"] + Self.table(refusals) }
+        var lines = ["events:"] + Self.table(done)
+        if isVerbose { lines += ["refusals:"] + Self.table(refusals) }
         lines.append(
-            "\(rounds) rounds in \(Int(seconds)) s, \(writes) writes, \(told) elements told, \(compared) of them held against what "
-                + "the writes leave; users closed for others \(closings) times"
+            "\(rounds) rounds in \(Int(seconds)) s, \(writes) writes, \(told) elements received, \(compared) of them compared "
+                + "with a replay of the writes; users closed to make room \(closings) times"
         )
         let (acknowledged, other) = (Int(slowestSeconds.acknowledged * 1_000), Int(slowestSeconds.other * 1_000))
         lines.append(
-            "all streams had come to the last write after \(acknowledged) ms at most, and to one whose writer died before it could "
-                + "acknowledge it after \(other) ms"
+            "all streams received an acknowledged last write within \(acknowledged) ms, and one whose writer died before it could "
+                + "acknowledge it within \(other) ms"
         )
         return lines
     }

@@ -72,7 +72,7 @@ struct LiveRolloutRun {
             followers.noteEnds()
             guard violations.isEmpty else { break }
         }
-        monitor.begin(orPrint: "\(scenario)\nthe end hangs")
+        monitor.begin(orPrint: "\(scenario)\nfinishing hangs")
         try finish()
         monitor.end()
     }
@@ -121,7 +121,7 @@ struct LiveRolloutRun {
             refuse("forward: \(missing.prefix(90))")
             return false
         }
-        done["come to \(try user.store.stage().rawValue)", default: 0] += 1
+        done["reached \(try user.store.stage().rawValue)", default: 0] += 1
         return true
     }
 
@@ -158,7 +158,7 @@ struct LiveRolloutRun {
             } catch let error as HabitStoreError where error.code == .notAuthoritative {
                 refuse("other users: \(Report.text(error))")
             } catch {
-                return faults.append("guest \(guest) cannot be written to: \(error)")
+                return faults.append("cannot write to guest \(guest): \(error)")
             }
         }
     }
@@ -242,7 +242,7 @@ struct LiveRolloutRun {
         try end.run()
         faults += end.violations
         if let refusal = end.refusal { return refuse("put back: \(refusal)") }
-        done["put back under a process that is stopped", default: 0] += 1
+        done["store restored while a process was stopped", default: 0] += 1
     }
 
     /// Every acknowledged write is in the history, and no failed one is.
@@ -251,8 +251,8 @@ struct LiveRolloutRun {
         let lost = report.acknowledged.union(own.acknowledged).subtracting(numbers)
         if !lost.isEmpty { faults.append("acknowledged writes are lost: \(lost.sorted())") }
         let undead = report.failed.union(own.failed).intersection(numbers)
-        if !undead.isEmpty { faults.append("writes that failed are there: \(undead.sorted())") }
+        if !undead.isEmpty { faults.append("failed writes exist: \(undead.sorted())") }
         let foreign = numbers.subtracting(report.begun).subtracting(own.begun)
-        if !foreign.isEmpty { faults.append("there are writes that nobody made: \(foreign.sorted())") }
+        if !foreign.isEmpty { faults.append("writes exist that no process made: \(foreign.sorted())") }
     }
 }

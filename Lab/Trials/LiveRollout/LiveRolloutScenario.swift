@@ -3,7 +3,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import StandardEngines
 
-/// A user who is followed while others write and the user is moved. The seed and the number determine it, but not its result, since the processes
+/// Following a user while others write and move the user. The seed and the number determine it, but not its result, since the processes
 /// race.
 struct LiveRolloutScenario: CustomStringConvertible {
     /// A process that writes.

@@ -32,13 +32,13 @@ enum LiveRolloutStep: CustomStringConvertible {
         switch self {
         case .forward: "forward"
         case .back(let stages): "back \(stages)"
-        case .kill(let isForAll): isForAll ? "kill everybody" : "kill"
+        case .kill(let isForAll): isForAll ? "kill all users" : "kill"
         case .rearm: "re-arm"
         case .crowd(let users): "\(users) other users"
         case .write(let count): "write \(count)"
         case .killWriter(let writer): "kill writer \(writer)"
         case .killAllWriters: "kill all writers"
-        case .prune(let keep): "prune but for \(keep)"
+        case .prune(let keep): "prune all but \(keep)"
         case .freezeWriter(let writer, let milliseconds): "freeze writer \(writer) for \(milliseconds) ms"
         case .reopen(let engine): "reopen" + (engine.map { " wanting \($0.rawValue)" } ?? "")
         case .exchange(let place): "exchange stream \(place)"
@@ -58,7 +58,7 @@ enum LiveRolloutStep: CustomStringConvertible {
         case .prune: "prune"
         case .reopen: "reopen"
         case .exchange: "exchange a stream"
-        case .feed: "follow the history once more"
+        case .feed: "follow the history again"
         default: description
         }
     }

@@ -112,7 +112,7 @@ struct LiveWriters {
         var report = Report()
         for process in processes {
             if process.isRunning {
-                report.note(violation: "process \(process.lane) has not ended after \(Self.endingSeconds) s")
+                report.note(violation: "process \(process.lane) did not end within \(Self.endingSeconds) s")
                 process.signal(SIGKILL)
             }
             let end = process.end()
@@ -127,7 +127,7 @@ struct LiveWriters {
                 continue
             }
             guard end.isSignalled || end.status != 0 else { continue }
-            let how = "\(end.isSignalled ? "the signal" : "the status") \(end.status): \(end.death.summary)"
+            let how = "\(end.isSignalled ? "signal" : "status") \(end.status): \(end.death.summary)"
             report.note(violation: "process \(process.lane) ended with \(how)")
         }
         return report

@@ -66,13 +66,13 @@ struct Soak {
         let isBack = try store.land() && store.stage() == .off
         let isWhole = try (store.fetchCount(FetchDescriptor<Entry>()), store.currentToken()) == (count, token)
         outcome.lines.append(
-            "killed: \(count) entries before, at token \(token), and \(isWhole ? "the same" : "OTHERS") behind it"
+            "killed: \(count) entries before, at token \(token), and \(isWhole ? "the same" : "OTHERS") after it"
         )
         if !isBack || !isWhole { outcome.isClean = false }
     }
 
     private var header: String {
-        "soak of shadow reads, seed \(command.seed): \(command.reads) have to match, \(command.writers) writers in 2 "
+        "soak of shadow reads, seed \(command.seed): \(command.reads) must match, \(command.writers) writers in 2 "
             + "processes, \(command.readers) readers"
     }
 
@@ -120,7 +120,7 @@ struct Soak {
     private func questions() throws -> (Int) -> SoakQuestions {
         let queries =
             try command.queries.map { try QueryFile.load(path: $0).queries.map { try $0.recordQuery() } } ?? []
-        // The queries concern the store's file as it was filled.
+        // Filters are drawn from the store's contents before the writers start.
         let file = try user.current()
         defer { file.close() }
         let data = try Self.data(of: file)
@@ -138,7 +138,7 @@ struct Soak {
             if try store.stage() == stage { return }
             decision = try store.advance(to: stage, waitSeconds: 10)
         }
-        let reasons = decision?.reasons.map(\.description).joined(separator: "; ") ?? "nothing was decided"
-        throw HabitStoreError(.busy, "the user did not come to \(stage.rawValue): \(reasons)")
+        let reasons = decision?.reasons.map(\.description).joined(separator: "; ") ?? "the gate gave no decision"
+        throw HabitStoreError(.busy, "the user did not reach \(stage.rawValue): \(reasons)")
     }
 }

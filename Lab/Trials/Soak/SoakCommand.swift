@@ -7,32 +7,33 @@ import StandardEngines
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
-        abstract: "Reads of a user's two stores are compared at the same token while writers are at work.",
-        discussion: "Exit codes: 0 none differs; 1 one does, a store failed, or too few could be compared."
+        abstract: "Compare reads of a user's two stores at the same token during writes.",
+        discussion:
+            "Exit codes: 0 no read differed; 1 a read differed, a store failed, or too few reads could be compared."
     )
 
-    @Option(help: "How many reads have to match, half of them at the stage shadow and half at live.")
+    @Option(help: "How many reads must match, half of them at the stage shadow and half at live.")
     var reads = 1_000_000
 
-    @Option(help: "What the questions and the writes follow from.")
+    @Option(help: "The seed of the queries and the writes.")
     var seed: UInt64 = 1
 
-    @Option(help: "How many threads write, half of them in a process of its own.")
+    @Option(help: "How many threads write, half of them in a second process.")
     var writers = 8
 
     @Option(help: "How many threads read.")
     var readers = 2
 
-    @Option(help: "The engine that the user comes from.")
+    @Option(help: "The user's old engine.")
     var from = Engines.standard.names[0]
 
-    @Option(help: "The connection URI of a server that the user goes to; else it is the other one of the two engines.")
+    @Option(help: "The connection URI of the server to move to; otherwise the user moves to the other local engine.")
     var server: String?
 
-    @Option(help: "A file of queries whose questions are asked too.")
+    @Option(help: "A file of queries to run in addition to random ones.")
     var queries: String?
 
-    @Option(help: "After so many seconds it has failed.")
+    @Option(help: "Fail after this many seconds.")
     var limitSeconds = 14_400.0
 
     @Option(

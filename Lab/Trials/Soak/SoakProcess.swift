@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A process that writes until it is told to end.
+/// A process that writes until its standard input ends.
 final class SoakProcess {
     private let process = Process()
     private let input = Pipe()
@@ -32,7 +32,7 @@ final class SoakProcess {
         else {
             throw HabitStoreError(
                 .internalInconsistency,
-                "the process that writes ended with \(process.terminationStatus)"
+                "the writing process exited with \(process.terminationStatus)"
             )
         }
         return count

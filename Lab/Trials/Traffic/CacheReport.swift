@@ -43,7 +43,7 @@ package struct CacheReport: Codable, Sendable {
         for _ in 0..<2 {
             for store in handles {
                 guard try store.all(Draft.self).count == 1_000 else {
-                    throw HabitStoreError(.internalInconsistency, "a user lacks drafts")
+                    throw HabitStoreError(.internalInconsistency, "a user has lost drafts")
                 }
                 report.mostBytes = max(report.mostBytes, SQLiteHabitStore.memoryBytes)
             }

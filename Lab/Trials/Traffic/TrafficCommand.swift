@@ -25,7 +25,7 @@ struct TrafficCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "traffic",
-        abstract: "Use stores beside other processes; tests start it.",
+        abstract: "Use stores together with other processes; started by tests.",
         shouldDisplay: false
     )
 
@@ -37,15 +37,15 @@ struct TrafficCommand: ParsableCommand {
     @Argument(help: "The flag file.")
     var flags: String
 
-    @Argument(help: "Where it writes down what it did.")
+    @Argument(help: "The file for the results.")
     var log: String
 
-    @Argument(help: "How many users, or bytes.")
+    @Argument(help: "The number of users or bytes.")
     var number: Int?
 
     func validate() throws {
         guard work.needsNumber == (number != nil) else {
-            throw ValidationError("'many' and 'caches' need a number, the others have none")
+            throw ValidationError("'many' and 'caches' need a number; the others take none")
         }
     }
 

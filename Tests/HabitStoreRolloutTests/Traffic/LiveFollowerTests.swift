@@ -29,16 +29,16 @@ struct LiveFollowerTests {
     }
 
     @Test func aTransactionThatIsSkippedOrToldTwiceIsFound() {
-        #expect(feed(2, 4).faults == ["token 4 is told after token 2"])
-        #expect(feed(2, 3, 3).faults == ["token 3 is told after token 3"])
-        #expect(feed(1).faults == ["token 1 is told after token 1"])
+        #expect(feed(2, 4).faults == ["token 4 was received after token 2"])
+        #expect(feed(2, 3, 3).faults == ["token 3 was received after token 3"])
+        #expect(feed(1).faults == ["token 1 was received after token 1"])
     }
 
     @Test func aTransactionThatIsMissingOrAnotherOneIsFound() throws {
         let missing = try #require(feed(2, 3).compare((1...4).map { transaction($0) }))
-        #expect(missing == "2 transactions are told, and 3 are in the history")
+        #expect(missing == "received 2 transactions, but the history has 3")
         let other = try #require(feed(2, 3).compare([transaction(2), transaction(3, "write 2")]))
-        #expect(other.hasPrefix("what is told of token 3 is not what is in the history"))
+        #expect(other.hasPrefix("the transaction received at token 3 differs from the history"))
     }
 
     /// A follower that gets these draft counts.
@@ -58,13 +58,13 @@ struct LiveFollowerTests {
         #expect(drafts((1, .first, 1), (2, .changed, 2)).faults == [])
         #expect(drafts((2, .first, 2), (1, .changed, 1)).faults.count == 1)
         #expect(drafts((2, .first, 2), (2, .changed, 2)).faults.count == 1)
-        #expect(drafts((1, .first, 1), (2, .restarted, 2)).faults == ["token 2: the cause is restarted"])
+        #expect(drafts((1, .first, 1), (2, .restarted, 2)).faults == ["token 2: unexpected cause restarted"])
     }
 
     @Test func aDifferenceThatDoesNotMakeTheAnswerIsFound() {
         let answers = drafts()
         _ = answers.take(.init(token: .zero, cause: .first, answer: 0, isConsistent: false))
-        #expect(answers.faults == ["token 0: the answer before with the difference is not the answer"])
+        #expect(answers.faults == ["token 0: the previous answer plus the difference is not the answer"])
     }
 
     @Test func anAnswerThatNoFetchGivesIsFound() throws {
@@ -81,7 +81,7 @@ struct LiveFollowerTests {
         let found = try reference.compare([right, wrong], final: contents).violations
         #expect(found.count == 2, "\(found)")
         let lost = try LiveReference(Array(history.dropLast())).compare([], final: contents).violations
-        #expect(lost == ["the records are not what the 2 writes leave"])
+        #expect(lost == ["the records do not match the 2 writes"])
         let gap = try LiveReference(Array(history.dropFirst())).compare([], final: contents).violations
         #expect(gap.count == 2, "\(gap)")
     }

@@ -9,7 +9,7 @@ import Synchronization
 struct GroupChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "group-child",
-        abstract: "Write to one store from many threads until somebody kills this process; a sweep starts it.",
+        abstract: "Write to one store from many threads until this process is killed; started by a sweep.",
         shouldDisplay: false
     )
 

@@ -9,13 +9,13 @@ import StandardEngines
 struct GroupSweepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "group-sweep",
-        abstract: "Kill processes whose threads share commits with SIGKILL at random instants, and check what is left."
+        abstract: "Kill processes whose threads share commits with SIGKILL at random times, and check their stores."
     )
 
     @Option(help: "How many processes to kill.")
     var kills = 40
 
-    @Option(help: "How many threads write in each.")
+    @Option(help: "How many threads write in each process.")
     var threads = 8
 
     @OptionGroup var options: SweepOptions

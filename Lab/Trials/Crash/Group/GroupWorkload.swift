@@ -32,19 +32,21 @@ enum GroupWorkload {
             let numbers = Set(drafts)
             let habits = try moment.all(Habit.self).compactMap { Int($0.name) }
             let entries = try moment.all(Entry.self).compactMap { $0.note.flatMap { Int($0) } }
-            if drafts.count != numbers.count { wrong.append("a write is there twice") }
-            if habits.sorted() != numbers.sorted() { wrong.append("half a write: habits") }
-            if entries.sorted() != (Array(numbers) + Array(numbers)).sorted() { wrong.append("half a write: entries") }
+            if drafts.count != numbers.count { wrong.append("a write exists twice") }
+            if habits.sorted() != numbers.sorted() { wrong.append("a partial write: habits") }
+            if entries.sorted() != (Array(numbers) + Array(numbers)).sorted() {
+                wrong.append("a partial write: entries")
+            }
             let lost = report.acknowledged.subtracting(numbers)
-            if !lost.isEmpty { wrong.append("acknowledged and lost: \(lost.sorted())") }
+            if !lost.isEmpty { wrong.append("acknowledged writes are lost: \(lost.sorted())") }
             let foreign = numbers.subtracting(report.begun).union(numbers.filter(givesUp))
-            if !foreign.isEmpty { wrong.append("never begun, or given up, and there: \(foreign.sorted())") }
+            if !foreign.isEmpty { wrong.append("writes exist that never began or gave up: \(foreign.sorted())") }
             let history = try moment.fetchHistory(after: .zero)
             if history.map(\.token.rawValue) != Array(0..<Int64(history.count)).map({ $0 + 1 }) {
-                wrong.append("the tokens are not gapless")
+                wrong.append("the history's tokens have gaps")
             }
             if Set(history.compactMap { $0.author.flatMap { Int($0) } }) != numbers || history.count != numbers.count {
-                wrong.append("the history is not that of the records")
+                wrong.append("the history does not match the records")
             }
             if let odd = history.first(where: { $0.changes.count != 4 }) {
                 wrong.append("the history transaction \(odd.token) has \(odd.changes.count) changes")

@@ -9,7 +9,7 @@ import StandardEngines
 struct MigrationChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migration-child",
-        abstract: "Migrate a store until somebody kills this process; a sweep starts it.",
+        abstract: "Migrate a store until this process is killed; started by a sweep.",
         shouldDisplay: false
     )
 

@@ -23,8 +23,8 @@ struct MigrationFigures {
     var lines: [String] {
         let versions = found.sorted { $0.key < $1.key }.map { "\($0.value) of \($0.key)" }.joined(separator: ", ")
         return [
-            "\(kills) kills, \(finished) processes had come to their end before",
-            "stores found behind them: \(versions)",
+            "\(kills) kills, \(finished) processes finished before they were killed",
+            "versions of the stores afterwards: \(versions)",
             "\(violations) violations",
         ]
     }

@@ -8,11 +8,10 @@ import HabitStoreTesting
 struct MigrationSweepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migration-sweep",
-        abstract: "Kill processes that migrate stores with SIGKILL at random instants, and check what is left.",
+        abstract: "Kill processes that migrate stores with SIGKILL at random times, and check the stores.",
         discussion: """
-            Single stores of both engines, and users whose two stores are migrated in step at the stages dualwrite and live. A \
-            store has to be of one version, with exactly its records, after each kill, and of the last one behind a run that \
-            nobody kills.
+            Migrates single stores of both engines, and users at dualwrite and live, whose two stores migrate in step. After \
+            each kill a store must have one version, with exactly its records; after a run that is not killed, the last version.
             """
     )
 

@@ -49,7 +49,7 @@ struct MigrationTemplates {
             for plan in [FirstStage.self, HabitMigrationPlan.self] as [any SchemaMigrationPlan.Type] {
                 let (version, found) = try MigrationWorkload.contents(copy)
                 guard contents[version].map({ $0 == found }) ?? true else {
-                    throw HabitStoreError(.internalInconsistency, "the engines come to different records at \(version)")
+                    throw HabitStoreError(.internalInconsistency, "the engines' records differ at version \(version)")
                 }
                 contents[version] = found
                 _ = try copy.migrator(plan).run()
@@ -92,7 +92,7 @@ struct MigrationTemplates {
             guard try store.stage() != before else {
                 throw HabitStoreError(
                     .internalInconsistency,
-                    "the user of the sweep cannot be brought to \(stage.rawValue)"
+                    "cannot move the sweep's user to \(stage.rawValue)"
                 )
             }
         }
@@ -112,7 +112,7 @@ struct MigrationTemplates {
             lifetimeSeconds: 60
         )
         guard child.status == 0, !child.isSignalled else {
-            throw HabitStoreError(.internalInconsistency, "a process cannot migrate even if nobody kills it")
+            throw HabitStoreError(.internalInconsistency, "a process failed to migrate although it was not killed")
         }
         var template = template
         template.seconds = Date().timeIntervalSince(start)
@@ -129,7 +129,7 @@ struct MigrationTemplates {
                 figures.found(version)
                 // Only the records count here, not a user's epochs and roles.
                 if found.digests != contents[version]?.digests {
-                    figures.violation("\(address.engine.rawValue), version \(version), holds other records")
+                    figures.violation("\(address.engine.rawValue), version \(version), has the wrong records")
                 }
             } catch {
                 figures.violation("\(address.engine.rawValue): \(error)")
@@ -143,7 +143,7 @@ struct MigrationTemplates {
         for address in try template.addresses(copy) {
             let (version, found) = try MigrationWorkload.contents(address)
             if version != last || found != contents[last] {
-                figures.violation("\(address.engine.rawValue) comes to version \(version) at token \(found.token)")
+                figures.violation("\(address.engine.rawValue) ended at version \(version), token \(found.token)")
             }
         }
         let folder = URL(fileURLWithPath: copy)

@@ -49,7 +49,7 @@ struct MigrationWorkload {
         guard let schema = HabitMigrationPlan.schemas.first(where: { $0.versionIdentifier == version })?.schema else {
             throw HabitStoreError(
                 .corrupt,
-                "the store is of version \(version), which never was",
+                "the store has version \(version), which never existed",
                 at: .init(path: address.path)
             )
         }
@@ -62,7 +62,7 @@ struct MigrationWorkload {
         guard findings.isEmpty else {
             throw HabitStoreError(
                 .corrupt,
-                "the store's check finds: \(findings.map(\.message))",
+                "the store's check found: \(findings.map(\.message))",
                 at: .init(path: store.path)
             )
         }

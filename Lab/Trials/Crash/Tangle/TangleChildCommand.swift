@@ -10,14 +10,14 @@ import StandardEngines
 struct TangleChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tangle-child",
-        abstract: "Work on a root beside other processes; a sweep starts it.",
+        abstract: "Use a user's stores together with other processes; started by a sweep.",
         shouldDisplay: false
     )
 
     @Option(help: "The root of the users' stores.")
     var root: String
 
-    @Option(help: "The flag file, which is written to.")
+    @Option(help: "The flag file, which this process writes.")
     var flags: String
 
     @Option(help: "The engine that the flag file calls the old one.")
@@ -26,25 +26,25 @@ struct TangleChildCommand: ParsableCommand {
     @Option(help: "The lane of the writes.")
     var lane: Int
 
-    @Option(help: "The seed of what is done.")
+    @Option(help: "The seed of the duties and troubles.")
     var seed: UInt64
 
-    @Option(help: "How long it rests after each write, in milliseconds.")
+    @Option(help: "The pause after each write, in milliseconds.")
     var rest = 0
 
     @Flag(help: "Do not write.")
     var silent = false
 
-    @Option(parsing: .upToNextOption, help: "What is done beside writing.")
+    @Option(parsing: .upToNextOption, help: "Duties in addition to writing.")
     var duty: [TangleDuty] = []
 
-    @Option(parsing: .upToNextOption, help: "What the system refuses this process now and then.")
+    @Option(parsing: .upToNextOption, help: "Troubles that this process causes itself now and then.")
     var trouble: [TangleTrouble] = []
 
-    @Flag(help: "Let the first trouble stay.")
+    @Flag(help: "Keep the first trouble until the end.")
     var lasting = false
 
-    /// The time limit for a child to end after it was told to.
+    /// The time limit for a child to end after its standard input has ended.
     private static let endingSeconds = 60.0
 
     mutating func run() throws {
@@ -76,7 +76,7 @@ struct TangleChildCommand: ParsableCommand {
         progress.resume()
         progress.end()
         guard group.wait(timeout: .now() + Self.endingSeconds) == .success else {
-            Report.Line.violation.tell("the process does not come to its end in \(Self.endingSeconds) s")
+            Report.Line.violation.tell("the process did not end within \(Self.endingSeconds) s")
             throw ExitCode.failure
         }
         progress.exchange(nil)?.store.close()

@@ -20,6 +20,6 @@ enum TangleClock {
         guard system_faults_are_supported() else { return nil }
         let days = days[Int(roll % UInt64(days.count))]
         system_faults_shift_clock(days * 86_400)
-        return days == 0 ? "clock right again" : "clock a day \(days < 0 ? "back" : "forward")"
+        return days == 0 ? "clock restored" : "clock a day \(days < 0 ? "back" : "forward")"
     }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a process of the tangle sweep does in addition to writing.
+/// A duty of a process of the tangle sweep, in addition to writing.
 enum TangleDuty: String, CaseIterable, ExpressibleByArgument {
     /// Reads, and looks for its own last acknowledged write.
     case reading

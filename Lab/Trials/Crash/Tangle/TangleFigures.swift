@@ -37,13 +37,13 @@ struct TangleFigures: ScenarioFigures {
     }
 
     func lines(seconds: Double, isVerbose: Bool) -> [String] {
-        var lines = ["what was done:"] + Self.table(events)
-        lines += ["how users came up:"] + Self.table(ends)
-        if isVerbose { lines += ["not done, and said so:"] + Self.table(refusals) }
+        var lines = ["events:"] + Self.table(events)
+        lines += ["users after reopening:"] + Self.table(ends)
+        if isVerbose { lines += ["refusals:"] + Self.table(refusals) }
         lines += skipped.sorted().map { "left out: \($0)" }
         lines.append(
             "\(scenarios) scenarios with \(kills) kills in \(Int(seconds)) s, \(acknowledged) writes acknowledged, "
-                + "\(open) in flight or unknown, of which \(keptOpen) had happened"
+                + "\(open) in flight or unknown, of which \(keptOpen) took effect"
         )
         return lines
     }

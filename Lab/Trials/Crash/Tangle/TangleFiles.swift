@@ -34,7 +34,7 @@ struct TangleFiles {
         }
         for part in parts {
             guard rename("\(path)/copy-\(part)", "\(path)/\(part)") == 0 else {
-                throw HabitStoreError(.inputOutput, "a copy cannot be put in a store's place", at: .init(path: path))
+                throw HabitStoreError(.inputOutput, "cannot replace a store with a copy", at: .init(path: path))
             }
         }
         // SQLite's index of the log belongs to the old file: with it, readers of that file would use pages of another log.

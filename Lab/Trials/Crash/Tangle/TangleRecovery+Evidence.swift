@@ -10,7 +10,7 @@ extension TangleRecovery {
         guard !isEvidenceTampered else { return }
         let chain = try EvidenceLog(UserDirectory(root: root.path, user: SweptUser.name)).read()
         if let damage = chain.damage {
-            outcome.violations.append("line \(damage.line) of the evidence: \(damage.reason)")
+            outcome.violations.append("evidence line \(damage.line): \(damage.reason)")
         }
         var admitted: [Int] = []
         var epochs: [Int] = []
@@ -28,13 +28,15 @@ extension TangleRecovery {
             case .stageChanged(let from, let to, let epoch, _, let reason, _, _):
                 verified = []
                 if reason == .differenceFound, !isTampered {
-                    outcome.violations.append("the user was taken from \(from) to \(to), and nothing differed")
+                    outcome.violations.append(
+                        "the user was moved from \(from) to \(to) for a difference, but nothing differed"
+                    )
                 }
                 let before = epochs.filter { $0 < epoch }.max() ?? 0
                 // Earlier versions admitted users without recording it.
                 if to == .live, from < .live, !isMixed, !admitted.contains(where: { $0 >= before && $0 < epoch }) {
                     outcome.violations.append(
-                        "\(from) to live (\(reason.rawValue)) at epoch \(epoch) without being admitted since epoch \(before)"
+                        "\(from) to live (\(reason.rawValue)) at epoch \(epoch) without admission since epoch \(before)"
                     )
                 }
                 epochs.append(epoch)
@@ -49,20 +51,20 @@ extension TangleRecovery {
         let lifetime = RolloutOptions.tangle.gate.verificationLifetimeSeconds + Gate.clockToleranceSeconds
         let ages = verified.map { time.timeIntervalSince($0) }
         if !ages.contains(where: { $0 >= -Gate.clockToleranceSeconds && $0 <= lifetime }) {
-            outcome.violations.append("let in to \(stage) by verifications that are \(ages.map { Int($0) }) s old")
+            outcome.violations.append("admitted to \(stage) on verifications that were \(ages.map { Int($0) }) s old")
         }
     }
 
     /// Differing stores never let a user in, regardless of the state of the evidence files, and a difference that was found is recorded.
     func checkDifference(_ user: SweptUser, _ stage: Stage, _ outcome: inout Outcome) throws {
         let found = reports.flatMap(\.mismatches).count
-        outcome.ends.append(found > 0 ? "a difference was found" : "nobody looked for the difference")
-        if stage >= .live { outcome.violations.append("the user came to \(stage), and the stores differ") }
+        outcome.ends.append(found > 0 ? "a difference was found" : "no comparison looked for the difference")
+        if stage >= .live { outcome.violations.append("the user reached \(stage), although the stores differ") }
         if found > 0, try !user.store.owesEvidence && !isDifferenceInEvidence() {
-            outcome.violations.append("a difference was found, and the evidence neither tells of it nor is owed it")
+            outcome.violations.append("a difference was found, but it is neither in the evidence nor owed to it")
         }
         if stage == .shadow, try user.goForward() == nil {
-            outcome.violations.append("the gate to live is open, and the stores differ")
+            outcome.violations.append("the gate to live is open, although the stores differ")
         }
         user.store.close()
     }

@@ -28,7 +28,7 @@ extension TangleRecovery {
         }
         let stage = try user.store.stage()
         if stage == .off || stage == .complete {
-            outcome.violations.append("the user cannot go on from \(stage.rawValue): \(missing ?? "nothing was said")")
+            outcome.violations.append("the user cannot leave \(stage.rawValue): \(missing ?? "no reason given")")
         }
     }
 
@@ -40,7 +40,7 @@ extension TangleRecovery {
             do {
                 let found = try user.store.verify()
                 if found.verdict == .match, found.a.information.token == found.b.information.token {
-                    outcome.violations += found.anomalies.map { "a check finds \($0.count) of \($0.kind)" }
+                    outcome.violations += found.anomalies.map { "a check found \($0.count) of \($0.kind)" }
                     return
                 }
                 let first = found.differences.first?.message ?? found.reason ?? ""

@@ -42,7 +42,7 @@ struct TangleRecovery {
     func check() -> Outcome {
         var outcome = Outcome(violations: reports.flatMap(\.violations))
         if scenario.start != .differing {
-            outcome.violations += reports.flatMap(\.mismatches).map { "a comparison of the stores: \($0)" }
+            outcome.violations += reports.flatMap(\.mismatches).map { "a comparison found a difference: \($0)" }
         }
         do {
             try flags.want(.init())
@@ -53,7 +53,7 @@ struct TangleRecovery {
             try check(user, roles, &outcome)
             user.store.close()
         } catch {
-            outcome.violations.append("the recovery failed, \(outcome.step): \(error)")
+            outcome.violations.append("the recovery failed while \(outcome.step): \(error)")
         }
         return outcome
     }
@@ -64,7 +64,7 @@ struct TangleRecovery {
             return try SweptUser(root: root.path, flags: flags, options: .tangle)
         } catch let error as HabitStoreError {
             guard isTampered, Self.refusals.contains(error.code) else {
-                outcome.violations.append("the opening is refused: \(error)")
+                outcome.violations.append("opening was refused: \(error)")
                 return nil
             }
             outcome.ends.append("refused, \(error.code), after \(scenario.tampering?.rawValue ?? "")")
@@ -87,7 +87,7 @@ struct TangleRecovery {
         if scenario.tampering == .missingSQLite || scenario.tampering == .missingLMDB {
             outcome.ends.append("nothing is left")
         } else {
-            outcome.violations.append("no store can be accepted: \(failures)")
+            outcome.violations.append("no store could be accepted: \(failures)")
         }
         return nil
     }
@@ -100,7 +100,7 @@ struct TangleRecovery {
             outcome.ends.append("with a note, after \(scenario.tampering?.rawValue ?? "")")
         }
         try checkRecords(user.store, &outcome)
-        outcome.step = "looking at a kill"
+        outcome.step = "checking the kill"
         try checkKilled(user, stage, &outcome)
         if scenario.start == .differing {
             outcome.step = "looking for the difference"
@@ -109,11 +109,11 @@ struct TangleRecovery {
         user.store.close()
         outcome.step = "reading the evidence"
         try checkEvidence(&outcome)
-        outcome.step = "mending"
+        outcome.step = "repairing"
         let left = try user.stores.mend(SweptUser.name)
         for finding in left {
-            outcome.ends.append("left by mend: \(finding.kind.rawValue)")
-            if finding.canBeMended { outcome.violations.append("mend leaves what can be mended: \(finding.message)") }
+            outcome.ends.append("not repaired: \(finding.kind.rawValue)")
+            if finding.canBeMended { outcome.violations.append("a repairable problem was left: \(finding.message)") }
         }
         try acceptingWhatIsLeft(user.stores).store.close()
         outcome.step = "writing while killed"
@@ -121,7 +121,7 @@ struct TangleRecovery {
         let mended = try SweptUser(root: root.path, flags: flags, options: .tangle)
         defer { mended.store.close() }
         let now = try TangleRoles(root: root)
-        if now.count == 0 || now.areTwo { outcome.violations.append("after all was mended: \(now)") }
+        if now.count == 0 || now.areTwo { outcome.violations.append("roles after the repair: \(now)") }
         outcome.step = "re-arming and moving"
         try converge(mended, &outcome)
         outcome.step = "writing"
@@ -132,7 +132,7 @@ struct TangleRecovery {
         let faults = try mended.store.read {
             try TangleWorkload.faults($0, bulk: outcome.mayLack ? nil : scenario.start.bulk)
         }
-        outcome.violations += faults.map { "in the end: \($0)" }
+        outcome.violations += faults.map { "at the end: \($0)" }
     }
 
     /// With the kill switch pulled, a process with no thread for the kill opens the user: whatever the old store lacks, the user is moved back and
@@ -145,7 +145,7 @@ struct TangleRecovery {
         try killed.store.write(author: "write \(next)") { try TangleWorkload.write(next, in: $0) }
         let stage = try killed.store.stage()
         if stage != .off {
-            outcome.violations.append("the kill switch is pulled, and the user writes at \(stage.rawValue)")
+            outcome.violations.append("the kill switch is pulled, but the user writes at \(stage.rawValue)")
         }
         try flags.want(.init())
     }
@@ -169,15 +169,15 @@ struct TangleRecovery {
         let lost = base.union(union(\.acknowledged)).subtracting(numbers)
         if !lost.isEmpty {
             if outcome.mayLack {
-                outcome.ends.append("without acknowledged writes, and said so")
+                outcome.ends.append("without acknowledged writes, as reported")
             } else {
                 outcome.violations.append("acknowledged writes are lost: \(lost.sorted()); notes: \(store.notes)")
             }
         }
         let undead = union(\.failed).intersection(numbers)
-        if !undead.isEmpty { outcome.violations.append("writes that failed are there: \(undead.sorted())") }
+        if !undead.isEmpty { outcome.violations.append("failed writes exist: \(undead.sorted())") }
         let foreign = numbers.subtracting(base).subtracting(begun)
-        if !foreign.isEmpty { outcome.violations.append("there are writes that nobody made: \(foreign.sorted())") }
+        if !foreign.isEmpty { outcome.violations.append("writes exist that no process made: \(foreign.sorted())") }
         outcome.keptOpen = open.intersection(numbers).count
         outcome.violations += try store.read { transaction in
             try TangleWorkload.faults(transaction, bulk: outcome.mayLack ? nil : scenario.start.bulk)
@@ -197,14 +197,16 @@ struct TangleRecovery {
             !isTampered && rearms.allSatisfy { ($0.ended ?? .max) < last.key } ? last : nil
         }
         guard try user.stores.status(of: SweptUser.name).isKilled else {
-            if last != nil { outcome.violations.append("a kill has landed, nobody has re-armed, and it is forgotten") }
+            if last != nil { outcome.violations.append("a completed kill was forgotten without a re-arm") }
             return
         }
         outcome.ends.append("killed")
-        if stage != .off { outcome.violations.append("the user is killed, and at \(stage.rawValue)") }
+        if stage != .off { outcome.violations.append("the user is killed but at \(stage.rawValue)") }
         let engine = try user.store.engine()
         if let last, last.value != engine {
-            outcome.violations.append("the user was killed and on \(last.value.rawValue), and is on \(engine.rawValue)")
+            outcome.violations.append(
+                "the kill put the user on \(last.value.rawValue), but the user is on \(engine.rawValue)"
+            )
         }
         guard !isTampered, !landings.isEmpty else { return }
         guard let other = reports.last.map({ _ in flags }) else { return }
@@ -212,7 +214,7 @@ struct TangleRecovery {
         user.stores.reloadFlags()
         let turned = try user.store.engine()
         if turned != engine {
-            outcome.violations.append("a killed user was taken to \(turned.rawValue) by an exchanged flag file")
+            outcome.violations.append("an exchanged flag file moved a killed user to \(turned.rawValue)")
         }
         try flags.want(.init())
         user.stores.reloadFlags()

@@ -34,7 +34,7 @@ struct TangleRun {
         root = folder.appendingPathComponent("root")
         files = try TangleFiles(root: root)
         if !system_faults_are_supported() {
-            skipped.insert("no call can be made to fail here and no clock be moved: that needs glibc")
+            skipped.insert("failing calls and shifted clocks, which need glibc")
         }
     }
 
@@ -84,7 +84,7 @@ struct TangleRun {
         let errors = folder.appendingPathComponent("errors-\(lane)")
         let process = try TangleProcess(arguments, of: program, lane: lane, crashPoint: crashPoint, errors: errors)
         processes.append(process)
-        count(program == nil ? "begun" : "begun, of the previous version")
+        count(program == nil ? "begun" : "begun, previous version")
     }
 
     private mutating func apply(_ event: TangleEvent) throws {
@@ -102,7 +102,7 @@ struct TangleRun {
         case .replaceLMDB: try replace(.lmdb)
         case .hideEvidence:
             guard files.setEvidence(isWritable: false) else {
-                skipped.insert("the evidence cannot be made read-only here: no chattr, or no right to it")
+                skipped.insert("read-only evidence, which needs chattr and the right to use it")
                 return
             }
             count("evidence made read-only")
@@ -119,7 +119,7 @@ struct TangleRun {
     /// Replaces a store's file with a copy of itself, while all processes are paused and have it open.
     private mutating func replace(_ engine: EngineName) throws {
         // An earlier version continues to write to the old file, under the lock of the new one.
-        guard !isMixed || engine != .lmdb else { return count("replacements left out, for an earlier version") }
+        guard !isMixed || engine != .lmdb else { return count("replacements skipped: an earlier version took part") }
         let running = processes.filter(\.isRunning)
         for process in running {
             process.signal(SIGCONT)
@@ -128,11 +128,11 @@ struct TangleRun {
         defer { for process in running { process.tell("resume") } }
         let deadline = Date(timeIntervalSinceNow: Self.pausingSeconds)
         while running.contains(where: { $0.isRunning && !isAnswered($0) }) {
-            guard Date() < deadline else { return count("replacements left out, since a process did not come to rest") }
+            guard Date() < deadline else { return count("replacements skipped: a process did not pause") }
             Thread.sleep(forTimeInterval: 0.005)
         }
         guard running.allSatisfy({ !$0.isRunning || $0.count(of: TangleProcess.unpaused) == 0 }) else {
-            return count("replacements left out, since a process did not come to rest")
+            return count("replacements skipped: a process did not pause")
         }
         if try files.replaceByCopy(engine) { count("store replaced by a copy of itself") }
     }
@@ -169,9 +169,9 @@ struct TangleRun {
         case (true, false) where hadNoMemory: figures.died(at: "at an allocation, with no memory left")
         case (true, false) where end.status == SIGKILL && point != nil: figures.died(at: point ?? "")
         case (true, false):
-            report.note(violation: "process \(process.lane) ended by the signal \(end.status): \(end.death.summary)")
+            report.note(violation: "process \(process.lane) died of signal \(end.status): \(end.death.summary)")
         case (false, _) where end.status != 0 || isStuck:
-            report.note(violation: "process \(process.lane) ended with the status \(end.status): \(end.death.summary)")
+            report.note(violation: "process \(process.lane) exited with status \(end.status): \(end.death.summary)")
         case (false, _): break
         }
         return report

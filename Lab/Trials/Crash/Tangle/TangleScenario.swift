@@ -14,9 +14,9 @@ struct TangleScenario: CustomStringConvertible {
         let isExchanged: Bool
         let crashPoint: String?
         let seed: UInt64
-        /// Whether it is killed at the end; otherwise it is told to end.
+        /// Whether it is killed at the end; otherwise its standard input ends.
         let isKilled: Bool
-        /// What the system refuses it now and then.
+        /// The troubles that it causes itself now and then.
         let troubles: [TangleTrouble]
         /// Whether the first trouble lasts until the end.
         let isLasting: Bool

@@ -7,11 +7,9 @@ struct TangleSweepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tangle-sweep",
         abstract:
-            "Stop and kill several processes that move, kill, copy and write one user at once, refuse them what they need, and check what is left.",
-        discussion: """
-            The seed reproduces which processes there are and what is done to them when. What comes of it differs from run to \
-            run, since the processes race.
-            """
+            "Stop and kill processes that move, kill, copy and write one user concurrently, make their system calls fail, and check the stores.",
+        discussion:
+            "The seed reproduces the processes and the events, but not the results, since the processes race."
     )
 
     @OptionGroup var options: ScenarioOptions
@@ -19,7 +17,7 @@ struct TangleSweepCommand: ParsableCommand {
     @Option(help: "How many processes to kill.")
     var kills = 60
 
-    @Option(help: "An earlier version of this command, some of whose processes are mixed in.")
+    @Option(help: "An earlier version of this executable, which runs some of the processes.")
     var previous: String?
 
     func run() throws {

@@ -35,7 +35,7 @@ enum TangleTemplate: Hashable, CustomStringConvertible {
     var description: String {
         switch self {
         case .stage(let stage): stage.rawValue
-        case .filled: "off with much in it"
+        case .filled: "off with many records"
         case .missing: "complete without the old store"
         case .pruned: "complete with its history pruned"
         case .differing: "shadow with a mirror that differs"

@@ -2,7 +2,7 @@ import ArgumentParser
 import CSystemFaults
 import Foundation
 
-/// What the system refuses a process of the tangle sweep now and then.
+/// A trouble that a process of the tangle sweep causes itself now and then: system calls that fail.
 enum TangleTrouble: String, CaseIterable, ExpressibleByArgument {
     /// Too many open files.
     case descriptors

@@ -74,7 +74,7 @@ final class TangleTroublemaker: Sendable {
                 if let limit = trouble.limit { before = try limit.set((limit.used ?? 0) + more) }
                 state.present = Present(trouble: trouble, failed: system_faults_count(), limit: before)
             } catch {
-                Report.Line.violation.tell("a limit cannot be set: \(error)")
+                Report.Line.violation.tell("cannot set a limit: \(error)")
                 return false
             }
             if let error = trouble.error {
@@ -97,11 +97,11 @@ final class TangleTroublemaker: Sendable {
             do {
                 try present.trouble.limit?.set(present.limit)
             } catch {
-                Report.Line.violation.tell("a limit cannot be lifted: \(error)")
+                Report.Line.violation.tell("cannot lift a limit: \(error)")
             }
             guard present.trouble.limit == nil else { return }
             let isMet = system_faults_count() > present.failed
-            Report.Line.done.tell("\(present.trouble.rawValue) files \(isMet ? "met" : "not met")")
+            Report.Line.done.tell("\(present.trouble.rawValue): \(isMet ? "calls" : "no call") failed")
         }
     }
 }

@@ -103,7 +103,7 @@ struct TangleWorker: Sendable {
         let begun = TangleClock.now
         try user.kill(isForAll: isForAll)
         guard try user.store.land() else { return }
-        Report.Line.done.tell(isForAll ? "killed everybody" : "killed")
+        Report.Line.done.tell(isForAll ? "killed all users" : "killed")
         Report.Line.landed.tell("\(begun) \(try user.store.engine().rawValue)")
     }
 

@@ -91,7 +91,7 @@ enum TangleWorkload {
     static func contradiction(_ transaction: any ReadTransaction) throws -> String? {
         let count = try transaction.model(Habit.self, id: id(.counter, 0))?.streak ?? 0
         let written = try transaction.fetchCount(FetchDescriptor<Draft>())
-        return count == written ? nil : "\(count) writes are counted, and \(written) are there"
+        return count == written ? nil : "the counter is \(count), but \(written) writes exist"
     }
 
     /// Whether a store contains a write.
@@ -118,11 +118,11 @@ enum TangleWorkload {
         if bulk == nil { found.removeAll { $0.note?.hasPrefix("\(Kind.bulk) ") == true } }
         let entries = Dictionary(found.map { ($0.id, $0) }) { first, _ in first }
         var faults = try contradiction(transaction).map { [$0] } ?? []
-        if present.count != numbers.count { faults.append("a write is there twice") }
+        if present.count != numbers.count { faults.append("a write exists twice") }
         let wrong = entries.filter { expected[$0.key] != nil && expected[$0.key] != $0.value }
         let missing = expected.filter { entries[$0.key] == nil }
         let extra = entries.filter { expected[$0.key] == nil }
-        for (what, entries) in [("other than written", wrong), ("missing", missing), ("too many", extra)]
+        for (what, entries) in [("not as written", wrong), ("missing", missing), ("unexpected", extra)]
         where !entries.isEmpty {
             let notes = entries.values.compactMap(\.note).sorted().prefix(5).joined(separator: ", ")
             faults.append("\(entries.count) entries are \(what): \(notes)")

@@ -22,7 +22,7 @@ struct TangleWriter: Sendable {
     /// How long a cause of failures may last at the end, in seconds.
     private static let lastSeconds = 4.0
 
-    /// Writes until the process is told to end, and then once more: only a kill may prevent that write in an intact process.
+    /// Writes until the process has to end, and then once more: only a kill may prevent that write in an intact process.
     func write(from first: Int) {
         let number = writeAll(from: first)
         guard let store = progress.present?.store else { return }
@@ -34,7 +34,7 @@ struct TangleWriter: Sendable {
                 where Self.never.contains(error.code) || !isTroubled && Self.passing.contains(error.code)
             {
                 guard ContinuousClock.now < deadline else {
-                    return Report.Line.violation.tell("the process is kept from writing: \(Report.text(error))")
+                    return Report.Line.violation.tell("the process cannot write: \(Report.text(error))")
                 }
                 Thread.sleep(forTimeInterval: Self.restSeconds)
             } catch {
@@ -98,7 +98,7 @@ struct TangleWriter: Sendable {
                 )
             }
             if let wrong { Report.Line.violation.tell("a read: \(wrong)") }
-            if !isThere { Report.Line.violation.tell("a read lacks the acknowledged write \(last)") }
+            if !isThere { Report.Line.violation.tell("a read misses the acknowledged write \(last)") }
         } catch {
             Report.Line.notMoved.tell("read: \(Report.text(error))")
         }
