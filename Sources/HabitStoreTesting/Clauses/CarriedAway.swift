@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
 
-/// What a transaction handed out and a closure carried out of it.
+/// The parts of a transaction that a closure kept past its end.
 ///
 /// `@unchecked`: the test carries it to other threads, as an app may do by mistake.
 final class CarriedAway: @unchecked Sendable {
@@ -41,7 +41,7 @@ final class CarriedAway: @unchecked Sendable {
     /// An ended transaction's statistics can be read; reading them once ended the process without a message.
     func requireStatistics() throws {
         guard let reading else { return }
-        try expect(reading.statistics.examined >= 0, "the work of an ended transaction can be read")
+        try expect(reading.statistics.examined >= 0, "the statistics of an ended transaction are readable")
     }
 
     private func requireRefusal(_ transaction: any ReadTransaction, _ fetch: PreparedFetch) throws {

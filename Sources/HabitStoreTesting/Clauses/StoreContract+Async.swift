@@ -4,10 +4,10 @@ import HabitTracker
 
 extension StoreContract {
     static let asyncClauses: [Clause] = [
-        Clause("the async forms do what the others do", async: asyncFormsAgree),
+        Clause("the async forms do the same as the others", async: asyncFormsAgree),
         Clause("slow reads do not hold up other tasks", async: slowReadsLeaveTheExecutorFree),
         Clause("a task that was cancelled before its transaction began does nothing", async: cancelledTasksDoNothing),
-        Clause("a stream hands out every record once, whatever is written meanwhile", async: streams),
+        Clause("a stream returns every record once, despite concurrent writes", async: streams),
     ]
 
     private static func asyncFormsAgree(_ bench: ContractBench) async throws {
@@ -22,13 +22,13 @@ extension StoreContract {
         let names = try await store.read { moment in
             try moment.all(Habit.self).flatMap { habit in habit.entries.map { $0.note } + [habit.name] }
         }
-        try expectEqual(names, ["x"], "what relationships lead to")
+        try expectEqual(names, ["x"], "the related records")
         do {
             try await store.write(author: nil) { transaction in
                 try transaction.insert(Tag(name: "t"))
                 throw Abandoned()
             }
-            throw ContractViolation("the transaction's own error did not come out")
+            throw ContractViolation("the transaction's own error was not rethrown")
         } catch is Abandoned {}
         try expectEqual(try await store.fetchCount(FetchDescriptor<Tag>()), 0, "the number of tags")
         let wasThere = try await store.delete(habit)
@@ -88,7 +88,7 @@ extension StoreContract {
         try await first.value
         do {
             try await second.value
-            throw ContractViolation("a write whose task was cancelled before it began was done")
+            throw ContractViolation("a write whose task was cancelled before it began took effect")
         } catch is CancellationError {}
         let names = try await store.read { try $0.all(Tag.self).map(\.name) }
         try expectEqual(names, ["first"], "the tags")
@@ -108,7 +108,7 @@ extension StoreContract {
         try expectEqual(seen, expected, "the records of the stream")
         var batches = 0
         for try await _ in store.stream(FetchDescriptor<Draft>()) { batches += 1 }
-        try expectEqual(batches, 0, "the number of batches of nothing")
+        try expectEqual(batches, 0, "the number of batches without records")
         try await expectCancellation(store, descriptor)
     }
 

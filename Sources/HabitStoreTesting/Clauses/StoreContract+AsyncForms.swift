@@ -10,9 +10,9 @@ import Synchronization
 /// thread, in the caller's task.
 extension StoreContract {
     static let asyncFormClauses: [Clause] = [
-        Clause("every async form runs on a thread of the store's own, in the caller's task", async: formsLeaveThePool),
-        Clause("the async forms of a store whose type is known run on its own threads", async: knownTypesLeaveThePool),
-        Clause("behind an async form the caller is back where it was", async: callersComeBack),
+        Clause("every async form runs on the store's thread, in the caller's task", async: formsLeaveThePool),
+        Clause("the async forms of a store with a concrete type run on its threads", async: knownTypesLeaveThePool),
+        Clause("after an async form the caller leaves the store's thread", async: callersComeBack),
         Clause("a closure that has begun sees that its task was cancelled", async: closuresSeeCancellation),
         Clause("an insertion's progress sees that its task was cancelled", async: progressSeesCancellation),
     ]
@@ -29,7 +29,7 @@ extension StoreContract {
             try await ThreadProbe.$mark.withValue(7) { try await operation() }
             let visits = probe.takeVisits()
             try expectEqual(visits.count, 1, "the number of transactions of \(name)")
-            try expect(visits.allSatisfy(\.isOwnThread), "\(name) ran on a thread of the store's own")
+            try expect(visits.allSatisfy(\.isOwnThread), "\(name) ran on the store's thread")
             try expectEqual(visits.map(\.mark), [7], "the task-local value in \(name)")
         }
         let (tag, other) = (Tag(name: UUID().uuidString), Tag(name: UUID().uuidString))
@@ -71,7 +71,7 @@ extension StoreContract {
         try await store.delete(tag)
         let visits = probe.takeVisits()
         try expectEqual(visits.count, 7, "the number of transactions")
-        try expect(visits.allSatisfy(\.isOwnThread), "all of them ran on threads of the store's own")
+        try expect(visits.allSatisfy(\.isOwnThread), "all of them ran on the store's threads")
     }
 
     /// Swift prefers the overload on the more specific type before it considers `await`.
@@ -84,25 +84,25 @@ extension StoreContract {
                     try await store.write(author: "a") { _ in ThreadProbe.here },
                 ]
             }
-            try expect(places.allSatisfy(\.isOwnThread), "the closures ran on threads of the store's own")
+            try expect(places.allSatisfy(\.isOwnThread), "the closures ran on the store's threads")
             try expectEqual(places.map(\.mark), [3, 3, 3], "the task-local values")
         }
         try await expectOwnThread(try bench.habits())
         let store = try InMemoryHabitStore(schema: HabitSchema.current)
         let places = [try await store.read { _ in ThreadProbe.here }, try await store.write { _ in ThreadProbe.here }]
-        try expect(places.allSatisfy(\.isOwnThread), "the closures ran on threads of the store's own")
+        try expect(places.allSatisfy(\.isOwnThread), "the closures ran on the store's threads")
     }
 
     private static func callersComeBack(_ bench: ContractBench) async throws {
         let store = try bench.habits()
         _ = try await store.all(Tag.self)
-        try expect(!ThreadProbe.here.isOwnThread, "behind a read the task is not on the store's thread")
+        try expect(!ThreadProbe.here.isOwnThread, "after a read the task is not on the store's thread")
         try await store.save(Tag(name: "x"))
-        try expect(!ThreadProbe.here.isOwnThread, "behind a write the task is not on the store's thread")
+        try expect(!ThreadProbe.here.isOwnThread, "after a write the task is not on the store's thread")
         do {
             try await store.write { _ in throw Abandoned() }
         } catch is Abandoned {}
-        try expect(!ThreadProbe.here.isOwnThread, "behind an error the task is not on the store's thread")
+        try expect(!ThreadProbe.here.isOwnThread, "after an error the task is not on the store's thread")
     }
 
     private static func closuresSeeCancellation(_ bench: ContractBench) async throws {
@@ -149,7 +149,7 @@ extension StoreContract {
         }
         do {
             try await inserting.cancelledOnceBegun()
-            throw ContractViolation("the insertion went on although its task was cancelled")
+            throw ContractViolation("the insertion continued although its task was cancelled")
         } catch is CancellationError {}
         try expectEqual(try await store.fetchCount(FetchDescriptor<Habit>()), 0, "the number of habits")
     }

@@ -4,9 +4,9 @@ import HabitTracker
 
 extension StoreContract {
     static let batchClauses: [Clause] = [
-        Clause("a batch comes to what single insertions come to", comesToTheSame),
-        Clause("of the records of a batch that cannot be stored, the first one is named", namesTheFirst),
-        Clause("a batch that was refused takes the transaction with it, also where that is caught") { bench in
+        Clause("a batch has the same result as single insertions", comesToTheSame),
+        Clause("a refused batch names the first record that cannot be stored", namesTheFirst),
+        Clause("a refused batch fails its transaction, even if the error is caught") { bench in
             let store = try bench.habits()
             let kept = Draft(content: "kept")
             try store.save(kept)
@@ -36,24 +36,27 @@ extension StoreContract {
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Folder>()), 100, "the number of records")
         },
-        Clause("a batch tells how far it is, and ends when its observer says so") { bench in
+        Clause("a batch reports its progress, and ends if its observer throws") { bench in
             let store = try bench.habits()
             var told: [Int] = []
             let drafts = (0..<2_100).lazy.map { Draft(content: "\($0)") }
             try store.write { try $0.insert(contentsOf: drafts) { told.append($0) } }
-            try expectEqual(told.last, 2_100, "the last that was told")
-            try expect(told.count > 2 && zip(told, told.dropFirst()).allSatisfy { $0 <= $1 }, "it grows: \(told)")
+            try expectEqual(told.last, 2_100, "the last reported progress")
+            try expect(
+                told.count > 2 && zip(told, told.dropFirst()).allSatisfy { $0 <= $1 },
+                "progress never falls: \(told)"
+            )
             try expectEqual(try store.fetchCount(FetchDescriptor<Draft>()), 2_100, "the number of records")
             do {
                 try store.write { try $0.insert(contentsOf: drafts) { _ in throw Abandoned() } }
-                throw ContractViolation("a batch was not ended by its observer")
+                throw ContractViolation("an observer's error did not end the batch")
             } catch is Abandoned {}
             try expectEqual(try store.fetchCount(FetchDescriptor<Draft>()), 2_100, "the number of records")
             let token = try store.currentToken()
             try store.write { try $0.insert(contentsOf: [Draft]()) }
-            try expectEqual(try store.currentToken(), token, "the token behind a batch without records")
+            try expectEqual(try store.currentToken(), token, "the token after a batch without records")
         },
-        Clause("a batch may bring back what its transaction has deleted, and be changed by it") { bench in
+        Clause("a batch may reinsert records that its transaction has deleted, which may then change them") { bench in
             let store = try bench.habits()
             var drafts = (0..<60).map { Draft(content: "\($0)") }
             try store.insert(drafts)
@@ -131,7 +134,7 @@ extension StoreContract {
         try expectEqual(try other.check { _ in }, [], "the findings")
         // Records that were inserted in bulk can be changed like any others.
         try other.delete(Entry.self, where: #Predicate { ($0.value ?? 0) > 100 })
-        try expectEqual(try other.check { _ in }, [], "the findings behind a deletion")
+        try expectEqual(try other.check { _ in }, [], "the findings after a deletion")
     }
 
     private static func both<M: PersistentModel>(

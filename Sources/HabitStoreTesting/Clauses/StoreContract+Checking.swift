@@ -4,7 +4,7 @@ import HabitTracker
 
 extension StoreContract {
     static let checkingClauses: [Clause] = [
-        Clause("a check of a healthy store finds nothing, and tells how far it is") { bench in
+        Clause("a check of a healthy store finds nothing, and reports its progress") { bench in
             let store = try bench.habits()
             let tag = Tag(name: "t")
             let habit = Habit(name: "h", tagIDs: [tag.id])
@@ -16,13 +16,13 @@ extension StoreContract {
             try store.delete(Entry.self, where: #Predicate { $0.note == "7" })
             var progress: [Int] = []
             try expectEqual(try store.check { progress.append($0) }, [], "the findings")
-            try expect(!progress.isEmpty, "the check tells its progress")
+            try expect(!progress.isEmpty, "the check reports its progress")
             do {
                 _ = try store.check { _ in throw Abandoned() }
-                throw ContractViolation("a check was not ended by its observer")
+                throw ContractViolation("an observer's error did not end the check")
             } catch is Abandoned {}
         },
-        Clause("what an older store may have carried over is kept as it is and reported", reportsAnomalies),
+        Clause("anomalies carried over from an older store are kept and reported", reportsAnomalies),
     ]
 
     private static func reportsAnomalies(_ bench: ContractBench) throws {
@@ -48,7 +48,7 @@ extension StoreContract {
             }
         }
         let findings = try store.check { _ in }
-        try expect(findings.allSatisfy { $0.severity == .anomaly }, "odd data is no damage: \(findings)")
+        try expect(findings.allSatisfy { $0.severity == .anomaly }, "anomalies are not damage: \(findings)")
         let found = Set(
             findings.map { "\($0.kind) \($0.entity ?? "") \($0.attribute ?? "") \($0.id?.uuidString ?? "")" }
         )

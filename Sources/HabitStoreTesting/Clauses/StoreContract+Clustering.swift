@@ -3,7 +3,7 @@ import Foundation
 
 extension StoreContract {
     static let clusteringClauses: [Clause] = [
-        Clause("what a clustering index leads to is the record as it is, after every kind of write") { bench in
+        Clause("a clustering index has the current record after every kind of write") { bench in
             let store = try bench.open(Page<ClusteredPages>.schema)
             var shelf = Shelf<ClusteredPages>(seed: 1)
             try store.insert(shelf.all)
@@ -18,7 +18,7 @@ extension StoreContract {
             }
             try expectEqual(try store.check { _ in }, [], "the findings")
         },
-        Clause("what a replication writes is in a clustering index, too") { bench in
+        Clause("replicated writes update a clustering index") { bench in
             let store = try bench.open(Page<ClusteredPages>.schema)
             var shelf = Shelf<ClusteredPages>(seed: 2)
             let layout = Page<ClusteredPages>.entity.layout
@@ -40,7 +40,7 @@ extension StoreContract {
             }
             try expectEqual(try store.check { _ in }, [], "the findings")
         },
-        Clause("an index becomes a clustering one, another one does, and none is any more") { bench in
+        Clause("an index becomes clustering, another replaces it, and none remains") { bench in
             guard bench.subject.isDurable else { return }
             var shelf = Shelf<PlainPages>(seed: 3)
             let first = try bench.open(Page<PlainPages>.schema)

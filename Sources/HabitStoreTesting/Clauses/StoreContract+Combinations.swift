@@ -3,7 +3,7 @@ import Foundation
 
 extension StoreContract {
     static let combinationClauses: [Clause] = [
-        Clause("a combination that must be unique is refused where all of its values are the same, and only there") {
+        Clause("a unique combination is refused only if all of its values are equal") {
             bench in
             let store = try bench.contract()
             let first = Booking("cafe\u{301}", day: 1, guest: "Ada")
@@ -16,7 +16,7 @@ extension StoreContract {
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Booking>()), 3, "the number of bookings")
         },
-        Clause("a record in which one value of a combination is nil is in nobody's way") { bench in
+        Clause("a record with a nil value in a combination conflicts with no other") { bench in
             let store = try bench.contract()
             var bookings = (0..<4).map { Booking("room \($0)", day: 7) }
             try store.insert(bookings)
@@ -31,7 +31,7 @@ extension StoreContract {
             try store.save(bookings[1])
         },
         Clause(
-            "a combination may be kept, changed and taken over from a record that gives it up, in the same transaction too"
+            "a combination may be kept, changed and taken over from a record that gives it up, even in one transaction"
         ) {
             bench in
             let store = try bench.contract()
@@ -52,7 +52,7 @@ extension StoreContract {
             }
             try expectEqual(try store.all(Booking.self).map(\.room).sorted(), ["a", "b"], "the rooms")
         },
-        Clause("combinations that an old store has twice are carried as they are, and reported") { bench in
+        Clause("duplicate combinations of an old store are carried over unchanged, and reported") { bench in
             let store = try bench.contract()
             let twice = [Booking("a", day: 1, guest: "Ada"), Booking("a", day: 1, guest: "Bob")]
             try store.replicate { replica in
@@ -66,11 +66,11 @@ extension StoreContract {
                 }
             }
             let findings = try store.check { _ in }
-            try expectEqual(findings.map(\.kind), ["duplicateUniqueValue"], "what the check finds")
-            try expectEqual(findings.first?.severity, .anomaly, "how bad that is")
-            try expectEqual(findings.first?.attribute, "room", "the first of the attributes")
+            try expectEqual(findings.map(\.kind), ["duplicateUniqueValue"], "the check's findings")
+            try expectEqual(findings.first?.severity, .anomaly, "their severity")
+            try expectEqual(findings.first?.attribute, "room", "the first attribute")
         },
-        Clause("a random run of bookings keeps every combination once") { bench in
+        Clause("random bookings never duplicate a combination") { bench in
             let store = try bench.contract()
             let seed = UInt64.random(in: 0...9_999)
             var generator = SeededGenerator(seed: seed)
@@ -91,7 +91,7 @@ extension StoreContract {
                 }
                 do {
                     try store.save(booking)
-                    try expect(isFree, "a combination was taken twice, seed \(seed)")
+                    try expect(isFree, "a duplicate combination was accepted, seed \(seed)")
                     kept = others + [booking]
                 } catch let error as HabitStoreError where error.code == .uniqueViolation {
                     try expect(!isFree, "a free combination was refused, seed \(seed)")

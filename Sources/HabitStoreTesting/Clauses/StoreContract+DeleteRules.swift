@@ -4,7 +4,7 @@ import HabitTracker
 
 extension StoreContract {
     static let deleteRuleClauses: [Clause] = [
-        Clause("cascade takes along the records that refer to the deleted one, all the way down") { bench in
+        Clause("cascade also deletes the records that refer to the deleted one, transitively") { bench in
             let store = try bench.contract()
             let root = Folder()
             let children = (0..<3).map { _ in Folder(parentID: root.id) }
@@ -14,7 +14,7 @@ extension StoreContract {
             try expect(try store.delete(root), "the root was there")
             try expectEqual(try store.all(Folder.self), [other], "the folders that are left")
         },
-        Clause("a cascade through a cycle ends") { bench in
+        Clause("a cascade through a cycle terminates") { bench in
             let store = try bench.contract()
             var folders = (0..<4).map { _ in Folder() }
             for index in folders.indices { folders[index].parentID = folders[(index + 1) % 4].id }
@@ -26,7 +26,7 @@ extension StoreContract {
             try store.delete(own)
             try expectEqual(try store.all(Folder.self), [], "the folders that are left")
         },
-        Clause("deleting a to-one record cascades, nullifies, or leaves references as they are") { bench in
+        Clause("deleting a to-one record cascades, nullifies or ignores references") { bench in
             let store = try bench.contract()
             let hub = Hub()
             var items = (0..<3).map { _ in Item() }
@@ -43,8 +43,8 @@ extension StoreContract {
             let left = items.dropFirst().sorted { $0.id.isBefore($1.id) }
             try expectEqual(try store.all(Item.self), left, "the records that are left")
         },
-        Clause("deny refuses a deletion, and nothing of it has happened", deniesWhole),
-        Clause("a record that is deleted by the same deletion denies nothing") { bench in
+        Clause("deny refuses a deletion, which then has no effect", deniesWhole),
+        Clause("a record that the same deletion deletes denies nothing") { bench in
             let store = try bench.contract()
             let hub = Hub()
             var item = Item()
@@ -58,7 +58,7 @@ extension StoreContract {
             try expect(try store.delete(hub), "the hub was deleted")
             try expectEqual(try store.all(Item.self), [], "the items")
         },
-        Clause("a reference that must be there is not nullified; the deletion is refused") { bench in
+        Clause("a required reference is not nullified; the deletion is refused") { bench in
             let store = try bench.contract()
             let hub = Hub()
             let badge = Badge(hubID: hub.id)
@@ -72,7 +72,7 @@ extension StoreContract {
             try store.delete(hub)
             try expectEqual(try store.all(Hub.self), [], "the hubs")
         },
-        Clause("deleting a linked record cascades, unlinks, or leaves links as they are") { bench in
+        Clause("deleting a linked record cascades, unlinks or ignores links") { bench in
             let store = try bench.contract()
             let (leaf, kept) = (Leaf(), Leaf())
             var bouquets = (0..<3).map { _ in Bouquet() }
@@ -103,9 +103,9 @@ extension StoreContract {
             }
             try expectError(.deleteDenied, entity: "Leaf", id: leaf.id) { try store.delete(leaf) }
             try store.delete(bouquet)
-            try expect(try store.delete(leaf), "the leaf was deleted once nothing is linked to it")
+            try expect(try store.delete(leaf), "the leaf can be deleted once nothing links to it")
         },
-        Clause("the schema that ships keeps its rules: entries go with their habit, tags do not") { bench in
+        Clause("the habit schema keeps its rules: entries are deleted with their habit, tags are not") { bench in
             let store = try bench.habits()
             let tag = Tag(name: "t")
             let habit = Habit(name: "h", tagIDs: [tag.id])
@@ -122,7 +122,7 @@ extension StoreContract {
     ]
 
     static let forwardRuleClauses: [Clause] = [
-        Clause("a record can take along what it refers to and what it is linked to") { bench in
+        Clause("deleting a record can delete the records that it refers and links to") { bench in
             let store = try bench.contract()
             let leaves = (0..<5).map { _ in Leaf() }
             var wrapper = Wrapper()
@@ -140,7 +140,7 @@ extension StoreContract {
             try expectEqual(try store.all(Leaf.self), left, "the leaves that are left")
             try expectEqual(try store.all(Wrapper.self), [], "the wrappers")
         },
-        Clause("a record cannot be deleted while it has what its rule denies") { bench in
+        Clause("a record cannot be deleted while its rule denies it") { bench in
             let store = try bench.contract()
             let leaves = (0..<2).map { _ in Leaf() }
             var wrappers = (0..<2).map { _ in Wrapper() }
@@ -159,7 +159,7 @@ extension StoreContract {
             for wrapper in wrappers { try store.delete(wrapper) }
             try expectEqual(try store.all(Wrapper.self), [], "the wrappers")
         },
-        Clause("a cascade goes on through the rules of the records that it takes along") { bench in
+        Clause("a cascade follows the rules of the records that it deletes") { bench in
             let store = try bench.contract()
             let leaf = Leaf()
             var wrapper = Wrapper()
@@ -204,7 +204,7 @@ extension StoreContract {
         try expectEqual(try store.all(Item.self), items.sorted { $0.id.isBefore($1.id) }, "the items")
         try expectEqual(try store.currentToken(), before, "the token")
         try store.delete(items[0])
-        try expect(try store.delete(hub), "the hub was deleted once nothing denies it")
+        try expect(try store.delete(hub), "the hub can be deleted once nothing denies it")
         try expectEqual(try store.fetchCount(FetchDescriptor<Item>()), 2, "the number of items")
     }
 }

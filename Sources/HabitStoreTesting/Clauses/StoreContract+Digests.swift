@@ -4,7 +4,7 @@ import HabitTracker
 
 extension StoreContract {
     static let digestClauses: [Clause] = [
-        Clause("an audit reads from the file what a transaction reads") { bench in
+        Clause("an audit reads the same records from the file as a transaction") { bench in
             let store = try bench.contract()
             try store.insert([fullSpecimen(), Specimen("only what must be there")] + oddTexts.map { Specimen($0) })
             try requireAudited(store, "Specimen")
@@ -13,7 +13,7 @@ extension StoreContract {
             try habits.save(Draft(content: "\"\\\n", attachments: ["", "\"", "\\u0041", "\u{e9}\0", "[]"]))
             for entity in habits.schema.entities { try requireAudited(habits, entity.name) }
         },
-        Clause("an audit of a range of identifiers gives just its records") { bench in
+        Clause("an audit of a range of identifiers returns only its records") { bench in
             let store = try bench.habits()
             try store.insert((0..<60).map { Draft(content: "\($0)") })
             let ids = try store.all(Draft.self).map(\.id)
@@ -24,7 +24,7 @@ extension StoreContract {
                 try expectEqual(found, ids.filter(range.contains), "the audited identifiers")
             }
         },
-        Clause("kept digests are those of the records, whatever was written and undone") { bench in
+        Clause("kept digests match the records, whatever was written and undone") { bench in
             var random = SeededGenerator(seed: 20_261_121)
             let makers: [() -> UUID] = [{ UUID() }, sequentialIdentifiers()]
             for (place, make) in makers.enumerated() {
@@ -57,7 +57,7 @@ extension StoreContract {
                 try requireKept(store)
             }
         },
-        Clause("rules that change other records keep their digests too") { bench in
+        Clause("delete rules update the digests of the records that they change") { bench in
             let store = try bench.habits()
             try fill(store)
             for habit in try store.all(Habit.self).prefix(9) {
@@ -68,7 +68,7 @@ extension StoreContract {
             }
             try requireKept(store)
         },
-        Clause("a store that was carried across has the digests of its source") { bench in
+        Clause("a copied store has the digests of its source") { bench in
             let source = try bench.open(HabitSchema.current, folder: "source")
             let target = try bench.open(HabitSchema.current, folder: "target")
             try fill(source)
@@ -99,7 +99,7 @@ extension StoreContract {
         _ store: any EngineBackedStore,
         _ body: (any AuditableTransaction) throws -> R
     ) throws -> R {
-        try store.read { try body(try require($0 as? any AuditableTransaction, "a transaction that can be audited")) }
+        try store.read { try body(try require($0 as? any AuditableTransaction, "an auditable transaction")) }
     }
 
     private static func audited(

@@ -4,7 +4,7 @@ import HabitTracker
 
 extension StoreContract {
     static let durabilityClauses: [Clause] = [
-        Clause("what was written is there when the store is opened again") { bench in
+        Clause("writes are still there when the store is reopened") { bench in
             guard bench.subject.isDurable else { return }
             let identity = UUID()
             let specimens = [fullSpecimen()] + oddTexts.map { Specimen($0) }
@@ -36,14 +36,14 @@ extension StoreContract {
             let target = URL(fileURLWithPath: path).deletingLastPathComponent()
                 .appendingPathComponent("backup-\(UUID().uuidString)").path
             try store.backup(to: target)
-            try expect(FileManager.default.fileExists(atPath: target), "there is a file at the backup's path")
+            try expect(FileManager.default.fileExists(atPath: target), "a file exists at the backup's path")
             do {
                 try store.backup(to: target)
-                throw ContractViolation("a backup replaced what was there")
+                throw ContractViolation("a backup replaced an existing file")
             } catch is HabitStoreError {}
             try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 30, "the number of tags")
         },
-        Clause("a closed store refuses everything, and closing twice is no error") { bench in
+        Clause("a closed store refuses every operation; closing it twice is allowed") { bench in
             let store = try bench.habits()
             try store.save(Tag(name: "x"))
             store.close()
@@ -67,7 +67,7 @@ extension StoreContract {
             try expectError(.migrationRequired) { try bench.open(Schema(models, version: .init(3, 0, 1))) }
             try bench.habits().close()
         },
-        Clause("a store whose entity has another shape is refused by name") { bench in
+        Clause("a store whose entity has a different layout is refused by name") { bench in
             guard bench.subject.isDurable else { return }
             let store = try bench.habits()
             try store.save(Draft(content: "x"))

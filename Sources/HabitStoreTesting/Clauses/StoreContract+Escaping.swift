@@ -8,7 +8,7 @@ import HabitTracker
 /// with it and stays on its thread.
 extension StoreContract {
     static let escapingClauses: [Clause] = [
-        Clause("what is carried out of a transaction is refused behind its end") { bench in
+        Clause("a transaction's objects are refused after its end") { bench in
             let store = try filled(bench)
             for carried in try carriedOut(of: store) {
                 try carried.requireRefusal()
@@ -20,7 +20,7 @@ extension StoreContract {
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 20, "the number of tags")
         },
-        Clause("what is carried out of a transaction that throws is refused behind its end") { bench in
+        Clause("a throwing transaction's objects are refused after its end") { bench in
             let store = try filled(bench)
             var carried: [CarriedAway] = []
             do {
@@ -38,7 +38,7 @@ extension StoreContract {
             try expectEqual(carried.count, 2, "the number of transactions")
             for carried in carried { try carried.requireRefusal() }
         },
-        Clause("what a transaction hands out is refused on another thread while it runs") { bench in
+        Clause("a transaction's objects are refused on another thread while it runs") { bench in
             let store = try filled(bench)
             try store.read { transaction in
                 let carried = try CarriedAway(transaction)
@@ -60,14 +60,17 @@ extension StoreContract {
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 21, "the number of tags")
         },
-        Clause("a fetch that a transaction made ready does not reach back into it") { bench in
+        Clause("a fetch that a transaction prepared cannot be used after its end") { bench in
             let store = try filled(bench)
             let descriptor = FetchDescriptor(predicate: #Predicate<Tag> { !$0.habits.isEmpty })
             let fetch = try store.read { try $0.prepare(descriptor) }
             guard fetch.condition != nil else { return }
             try expectError(.transactionEnded) { try store.read { try $0.count(fetch) } }
         },
-        Clause("what is carried out of transactions disturbs no other reads and writes", async: escapesDisturbNobody),
+        Clause(
+            "objects kept past a transaction's end do not disturb other reads and writes",
+            async: escapesDisturbNobody
+        ),
     ]
 
     private static func filled(_ bench: ContractBench) throws -> any EngineBackedStore {
@@ -97,7 +100,7 @@ extension StoreContract {
                 group.addTask {
                     for _ in 0..<rounds {
                         let count = try await store.read { try $0.all(Tag.self).count { !$0.name.hasPrefix("new") } }
-                        try expectEqual(count, 20, "the number of tags that nobody touches")
+                        try expectEqual(count, 20, "the number of untouched tags")
                     }
                 }
             }
@@ -124,6 +127,6 @@ extension StoreContract {
             try await group.waitForAll()
         }
         try expectEqual(try await store.fetchCount(FetchDescriptor<Tag>()), 20 + rounds / 10, "the number of tags")
-        try expectEqual(try store.check { _ in }, [], "what a check finds")
+        try expectEqual(try store.check { _ in }, [], "a check's findings")
     }
 }

@@ -4,7 +4,7 @@ import HabitTracker
 
 extension StoreContract {
     static let fetchingClauses: [Clause] = [
-        Clause("a window is cut from the order: limit 0 is none, an offset behind the end is none") { bench in
+        Clause("limit and offset apply to the order; limit 0 and an offset past the end return nothing") { bench in
             let store = try bench.habits()
             try store.insert((0..<10).map { Habit(name: "x", streak: $0) }.shuffled())
             let windows: [(limit: Int?, offset: Int, expected: [Int])] = [
@@ -33,8 +33,8 @@ extension StoreContract {
                 }
             }
         },
-        Clause("count, identifiers, projections and records agree with the fetch", everyFormAgrees),
-        Clause("an enumeration ends when its consumer has enough") { bench in
+        Clause("counts, identifiers, projections and records agree with the fetch", everyFormAgrees),
+        Clause("an enumeration ends when its consumer stops it") { bench in
             let store = try bench.habits()
             try store.insert((0..<100).map { Draft(content: "\($0)") })
             try store.read { moment in
@@ -43,18 +43,18 @@ extension StoreContract {
                     seen += 1
                     return seen < 7
                 }
-                try expectEqual(seen, 7, "the number of records that were handed out")
+                try expectEqual(seen, 7, "the number of records that the consumer received")
                 try expectEqual(statistics.returned, 7, "the number of returned records")
-                try expect(statistics.examined <= 8, "records behind the last one are not looked at")
+                try expect(statistics.examined <= 8, "records after the last one are not examined")
             }
             do {
                 try store.read { moment in
                     _ = try moment.enumerate(FetchDescriptor<Draft>()) { _ in throw Abandoned() }
                 }
-                throw ContractViolation("the consumer's error did not come out")
+                throw ContractViolation("the consumer's error was not rethrown")
             } catch is Abandoned {}
         },
-        Clause("batches hold every record once, in order") { bench in
+        Clause("batches have every record once, in order") { bench in
             let store = try bench.habits()
             try store.insert((0..<23).map { Habit(name: "x", streak: $0) }.shuffled())
             let descriptor = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)])
@@ -82,7 +82,7 @@ extension StoreContract {
             try expectEqual(try store.fetch(descriptor).map(\.streak), [4, 6], "the streaks")
             try expectEqual(try store.fetchCount(descriptor), 2, "the count")
         },
-        Clause("an explanation names a way and does not change the answer") { bench in
+        Clause("an explanation names an access path and does not change the answer") { bench in
             let store = try bench.habits()
             try store.insert((0..<10).map { Habit(name: "x", streak: $0) })
             let descriptor = FetchDescriptor(predicate: #Predicate<Habit> { $0.streak > 3 })
@@ -93,7 +93,7 @@ extension StoreContract {
             try expectEqual(text, "false", "the filter's text")
             try expectEqual(try store.fetchCount(descriptor), 6, "the count")
         },
-        Clause("only stored attributes can be sorted by and projected") { bench in
+        Clause("only stored attributes can be sorted and projected") { bench in
             let store = try bench.habits()
             try expectError(.unsupported, entity: "Habit") {
                 try store.fetch(FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.name.count)]))

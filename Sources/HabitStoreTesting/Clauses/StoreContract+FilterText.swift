@@ -4,7 +4,7 @@ import HabitTracker
 
 extension StoreContract {
     static let filterTextClauses: [Clause] = [
-        Clause("filters written as text find what they say") { bench in
+        Clause("filters written as text find the matching records") { bench in
             let sample = try PredicateSample(bench)
             for (text, streaks) in habitFilters {
                 let query = RecordQuery(
@@ -19,7 +19,7 @@ extension StoreContract {
                 try expectEqual(count, streaks.count, "the count of \(text)")
             }
         },
-        Clause("dates in texts are days and instants in UTC") { bench in
+        Clause("dates in filter text are days and instants in UTC") { bench in
             let store = try bench.habits()
             let noon = Date(timeIntervalSince1970: 1_769_860_800)
             try store.save(Entry(date: noon, note: "noon", habitID: nil))
@@ -33,7 +33,7 @@ extension StoreContract {
                 try expectEqual(try store.read { try $0.countRecords(query) }, count, "the count of \(text)")
             }
         },
-        Clause("the constants of a filter are taken in the form in which values are kept") { bench in
+        Clause("a filter's constants are normalized like stored values") { bench in
             let sample = try PredicateSample(bench)
             let constants: [(FilterExpression, Int)] = [
                 (.compare(.equal, .attribute(AttributePath("name")), .literal(.string("E\u{301}tude"))), 1),
@@ -54,7 +54,7 @@ extension StoreContract {
                 try sample.store.read { try $0.countRecords(RecordQuery(entity: "Habit", filter: impossible)) }
             }
         },
-        Clause("a text that is no filter is refused with the column") { bench in
+        Clause("an invalid filter text is refused with the column") { bench in
             let store = try bench.habits()
             for (text, column) in [
                 ("name = ", 8), ("name == \"a", 9), ("(name == \"a\"", 13), ("name == \"a\" AND", 16), ("name ~ 3", 6),

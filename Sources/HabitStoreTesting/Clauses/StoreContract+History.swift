@@ -5,7 +5,7 @@ import Synchronization
 
 extension StoreContract {
     static let historyClauses: [Clause] = [
-        Clause("tokens count up without a gap, and refused transactions take none") { bench in
+        Clause("tokens rise without gaps, and refused transactions take none") { bench in
             let store = try bench.habits()
             try expectEqual(try store.currentToken(), .zero, "the first token")
             for number in 1...20 {
@@ -22,9 +22,13 @@ extension StoreContract {
             let limited = try store.fetchHistory(after: HistoryToken(rawValue: 5), limit: 2).map(\.token.rawValue)
             try expectEqual(limited, [6, 7], "two tokens after 5")
             try expectEqual(try store.fetchHistory(after: .zero, limit: 0), [], "no transactions")
-            try expectEqual(try store.fetchHistory(after: HistoryToken(rawValue: 99)), [], "what is yet to come")
+            try expectEqual(
+                try store.fetchHistory(after: HistoryToken(rawValue: 99)),
+                [],
+                "the history after a future token"
+            )
         },
-        Clause("a transaction remembers who wrote it, when, and what, in the order of first touch") { bench in
+        Clause("a history transaction has its author, time and changes in the order of first touch") { bench in
             let clock = Mutex(Date(timeIntervalSinceReferenceDate: 1_000.125))
             let store = try bench.open(HabitSchema.current, clock: { clock.withLock { $0 } })
             let (tag, habit) = (Tag(name: "t"), Habit(name: "h"))
@@ -56,7 +60,7 @@ extension StoreContract {
             ]
             try expectEqual(history, expected, "the history")
         },
-        Clause("history that was pruned is expired, and the rest goes on") { bench in
+        Clause("pruned history is expired, and the rest continues") { bench in
             let store = try bench.habits()
             for number in 1...10 { try store.save(Tag(name: "\(number)")) }
             try store.pruneHistory(through: HistoryToken(rawValue: 6))
@@ -75,7 +79,7 @@ extension StoreContract {
             try expectEqual(last, [11], "the history after pruning")
             try expectEqual(try store.check { _ in }, [], "the findings of a check")
         },
-        Clause("what delete rules do is in the history") { bench in
+        Clause("the effects of delete rules are in the history") { bench in
             let store = try bench.contract()
             let hub = Hub()
             var items = (0..<2).map { _ in Item() }
@@ -103,7 +107,7 @@ extension StoreContract {
     ]
 
     static let netChangeClauses: [Clause] = [
-        Clause("an update names the attributes that have other values than before") { bench in
+        Clause("an update names the attributes whose values changed") { bench in
             let store = try bench.habits()
             var habit = Habit(name: "a", streak: 1)
             try store.save(habit)

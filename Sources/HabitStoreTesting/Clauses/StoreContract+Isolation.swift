@@ -5,21 +5,21 @@ import Synchronization
 
 extension StoreContract {
     static let isolationClauses: [Clause] = [
-        Clause("a read sees one moment, whatever is written inside of it") { bench in
+        Clause("a read sees one snapshot, whatever is written during it") { bench in
             let store = try bench.habits()
             try store.save(Tag(name: "before"))
             try store.read { moment in
                 let token = try moment.currentToken()
                 try store.save(Tag(name: "during"))
-                try expectEqual(try moment.all(Tag.self).map(\.name), ["before"], "the tags of the moment")
-                try expectEqual(try moment.fetchCount(FetchDescriptor<Tag>()), 1, "the count of the moment")
-                try expectEqual(try moment.currentToken(), token, "the token of the moment")
-                try expectEqual(try moment.fetchHistory(after: token), [], "the history of the moment")
+                try expectEqual(try moment.all(Tag.self).map(\.name), ["before"], "the tags in the snapshot")
+                try expectEqual(try moment.fetchCount(FetchDescriptor<Tag>()), 1, "the count in the snapshot")
+                try expectEqual(try moment.currentToken(), token, "the token of the snapshot")
+                try expectEqual(try moment.fetchHistory(after: token), [], "the history in the snapshot")
                 try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 2, "the count of now")
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 2, "the count")
         },
-        Clause("a read sees one moment, whatever other threads write") { bench in
+        Clause("a read sees one snapshot, whatever other threads write") { bench in
             let store = try bench.habits()
             try store.insert((0..<50).map { Tag(name: "\($0)") })
             try store.read { moment in
@@ -28,11 +28,11 @@ extension StoreContract {
                     try store.delete(Tag.self, where: #Predicate { $0.name != "7" })
                     try store.save(Tag(name: "new"))
                 }
-                try expectEqual(try moment.all(Tag.self), before, "the tags of the moment")
+                try expectEqual(try moment.all(Tag.self), before, "the tags in the snapshot")
             }
             try expectEqual(try store.all(Tag.self).map(\.name).sorted(), ["7", "new"], "the tags of now")
         },
-        Clause("what is not committed is not seen from outside") { bench in
+        Clause("uncommitted writes are not visible outside their transaction") { bench in
             let store = try bench.habits()
             try store.write { transaction in
                 try transaction.insert(Tag(name: "pending"))
@@ -43,7 +43,7 @@ extension StoreContract {
             try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 1, "the count")
         },
         Clause("a transaction reads its own writes", readsItsOwnWrites),
-        Clause("a write inside of a write is an error, not a deadlock") { bench in
+        Clause("a nested write is an error, not a deadlock") { bench in
             let store = try bench.habits()
             try store.write { transaction in
                 try transaction.insert(Tag(name: "outer"))

@@ -5,7 +5,7 @@ import HabitTracker
 extension StoreContract {
     /// The rest of the predicate language, including constructs that only evaluation can answer.
     static let languageClauses: [Clause] = [
-        Clause("text is compared and searched without regard to letter case") { bench in
+        Clause("text can be compared and searched ignoring case") { bench in
             let sample = try PredicateSample(bench)
             let (same, ascending) = (ComparisonResult.orderedSame, ComparisonResult.orderedAscending)
             try sample.expect(#Predicate { $0.name.caseInsensitiveCompare("RUN") == same }, [1])
@@ -15,7 +15,7 @@ extension StoreContract {
             try sample.expect(#Predicate { $0.name.localizedStandardContains("etude") }, [4])
             try sample.expect(#Predicate { $0.category?.localizedStandardContains("SPO") == true }, [1, 4])
         },
-        Clause("what has no form as a filter is evaluated") { bench in
+        Clause("conditions without a filter form are evaluated in Swift") { bench in
             let sample = try PredicateSample(bench)
             let ranks = ["Run": 1, "Read": 2]
             try sample.expect(#Predicate { $0.name.contains(/^[Rr]un/) }, [1, 3])
@@ -29,14 +29,15 @@ extension StoreContract {
                 [1, 2, 3, 4]
             )
         },
-        Clause("terms of both kinds hold together") { bench in
+        Clause("conditions of both kinds combine") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(#Predicate { $0.streak < 4 && $0.name.contains(/n/) && !$0.isArchived }, [1, 3])
             try sample.expect(#Predicate { $0.name.contains(/n/) || $0.streak == 5 }, [1, 3, 5])
             let one = 1
             try sample.expect(#Predicate { $0.name.contains(/n/) && $0.streak + one > 2 }, [3])
         },
-        Clause("what Swift traps on is an error wherever it stands, of the record that comes first") { bench in
+        Clause("an operation on which Swift traps is an error wherever it occurs, for the first record in order") {
+            bench in
             let sample = try PredicateSample(bench)
             let (most, zero) = (Int.max, 0)
             for predicate: Predicate<Habit> in [
@@ -62,7 +63,7 @@ extension StoreContract {
                 }
             }
         },
-        Clause("doubles are calculated with as Swift does, into infinity") { bench in
+        Clause("arithmetic on doubles is Swift's, up to infinity") { bench in
             let sample = try PredicateSample(bench)
             let (zero, most) = (0.0, Double.greatestFiniteMagnitude)
             try sample.expect(#Predicate { ($0.target ?? 1) / zero > most }, [1, 2, 4])
@@ -89,7 +90,7 @@ extension StoreContract {
                 "an element of one Character"
             )
         },
-        Clause("filters are composed of pieces, and the order of the pieces counts") { bench in
+        Clause("filters can be composed, and the order of their parts matters") { bench in
             let sample = try PredicateSample(bench)
             let strong = Filter<Habit>(#Predicate { $0.streak >= 3 })
             let matched = Filter<Habit>(#Predicate { $0.name.contains(/n/) })
@@ -110,16 +111,20 @@ extension StoreContract {
             let zero = 0
             let failing = Filter<Habit>(#Predicate { $0.streak / zero == 1 })
             try expectError(.evaluationFailed) { try streaks(failing && .never) }
-            try expectEqual(try streaks(.never && failing), [], "what is never asked does not fail")
-            try expectEqual(try streaks(!matched && .never && failing), [], "what is never asked does not fail")
+            try expectEqual(try streaks(.never && failing), [], "a condition that is not evaluated does not fail")
+            try expectEqual(
+                try streaks(!matched && .never && failing),
+                [],
+                "a condition that is not evaluated does not fail"
+            )
         },
-        Clause("every fetch counts what it looks at") { bench in
+        Clause("every fetch counts the records that it examines") { bench in
             let sample = try PredicateSample(bench)
             try sample.store.read { transaction in
                 let descriptor = FetchDescriptor(predicate: #Predicate<Habit> { $0.name.contains("u") })
                 let work = try transaction.enumerate(descriptor) { _ in true }
                 try expectEqual(work.returned, 3, "the records returned")
-                try expect(work.examined >= 3 && work.examined <= 5, "no more are looked at than there are")
+                try expect(work.examined >= 3 && work.examined <= 5, "no more records are examined than exist")
                 try expectEqual(transaction.statistics, work, "the transaction's count")
                 let analysis = try transaction.analyze(descriptor)
                 try expectEqual(analysis.statistics.returned, 3, "the records returned")

@@ -17,7 +17,7 @@ extension StoreContract {
             try sample.expect(#Predicate { $0.category == some }, [4])
             try sample.expect(#Predicate { $0.target != 5 }, [2, 3, 4, 5])
         },
-        Clause("?? and optional chaining mean what they mean in Swift") { bench in
+        Clause("?? and optional chaining work as in Swift") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(#Predicate { ($0.category ?? "none") == "none" }, [2, 5])
             try sample.expect(#Predicate { ($0.category ?? $0.name) == "Read" }, [2])
@@ -29,7 +29,7 @@ extension StoreContract {
             try sample.expect(#Predicate { $0.category?.starts(with: "S") ?? true }, [2, 4, 5])
             try sample.expect(#Predicate { $0.category.flatMap { $0 == "sport" } == nil }, [2, 5])
         },
-        Clause("a binding that fails takes the other branch") { bench in
+        Clause("a failed binding takes the else branch") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(
                 #Predicate { habit in
@@ -38,7 +38,7 @@ extension StoreContract {
                 [1, 2, 3]
             )
         },
-        Clause("to-one relationships are followed, and end where there is nothing") { bench in
+        Clause("to-one relationships are followed, and end at nil") { bench in
             let sample = try PredicateSample(bench)
             try sample.expectDays(#Predicate { $0.habit == nil }, [4])
             try sample.expectDays(#Predicate { $0.habit != nil }, [1, 2, 3])
@@ -52,7 +52,7 @@ extension StoreContract {
             let ids = sample.habits.map(\.id)
             try sample.expectDays(#Predicate { $0.habitID.flatMap { ids.contains($0) } == true }, [1, 2, 3])
         },
-        Clause("unwrapping nil by force is an error") { bench in
+        Clause("force-unwrapping nil is an error") { bench in
             let sample = try PredicateSample(bench)
             // swift-format-ignore: NeverForceUnwrap
             let forced = #Predicate<Habit> { $0.category!.contains("s") }
@@ -68,7 +68,7 @@ extension StoreContract {
     ]
 
     static let collectionPredicateClauses: [Clause] = [
-        Clause("contains, allSatisfy and isEmpty look at the related records") { bench in
+        Clause("contains, allSatisfy and isEmpty examine the related records") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(#Predicate { $0.entries.isEmpty }, [3, 4, 5])
             try sample.expect(#Predicate { !$0.entries.isEmpty }, [1, 2])
@@ -77,7 +77,7 @@ extension StoreContract {
             try sample.expect(#Predicate { $0.entries.allSatisfy { $0.value == nil } }, [2, 3, 4, 5])
             try sample.expect(#Predicate { !$0.entries.allSatisfy { $0.note == "wet" } }, [1, 2])
         },
-        Clause("related records are counted, all of them or those that fulfil a condition") { bench in
+        Clause("related records are counted, with or without a condition") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(#Predicate { $0.entries.count == 2 }, [1])
             try sample.expect(#Predicate { $0.entries.count < 1 }, [3, 4, 5])
@@ -85,7 +85,7 @@ extension StoreContract {
             try sample.expect(#Predicate { $0.entries.filter { $0.value != nil }.isEmpty }, [2, 3, 4, 5])
             try sample.expect(#Predicate { $0.tags.count == 2 }, [3])
         },
-        Clause("many-to-many relationships are followed from both sides") { bench in
+        Clause("predicates follow many-to-many relationships from both sides") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(#Predicate { $0.tags.contains { $0.name == "health" } }, [1, 3])
             try sample.expect(#Predicate { $0.tags.isEmpty }, [4, 5])
@@ -95,7 +95,7 @@ extension StoreContract {
             let both = FetchDescriptor(predicate: #Predicate<Tag> { $0.habits.count == 2 })
             try expectEqual(try sample.store.fetchCount(both), 2, "the number of tags that two habits have")
         },
-        Clause("conditions on related records nest, and can look back") { bench in
+        Clause("conditions on related records nest, and can refer to the outer record") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(
                 #Predicate { habit in habit.entries.contains { ($0.habit?.streak ?? 0) == habit.streak } },

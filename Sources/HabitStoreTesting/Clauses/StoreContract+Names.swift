@@ -23,7 +23,7 @@ extension StoreContract {
     ]
 
     static let nameClauses: [Clause] = [
-        Clause("whatever an entity, an attribute and a relationship are called, they are stored, found and checked") {
+        Clause("entities, attributes and relationships work with any name") {
             bench in
             for (number, name) in awkwardNames.enumerated() {
                 let names = OddlyNamed.Names(
@@ -36,7 +36,7 @@ extension StoreContract {
                 try OddlyNamed.$names.withValue(names) { try keep(name, bench, folder: "named \(number)") }
             }
         },
-        Clause("a name that one engine could not take is refused by all") { bench in
+        Clause("a name that one engine cannot take is refused by all") { bench in
             for name in refusedNames {
                 try refuse(bench, .init(entity: name), entity: name, attribute: nil)
                 try refuse(bench, .init(text: name), entity: "Odd", attribute: name)
@@ -44,7 +44,7 @@ extension StoreContract {
             }
             for name in refusedEntities { try refuse(bench, .init(entity: name), entity: name, attribute: nil) }
         },
-        Clause("names that one engine would take for each other are refused by all") { bench in
+        Clause("names that one engine would confuse are refused by all") { bench in
             try refuse(bench, .init(text: "note", flag: "Note"), entity: "Odd", attribute: "Note")
             try refuse(bench, .init(text: "note", flag: "note"), entity: "Odd", attribute: "note")
             try refuse(bench, .init(text: "ID"), entity: "Odd", attribute: "ID")
@@ -73,7 +73,11 @@ extension StoreContract {
         let text = try store.read { try $0.explain(descriptor).filter }
         let read = FetchDescriptor<OddlyNamed>(filter: try Filter(text: text))
         try expectEqual(try store.fetch(read), [record], "the record by the filter's text, \(text)")
-        try expectEqual(try store.check { _ in }.map(\.message), [], "what a check of \(name.debugDescription) finds")
+        try expectEqual(
+            try store.check { _ in }.map(\.message),
+            [],
+            "the findings of a check of \(name.debugDescription)"
+        )
         let history = try store.read { try $0.fetchHistory(after: .zero) }
         try expectEqual(history.flatMap(\.changes).map(\.entity), [name], "the entity in the history")
         store.close()

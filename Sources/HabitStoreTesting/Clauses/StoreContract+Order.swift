@@ -4,7 +4,7 @@ import HabitTracker
 
 extension StoreContract {
     static let orderClauses: [Clause] = [
-        Clause("without an order, records come by the bytes of their identifiers") { bench in
+        Clause("without an order, records are ordered by the bytes of their identifiers") { bench in
             let store = try bench.habits()
             let drafts = (0..<200).map { Draft(content: "\($0)") }
             try store.insert(drafts)
@@ -12,7 +12,7 @@ extension StoreContract {
             try expectEqual(try store.all(Draft.self).map(\.id), expected, "the identifiers")
             try expectEqual(try store.fetchIdentifiers(FetchDescriptor<Draft>()), expected, "the identifiers")
         },
-        Clause("nil comes first ascending and last descending, and the identifier decides between equals") { bench in
+        Clause("nil is first in ascending and last in descending order, and identifiers break ties") { bench in
             let store = try bench.habits()
             let values: [Double?] = [nil, 2, -1, nil, 2, 0, -0.0, 1e300]
             let entries = values.map { Entry(value: $0, habitID: nil) }
@@ -43,7 +43,7 @@ extension StoreContract {
             let back = FetchDescriptor<Specimen>(sortBy: [SortDescriptor(\.text, order: .reverse)])
             try expectEqual(try store.fetch(back).map(\.text), expected.reversed(), "the descending order")
         },
-        Clause("long texts that begin alike are in order, too") { bench in
+        Clause("long texts with a common prefix are ordered") { bench in
             let store = try bench.habits()
             let long = String(repeating: "y", count: 600)
             let names = ["", "\0", "a", "b", "ba", "c"].map { long + $0 }
@@ -55,9 +55,9 @@ extension StoreContract {
                 predicate: #Predicate<Habit> { $0.name > above },
                 sortBy: [SortDescriptor(\.name)]
             )
-            try expectEqual(try store.fetch(behind).map(\.name), Array(names.dropFirst(3)), "what stands behind")
+            try expectEqual(try store.fetch(behind).map(\.name), Array(names.dropFirst(3)), "the records after it")
         },
-        Clause("several keys are compared one after the other, each in its direction") { bench in
+        Clause("several sort keys apply in turn, each in its direction") { bench in
             let store = try bench.habits()
             var habits: [Habit] = []
             for streak in 0..<4 {

@@ -4,7 +4,7 @@ import HabitTracker
 
 extension StoreContract {
     static let pagingClauses: [Clause] = [
-        Clause("pages hold every record once, in order, with nils and equals among the keys") { bench in
+        Clause("pages have every record once, in order, with nil and equal keys") { bench in
             let store = try bench.habits()
             let categories: [String?] = [nil, "a", nil, "b", "a", "", nil, "c", "a", "b", "\u{e9}"]
             try store.insert(categories.enumerated().map { Habit(name: "x", streak: $0 % 3, category: $1) })
@@ -21,7 +21,7 @@ extension StoreContract {
                 }
             }
         },
-        Clause("an offset is passed over once, before the first page") { bench in
+        Clause("an offset is skipped once, before the first page") { bench in
             let store = try bench.habits()
             try store.insert((0..<20).map { Habit(name: "x", streak: $0) })
             var descriptor = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)], fetchOffset: 3)
@@ -31,9 +31,9 @@ extension StoreContract {
                 streaks += page.models.map(\.streak)
                 descriptor.cursor = page.next
             } while descriptor.cursor != nil
-            try expectEqual(streaks, Array(3..<20), "the records of all pages behind the offset")
+            try expectEqual(streaks, Array(3..<20), "the records of all pages after the offset")
         },
-        Clause("all pages together hold as many records as the fetch may give") { bench in
+        Clause("all pages together respect the fetch limit") { bench in
             let store = try bench.habits()
             try store.insert((0..<40).map { Habit(name: "x", streak: $0) })
             let order = [SortDescriptor(\Habit.streak)]
@@ -50,10 +50,10 @@ extension StoreContract {
             }
             let passed = FetchDescriptor<Habit>(sortBy: order, fetchLimit: 12, fetchOffset: 3)
             let streaks = try pages(of: passed, size: 5, in: store).map { $0.map(\.streak) }
-            try expectEqual(streaks, [Array(3..<8), Array(8..<13), [13, 14]], "the pages behind an offset")
+            try expectEqual(streaks, [Array(3..<8), Array(8..<13), [13, 14]], "the pages after an offset")
         },
-        Clause("a negative limit is an error, and not a fetch of nothing", refusesNegativeLimits),
-        Clause("what is inserted and deleted between two pages neither repeats nor skips another record") { bench in
+        Clause("a negative limit is an error, not an empty fetch", refusesNegativeLimits),
+        Clause("inserts and deletes between two pages neither repeat nor skip other records") { bench in
             let store = try bench.habits()
             let habits = (0..<40).map { Habit(name: "x", streak: $0 / 4 * 10) }
             try store.insert(habits)
@@ -72,7 +72,7 @@ extension StoreContract {
             } while descriptor.cursor != nil
             try expectEqual(seen, order.map(\.id), "the records of all pages")
         },
-        Clause("a page of nothing is empty, and a cursor of another order is refused") { bench in
+        Clause("a page without records is empty, and a cursor of another order is refused") { bench in
             let store = try bench.habits()
             let empty = try store.fetchPage(FetchDescriptor<Habit>(), size: 5)
             try expectEqual(empty.models, [], "the records")
@@ -95,9 +95,9 @@ extension StoreContract {
             try expectError(.invalidQuery) { try store.fetchPage(FetchDescriptor<Habit>(), size: 0) }
             let whole = try store.fetchPage(FetchDescriptor<Habit>(), size: 5)
             try expectEqual(whole.models.count, 5, "the number of records of the only page")
-            try expectEqual(whole.next, nil, "the cursor behind the only page")
+            try expectEqual(whole.next, nil, "the cursor after the only page")
         },
-        Clause("a page of a filter holds what the filter holds") { bench in
+        Clause("pages of a filtered fetch have its records") { bench in
             let store = try bench.habits()
             try store.insert((0..<50).map { Habit(name: "x", streak: $0, isArchived: $0 % 5 == 0) })
             let descriptor = FetchDescriptor(
@@ -126,7 +126,11 @@ extension StoreContract {
         }
         let query = RecordQuery(entity: "Habit", limit: -1)
         try expectError(.invalidQuery, entity: "Habit") { try store.read { try $0.records(query) } }
-        try expectEqual(try store.fetchCount(FetchDescriptor<Habit>(fetchLimit: 0)), 0, "the number of records of none")
+        try expectEqual(
+            try store.fetchCount(FetchDescriptor<Habit>(fetchLimit: 0)),
+            0,
+            "the number of records of an empty fetch"
+        )
     }
 
     private static func pages<M: PersistentModel>(

@@ -64,7 +64,7 @@ extension StoreContract {
     }
 
     static let predicateClauses: [Clause] = [
-        Clause("comparisons mean what they mean in Swift") { bench in
+        Clause("comparisons work as in Swift") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(#Predicate { $0.streak == 3 }, [3])
             try sample.expect(#Predicate { $0.streak != 3 }, [1, 2, 4, 5])
@@ -82,7 +82,7 @@ extension StoreContract {
             try sample.expect(Predicate.true, [1, 2, 3, 4, 5])
             try sample.expect(Predicate.false, [])
         },
-        Clause("text is searched by Characters, upper and lower case apart") { bench in
+        Clause("text is searched by Characters, case-sensitively") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(#Predicate { $0.name.contains("un") }, [1, 3])
             try sample.expect(#Predicate { $0.name.contains("") }, [1, 2, 3, 4, 5])
@@ -93,7 +93,7 @@ extension StoreContract {
             try sample.expect(#Predicate { $0.name.isEmpty }, [5])
             try sample.expect(#Predicate { $0.name.contains("%") || $0.name.contains("_") }, [])
         },
-        Clause("constants that were captured are looked up in lists, sets and ranges") { bench in
+        Clause("captured lists, sets and ranges work as constants") { bench in
             let sample = try PredicateSample(bench)
             let streaks = [5, 2, 9]
             let names: Set<String> = ["Run", "E\u{301}tude"]
@@ -110,7 +110,7 @@ extension StoreContract {
             let none: [UUID] = []
             try sample.expect(#Predicate { none.contains($0.id) }, [])
         },
-        Clause("arithmetic is Swift's, and what would trap is an error") { bench in
+        Clause("arithmetic is Swift's, and a trap is an error") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(#Predicate { $0.streak * 2 + 1 == 7 }, [3])
             try sample.expect(#Predicate { $0.streak - 3 > $0.periodDays - 2 }, [3, 5])
@@ -134,7 +134,7 @@ extension StoreContract {
             try sample.expect(#Predicate { $0.streak > 0 || $0.streak + most > 0 }, [1, 2, 3, 4, 5])
             try expectEqual(try sample.store.fetchCount(FetchDescriptor<Habit>()), 5, "the number of habits")
         },
-        Clause("a choice is made record by record") { bench in
+        Clause("a ternary is decided for each record") { bench in
             let sample = try PredicateSample(bench)
             try sample.expect(#Predicate { $0.isArchived ? $0.streak == 2 : $0.streak == 3 }, [2, 3])
             try sample.expect(#Predicate { ($0.streak > 3 ? $0.timesPerPeriod : $0.streak) == 3 }, [3, 4])

@@ -22,7 +22,7 @@ extension StoreContract {
                 try expectEqual(Habit(name: "never stored").entries, [], "the entries of an unknown habit")
             }
         },
-        Clause("many-to-many relationships are followed from both sides") { bench in
+        Clause("many-to-many relationships can be followed from both sides") { bench in
             let store = try bench.habits()
             let tags = ["a", "b", "c"].map { Tag(name: $0) }.sorted { $0.id.isBefore($1.id) }
             let one = Habit(name: "one", tagIDs: Set(tags.prefix(2).map(\.id)))
@@ -40,7 +40,7 @@ extension StoreContract {
                 try expectEqual(tags[2].habits, [], "the habits of a tag that is not used")
             }
         },
-        Clause("a condition over relationships can be asked of one model inside a transaction") { bench in
+        Clause("a condition over relationships can be evaluated for one model in a transaction") { bench in
             let store = try bench.habits()
             let habit = Habit(name: "Run", streak: 3)
             let stored = Entry(note: "a", habitID: habit.id)
@@ -62,7 +62,7 @@ extension StoreContract {
                 try expectError(.evaluationFailed) { try moment.matches(habit, ratio) }
             }
         },
-        Clause("a record can refer to itself") { bench in
+        Clause("a record can refer to its own entity") { bench in
             let store = try bench.contract()
             var folder = Folder()
             folder.parentID = folder.id
@@ -98,11 +98,11 @@ extension StoreContract {
             try store.delete(hub)
             try store.delete(leaf)
             try store.read { moment in
-                try expectEqual(try moment.model(Item.self, id: item.id), item, "the record that refers to nothing")
+                try expectEqual(try moment.model(Item.self, id: item.id), item, "the record with a dangling reference")
                 try expectEqual(item.lingeringHub, nil, "the hub")
                 try expectEqual(bouquet.lingeringLeaves, [kept], "the leaves")
                 let without = FetchDescriptor(predicate: #Predicate<Item> { $0.lingeringHub == nil })
-                try expectEqual(try moment.fetchCount(without), 1, "the number of records that refer to nothing")
+                try expectEqual(try moment.fetchCount(without), 1, "the number of records with a dangling reference")
                 let counted = FetchDescriptor(predicate: #Predicate<Bouquet> { $0.lingeringLeaves.count == 1 })
                 try expectEqual(try moment.fetchCount(counted), 1, "the number of records with one leaf")
             }
@@ -110,7 +110,7 @@ extension StoreContract {
     ]
 
     static let referenceClauses: [Clause] = [
-        Clause("a reference to nothing is refused when the transaction ends") { bench in
+        Clause("a dangling reference is refused when the transaction ends") { bench in
             let store = try bench.habits()
             let entry = Entry(habitID: UUID())
             try expectError(.danglingReference, entity: "Entry", attribute: "habit", id: entry.id) {
@@ -123,7 +123,7 @@ extension StoreContract {
             try expectEqual(try store.currentToken(), .zero, "the token")
             try expectEqual(try store.all(Entry.self), [], "the entries")
         },
-        Clause("within a transaction, records are stored in any order") { bench in
+        Clause("within a transaction, records can be stored in any order") { bench in
             let store = try bench.habits()
             let tag = Tag(name: "t")
             let habit = Habit(name: "h", tagIDs: [tag.id])
@@ -134,7 +134,7 @@ extension StoreContract {
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Entry>()), 1, "the number of entries")
         },
-        Clause("a reference may lead nowhere for as long as the transaction runs") { bench in
+        Clause("a reference may dangle while the transaction runs") { bench in
             let store = try bench.habits()
             try store.write { transaction in
                 var entry = Entry(habitID: UUID())
@@ -147,7 +147,7 @@ extension StoreContract {
             }
             try expectEqual(try store.all(Entry.self).map(\.habitID), [nil], "the references")
         },
-        Clause("deleting what a new reference leads to is refused as well") { bench in
+        Clause("deleting the target of a new reference is refused") { bench in
             let store = try bench.contract()
             let hub = Hub()
             try store.save(hub)
@@ -162,7 +162,7 @@ extension StoreContract {
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Hub>()), 1, "the number of hubs")
         },
-        Clause("an old record that refers to nothing can be saved, as long as the reference is what it was") { bench in
+        Clause("an old record with a dangling reference can be saved if the reference is unchanged") { bench in
             let store = try bench.contract()
             let hub = Hub()
             var item = Item()

@@ -20,7 +20,7 @@ extension StoreContract {
             try store.save(Tag(name: "y"))
             try expectEqual(try store.currentToken().rawValue, 2, "the token")
         },
-        Clause("a store that is being filled serves nobody but the copy") { bench in
+        Clause("a store that is being filled serves only the copy") { bench in
             let store = try bench.habits()
             try store.save(Tag(name: "x"))
             try store.replicate { transaction in
@@ -45,7 +45,7 @@ extension StoreContract {
     ]
 
     static let replicationClauses: [Clause] = [
-        Clause("records and history carried into another store make it equal") { bench in
+        Clause("replicating records and history makes a store equal") { bench in
             let source = try bench.open(HabitSchema.current, folder: "source")
             let target = try bench.open(HabitSchema.current, folder: "target")
             try fill(source)
@@ -66,7 +66,7 @@ extension StoreContract {
             try expectEqual(try target.fetchHistory(after: token), history, "the history")
             try expectEqual(try target.check { _ in }, [], "the findings of a check")
         },
-        Clause("a history transaction out of turn is refused, and nothing of its transaction is done") { bench in
+        Clause("a history transaction out of order is refused, and its transaction has no effect") { bench in
             let store = try bench.habits()
             try store.save(Tag(name: "x"))
             for number: Int64 in [0, 1, 3] {
@@ -85,7 +85,7 @@ extension StoreContract {
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 1, "the number of tags")
         },
-        Clause("records are walked from behind any identifier, also one that is gone") { bench in
+        Clause("records are enumerated after any identifier, even a deleted one") { bench in
             let store = try bench.habits()
             try store.insert((0..<40).map { Draft(content: "\($0)") })
             let ids = try store.all(Draft.self).map(\.id)
@@ -103,7 +103,7 @@ extension StoreContract {
                 }
             }
         },
-        Clause("putting and removing a record twice is the same as once") { bench in
+        Clause("putting and removing records is idempotent") { bench in
             let store = try bench.habits()
             let tag = Tag(name: "x")
             let record = try encoded(tag, [.uuid(tag.id), .string("x")])

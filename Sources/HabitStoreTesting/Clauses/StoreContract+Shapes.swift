@@ -3,7 +3,7 @@ import HabitStore
 
 extension StoreContract {
     static let shapeClauses: [Clause] = ShapedQuestion.all.map { question in
-        Clause("of the same question with other constants each gets its own answer: \(question.name)") { bench in
+        Clause("equal queries with different constants get their own answers: \(question.name)") { bench in
             var generator = SeededGenerator(seed: 11)
             let specimens = (0..<60).map { _ in Specimen(odd: &generator) }
             let store = try bench.contract()
@@ -38,31 +38,31 @@ private struct ShapedQuestion: Sendable {
             default: return #Predicate { $0.token == token && $0.token < serial }
             }
         },
-        ShapedQuestion(name: "numbers, nil, not a number and zeros of both signs") { first, _, generator in
+        ShapedQuestion(name: "numbers, nil, NaN and zeros of both signs") { first, _, generator in
             let number = generator.chance(30) ? generator.pick([nil, .nan, .infinity, -0.0, 0]) : first.optionalRatio
             return #Predicate { $0.optionalRatio == number }
         },
-        ShapedQuestion(name: "a range of whole numbers, which an index has", order: [SortDescriptor(\.count)]) {
+        ShapedQuestion(name: "a range of indexed integers", order: [SortDescriptor(\.count)]) {
             first,
             second,
             _ in
             let (least, most) = (first.count, second.count)
             return #Predicate { $0.count > least && $0.count <= most }
         },
-        ShapedQuestion(name: "a number and a time or none, which an index has", order: []) { first, second, _ in
+        ShapedQuestion(name: "an indexed number and an optional time", order: []) { first, second, _ in
             let (count, moment) = (
                 first.count, second.count == first.count ? second.optionalMoment : first.optionalMoment
             )
             return #Predicate { $0.count == count && $0.optionalMoment == moment }
         },
-        ShapedQuestion(name: "a number that is bounded twice", order: [SortDescriptor(\.count, order: .reverse)]) {
+        ShapedQuestion(name: "a number with two lower bounds", order: [SortDescriptor(\.count, order: .reverse)]) {
             first,
             second,
             _ in
             let (least, other) = (first.count, second.count)
             return #Predicate { $0.count >= least && $0.count >= other }
         },
-        ShapedQuestion(name: "a number in the place of none") { first, second, generator in
+        ShapedQuestion(name: "a default for a nil number") { first, second, generator in
             let other = generator.chance(30) ? generator.pick([.nan, -.infinity, -0.0, 0]) : first.ratio
             let bound = second.ratio
             return #Predicate { ($0.optionalRatio ?? other) > bound }
@@ -75,11 +75,11 @@ private struct ShapedQuestion: Sendable {
             let text = first.optionalText
             return #Predicate { $0.optionalText != text }
         },
-        ShapedQuestion(name: "truth values", order: [SortDescriptor(\.count, order: .reverse)]) { first, second, _ in
+        ShapedQuestion(name: "Booleans", order: [SortDescriptor(\.count, order: .reverse)]) { first, second, _ in
             let (flag, other, count) = (first.flag, second.optionalFlag, first.count)
             return #Predicate { $0.flag == flag && !($0.optionalFlag == other && $0.count != count) }
         },
-        ShapedQuestion(name: "a constant alone") { first, second, _ in
+        ShapedQuestion(name: "a constant as a condition") { first, second, _ in
             let (flag, count) = (first.flag, second.count)
             return #Predicate { flag && $0.count <= count }
         },
@@ -87,7 +87,7 @@ private struct ShapedQuestion: Sendable {
             let (one, other, moment) = (first.count, second.count, second.optionalMoment)
             return #Predicate { one < other && $0.optionalMoment == moment }
         },
-        ShapedQuestion(name: "an alternative with times and nil") { first, second, _ in
+        ShapedQuestion(name: "a disjunction with times and nil") { first, second, _ in
             let (moment, token, count) = (first.optionalMoment, second.optionalToken, first.optionalCount)
             return #Predicate { $0.optionalMoment == moment || $0.optionalToken == token || $0.optionalCount == count }
         },

@@ -5,15 +5,15 @@ import Synchronization
 
 extension StoreContract {
     static let sharedCommitClauses: [Clause] = [
-        Clause("writes that arrive together are each whole or not at all, and numbered as they came", arriveTogether),
-        Clause("a write among others reads, refuses a write inside of it, and has its own error", keepsItsPlace),
-        Clause("async writes that arrive together do not run out of time behind each other", async: asyncWritesWait),
+        Clause("concurrent writes are atomic, and numbered in order", arriveTogether),
+        Clause("a concurrent write reads, refuses a nested write, and throws its own error", keepsItsPlace),
+        Clause("concurrent async writes do not time out waiting for each other", async: asyncWritesWait),
     ]
 
     /// How many threads write at the same time.
     private static let threads = 12
 
-    /// What a thread does: a third of them commit, a third give up in the middle, and a third are refused.
+    /// The part of a thread: a third of them commit, a third give up in the middle, and a third are refused.
     private enum Part: Int {
         case stores, givesUp, isRefused
 
@@ -35,11 +35,11 @@ extension StoreContract {
                     case .isRefused: try transaction.insert(Tag(name: "taken"))
                     }
                 }
-                try expectEqual(Part(number), .stores, "what a write did that came through")
+                try expectEqual(Part(number), .stores, "the part of a write that committed")
             } catch is Abandoned {
-                try expectEqual(Part(number), .givesUp, "what a write did that gave up")
+                try expectEqual(Part(number), .givesUp, "the part of a write that gave up")
             } catch let error as HabitStoreError where error.code == .uniqueViolation {
-                try expectEqual(Part(number), .isRefused, "what a write did that was refused")
+                try expectEqual(Part(number), .isRefused, "the part of a write that was refused")
             }
         }
         let expected = (0..<threads).filter { Part($0) == .stores }.map(String.init)
@@ -54,7 +54,7 @@ extension StoreContract {
             try expectEqual(habit.name, transaction.author, "the author of a history transaction")
         }
         let times = history.map(\.timestamp)
-        try expectEqual(times, times.sorted(), "the times of the history")
+        try expectEqual(times, times.sorted(), "the timestamps of the history")
         try expectEqual(try store.check { _ in }, [], "the findings of a check")
         try expectEqual(try store.checkDigests(), [], "the findings about digests")
     }
@@ -66,7 +66,7 @@ extension StoreContract {
                 try transaction.insert(Tag(name: "\(number)"))
                 // No read outside the transaction sees what is not committed, not even one by the thread that writes it.
                 let seen = try store.all(Tag.self).map(\.name)
-                try expect(!seen.contains("\(number)"), "a read outside of the transaction saw what was written in it")
+                try expect(!seen.contains("\(number)"), "a read outside the transaction does not see its writes")
                 try expectError(.unsupported) { try store.save(Tag(name: "inner")) }
                 try expectError(.unsupported) { try store.replicate { _ in } }
                 try expectEqual(try transaction.information().token, try transaction.currentToken(), "the token inside")
@@ -88,7 +88,7 @@ extension StoreContract {
                             try transaction.insert(Tag(name: "\(number)"))
                             if number % 4 == 1 { throw Abandoned() }
                         }
-                        try expect(number % 4 != 1, "a write that gave up came through")
+                        try expect(number % 4 != 1, "a write that gave up throws")
                     } catch is Abandoned {}
                 }
             }

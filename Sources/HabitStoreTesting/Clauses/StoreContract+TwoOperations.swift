@@ -8,12 +8,12 @@ import Foundation
 extension StoreContract {
     static let twoOperationClauses: [Clause] =
         LinkedKind.all.map { kind in
-            Clause("two operations in one transaction leave no reference that leads nowhere: \(kind.name)") { bench in
+            Clause("two operations in one transaction leave no dangling reference: \(kind.name)") { bench in
                 var operations = TwoOperations(kind, try bench.contract())
                 try operations.run()
             }
         } + [
-            Clause("two operations in one transaction leave no value twice that is unique") { bench in
+            Clause("two operations in one transaction leave no duplicate unique value") { bench in
                 try exchangeRooms(try bench.contract())
             }
         ]
@@ -46,11 +46,11 @@ extension StoreContract {
                             if room == nil { try transaction.delete(changed) } else { try transaction.save(changed) }
                         }
                     }
-                    try expect(!isRefused, "a room that is taken is refused: \(title)")
+                    try expect(!isRefused, "a taken room is refused: \(title)")
                 } catch let error as HabitStoreError {
                     try expect(
                         isRefused && error.code == .uniqueViolation,
-                        "what is refused is taken: \(title), \(error)"
+                        "only a taken room is refused: \(title), \(error)"
                     )
                 }
                 for (booking, room) in rooms { (bookings[booking].room, bookings[booking].guest) = (room, room) }
@@ -58,10 +58,10 @@ extension StoreContract {
                 let found = try store.all(Booking.self).filter { ids.contains($0.id) }
                 let left = rooms.keys.map { bookings[$0] }
                 try expectEqual(Set(found.map(\.id)), Set(left.map(\.id)), "the bookings after \(title)")
-                try expect(found.allSatisfy(left.contains), "each has its room after \(title)")
+                try expect(found.allSatisfy(left.contains), "each booking has its room after \(title)")
             }
         }
-        try expectEqual(try store.check { _ in }, [], "what a check finds")
+        try expectEqual(try store.check { _ in }, [], "a check's findings")
     }
 }
 
@@ -115,12 +115,12 @@ private struct TwoOperations {
                 for operation in operations { try perform(operation, trio, transaction) }
             }
             guard case .success(let after) = wanted else {
-                throw ContractViolation("\(title): committed, and should be refused (\(wanted))")
+                throw ContractViolation("\(title): committed, should be refused (\(wanted))")
             }
             expected.merge(after) { $1 }
         } catch let error as HabitStoreError {
             guard case .failure(let refusal as LinkOracle.Refusal) = wanted, error.code == refusal.code else {
-                throw ContractViolation("\(title): refused with \(error), and should come to \(wanted)")
+                throw ContractViolation("\(title): refused with \(error), should result in \(wanted)")
             }
             expected.merge(before) { $1 }
         }
@@ -220,14 +220,14 @@ private struct TwoOperations {
         }
         for id in Set(found.keys).union(expected.keys) where found[id] != expected[id] {
             throw ContractViolation(
-                "\(titles[id] ?? ""): the record refers to \(found[id]?.count.description ?? "nothing, and is not there"), and should to "
-                    + (expected[id]?.count.description ?? "nothing, and not be there")
+                "\(titles[id] ?? ""): targets of the record: \(found[id]?.count.description ?? "none, the record is missing"), expected: "
+                    + (expected[id]?.count.description ?? "no record")
             )
         }
         let dangling = Set(expected.filter { $1.contains { expected[$0] == nil } }.keys)
         for finding in try store.check(progress: { _ in }) {
             guard finding.kind == "danglingReference", let id = finding.id, dangling.contains(id) else {
-                throw ContractViolation("\(finding.id.flatMap { titles[$0] } ?? ""): the check finds \(finding)")
+                throw ContractViolation("\(finding.id.flatMap { titles[$0] } ?? ""): the check found \(finding)")
             }
         }
     }

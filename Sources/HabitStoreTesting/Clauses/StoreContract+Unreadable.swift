@@ -6,20 +6,20 @@ import Foundation
 /// sound store because of it. Now it is a value that this version cannot read, in a named record.
 extension StoreContract {
     static let unreadableClauses: [Clause] = [
-        Clause("an enum case of a newer version is an unreadable value of one record, and no damage") { bench in
+        Clause("an enum case of a newer version is an unreadable value of one record, not damage") { bench in
             try expectUnreadable(try bench.contract(), "mood", .string("elated"))
         },
-        Clause("an optional enum case of a newer version is an unreadable value, and not nil") { bench in
+        Clause("an optional enum case of a newer version is an unreadable value, not nil") { bench in
             try expectUnreadable(try bench.contract(), "optionalMood", .string("elated"))
         },
-        Clause("a Codable value of a newer version is an unreadable value of one record, and no damage") { bench in
+        Clause("a Codable value of a newer version is an unreadable value of one record, not damage") { bench in
             try expectUnreadable(try bench.contract(), "settings", .data(Data(#"{"sizes":"none"}"#.utf8)))
         },
         Clause(
-            "what would not be read back equal is refused when it is stored, by its attribute",
+            "a value that would not be read back equal is refused when it is stored, with its attribute",
             refusesWhatComesBackOtherwise
         ),
-        Clause("an error that a closure throws is no damage, whatever its code") { bench in
+        Clause("an error that a closure throws is not damage, whatever its code") { bench in
             let store = try bench.habits()
             for code in [HabitStoreError.Code.corrupt, .notAStore, .unreadableValue] {
                 let read = try expectError(code) { try store.read { _ in throw HabitStoreError(code, "the app's") } }
@@ -27,8 +27,8 @@ extension StoreContract {
                     try store.write { _ in throw HabitStoreError(code, "the app's") }
                 }
                 for error in [read, written] {
-                    try expect(!error.isDamage, "an error of the app is no damage")
-                    try expectEqual(error.location, HabitStoreError.Location(), "the place of an error of the app")
+                    try expect(!error.isDamage, "an error of the app is not damage")
+                    try expectEqual(error.location, HabitStoreError.Location(), "the location of an error of the app")
                 }
             }
         },
@@ -59,19 +59,19 @@ extension StoreContract {
                 id: newer.id,
                 body
             )
-            try expect(!error.isDamage, "a value of a newer version is no damage")
+            try expect(!error.isDamage, "a value of a newer version is not damage")
         }
         try expectNamed { try store.all(Specimen.self) }
         try expectNamed { try store.model(Specimen.self, id: newer.id) }
         try expectNamed { try store.read { try $0.enumerate(FetchDescriptor<Specimen>()) { _ in true } } }
         try expectEqual(try store.model(Specimen.self, id: sound.id), sound, "the other record")
         let untyped = try store.read { try $0.records(RecordQuery(entity: "Specimen")) }
-        try expectEqual(Set(untyped.map(\.id)), [newer.id, sound.id], "the records without their types")
+        try expectEqual(Set(untyped.map(\.id)), [newer.id, sound.id], "the untyped records")
         try expectEqual(try store.fetchCount(FetchDescriptor<Specimen>()), 2, "the number of records")
         // The check once did not report what made every fetch fail.
         let findings = try store.check { _ in }
-        try expectEqual(findings.map(\.severity), [.unreadable], "how bad a value of a newer version is")
-        try expectEqual(findings.map(\.kind), ["unreadableValue"], "what a check finds")
+        try expectEqual(findings.map(\.severity), [.unreadable], "the severity of a value of a newer version")
+        try expectEqual(findings.map(\.kind), ["unreadableValue"], "a check's findings")
         try expectEqual(findings.map(\.id), [newer.id], "the record that the check names")
         try expectEqual(findings.map(\.attribute), [attribute], "the attribute that the check names")
         try store.save(Specimen("later"))
@@ -85,7 +85,7 @@ extension StoreContract {
         let relative = URL(string: "a/b?c#d", relativeTo: URL(string: "https://example.com/z/"))
         let changes: [(attribute: String, change: (inout Quote) -> Void)] = [
             ("amount", { $0.amount = .nan }), ("terms", { $0.terms.rate = .nan }), ("link", { $0.link = relative }),
-            ("terms", { $0.terms.page = relative }), ("terms", { $0.terms.draft = "kept nowhere" }),
+            ("terms", { $0.terms.page = relative }), ("terms", { $0.terms.draft = "not stored" }),
             ("warmth", { $0.warmth = .init(20.5) }), ("warmth", { $0.warmth = .init(2_000) }),
         ]
         let sound = Quote()
@@ -109,6 +109,6 @@ extension StoreContract {
         odd.warmth = .init(-3)
         try store.save(odd)
         try expectEqual(try store.model(Quote.self, id: odd.id), odd, "the record")
-        try expectEqual(try store.check { _ in }, [], "what a check finds")
+        try expectEqual(try store.check { _ in }, [], "a check's findings")
     }
 }

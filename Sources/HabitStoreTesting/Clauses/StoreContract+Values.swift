@@ -4,7 +4,7 @@ import HabitTracker
 
 extension StoreContract {
     static let valueClauses: [Clause] = [
-        Clause("every kind of attribute comes back as it was stored") { bench in
+        Clause("every kind of attribute is read back equal") { bench in
             let store = try bench.contract()
             let specimens = [fullSpecimen(), Specimen("only what must be there")]
             try store.insert(specimens)
@@ -32,12 +32,12 @@ extension StoreContract {
                 try expectEqual(try store.model(Specimen.self, id: specimen.id), specimen, "the record")
             }
         },
-        Clause("NaN and infinity are refused, and nothing is stored", refusesNumbersWithoutOrder),
+        Clause("NaN and infinity are refused, and not stored", refusesNumbersWithoutOrder),
         Clause(
-            "a value above the limit is refused by its attribute and size, and nothing is stored",
+            "a value above the limit is refused with its attribute and size, and not stored",
             refusesLargeValues
         ),
-        Clause("text comes back scalar for scalar, in NFC") { bench in
+        Clause("text is read back scalar for scalar, in NFC") { bench in
             let store = try bench.contract()
             for text in oddTexts {
                 var specimen = Specimen(text)
@@ -66,7 +66,7 @@ extension StoreContract {
             )
             try expectEqual(count, 1, "the number of records without a text")
         },
-        Clause("dates keep every bit, before 1970 and in the year 4001 too") { bench in
+        Clause("dates keep every bit, even before 1970 and in the year 4001") { bench in
             let store = try bench.contract()
             for seconds in oddInstants {
                 var specimen = Specimen()

@@ -16,7 +16,7 @@ extension StoreContract {
             try store.save(habit)
             try expectEqual(try store.all(Habit.self), [habit], "the records")
         },
-        Clause("a transaction that throws leaves nothing behind") { bench in
+        Clause("a transaction that throws has no effect") { bench in
             let store = try bench.habits()
             let kept = Habit(name: "kept")
             try store.save(kept)
@@ -31,21 +31,21 @@ extension StoreContract {
                     try transaction.insert(Tag(name: "tag"))
                     throw Abandoned()
                 }
-                throw ContractViolation("the transaction's own error did not come out")
+                throw ContractViolation("the transaction's own error was not rethrown")
             } catch is Abandoned {}
             try expectEqual(try store.all(Habit.self), [kept], "the habits")
             try expectEqual(try store.all(Tag.self), [], "the tags")
             try expectEqual(try store.currentToken(), before, "the token")
             try expectEqual(try store.fetchHistory(after: before), [], "the history")
         },
-        Clause("a batch is stored whole or not at all") { bench in
+        Clause("a batch is stored completely or not at all") { bench in
             let store = try bench.habits()
             try store.save(Tag(name: "taken"))
             let tags = ["a", "b", "taken", "c"].map { Tag(name: $0) }
             try expectError(.uniqueViolation, entity: "Tag", attribute: "name") { try store.insert(tags) }
             try expectEqual(try store.all(Tag.self).map(\.name), ["taken"], "the tags")
         },
-        Clause("a refusal that is caught inside a transaction leaves the rest of it whole") { bench in
+        Clause("catching a refusal inside a transaction keeps the rest of it") { bench in
             let store = try bench.habits()
             let first = Tag(name: "taken")
             try store.save(first)
@@ -62,16 +62,16 @@ extension StoreContract {
                 "the tags"
             )
         },
-        Clause("deleting says whether the record was there") { bench in
+        Clause("deleting reports whether the record existed") { bench in
             let store = try bench.habits()
             let draft = Draft(content: "x")
             try expect(try !store.delete(draft), "a record that was never stored is not deleted")
             try store.save(draft)
-            try expect(try store.delete(draft), "a record that is there is deleted")
+            try expect(try store.delete(draft), "an existing record is deleted")
             try expect(try !store.delete(draft), "it is not deleted twice")
             try expectEqual(try store.model(Draft.self, id: draft.id), nil, "the record")
         },
-        Clause("a predicate deletes what it would fetch, and nothing else") { bench in
+        Clause("a predicate deletes exactly the records that it would fetch") { bench in
             let store = try bench.habits()
             let habits = (0..<20).map { Habit(name: "habit \($0)", streak: $0, category: $0 < 5 ? nil : "x") }
             try store.insert(habits)
@@ -94,7 +94,7 @@ extension StoreContract {
             try expectError(.unknownEntity) { try store.all(Leaf.self) }
             try expectError(.unknownEntity) { try store.fetchCount(FetchDescriptor<Leaf>()) }
         },
-        Clause("many records survive being written in one transaction") { bench in
+        Clause("one transaction can write many records") { bench in
             let store = try bench.habits()
             let drafts = (0..<1_000).map { Draft(content: "draft \($0)", attachments: ["\($0)"]) }
             try store.insert(drafts)
@@ -107,7 +107,7 @@ extension StoreContract {
     ]
 
     static let uniquenessClauses: [Clause] = [
-        Clause("a taken unique value is refused with entity, attribute and the record that has it") { bench in
+        Clause("a taken unique value is refused with the entity, attribute and record that has it") { bench in
             let store = try bench.habits()
             let first = Tag(name: "caf\u{e9}")
             try store.save(first)
@@ -138,7 +138,7 @@ extension StoreContract {
             try store.save(Tag(name: "b"))
             try expectEqual(try store.all(Tag.self).map(\.name).sorted(), ["a", "b", "c"], "the names")
         },
-        Clause("a unique value is free again when its record is deleted or changed, in the same transaction too") {
+        Clause("a unique value is free again when its record is deleted or changed, even in one transaction") {
             bench in
             let store = try bench.habits()
             var first = Tag(name: "a")
@@ -167,7 +167,7 @@ extension StoreContract {
                 try store.save(specimens[2])
             }
         },
-        Clause("long unique values that differ at their end only are different") { bench in
+        Clause("long unique values that differ only at the end are different") { bench in
             let store = try bench.habits()
             let long = String(repeating: "x", count: 3_000)
             let tags = ["", "a", "b", "a\0"].map { Tag(name: long + $0) }

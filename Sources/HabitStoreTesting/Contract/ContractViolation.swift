@@ -1,6 +1,6 @@
 /// A store violated the contract.
 public struct ContractViolation: Error, Sendable, CustomStringConvertible {
-    /// What was expected, and what was found.
+    /// The expectation and the finding.
     public let message: String
     /// The kit's file that contains the failed expectation.
     public let fileID: String

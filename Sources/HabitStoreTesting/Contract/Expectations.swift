@@ -15,7 +15,7 @@ package func expectEqual<T: Equatable>(
     line: Int = #line
 ) throws {
     guard found == expected else {
-        throw ContractViolation("\(what) is \(found), and should be \(expected)", fileID: fileID, line: line)
+        throw ContractViolation("\(what): found \(found), expected \(expected)", fileID: fileID, line: line)
     }
 }
 
@@ -38,11 +38,11 @@ func expectError<R>(
 ) throws -> HabitStoreError {
     do {
         let result = try body()
-        throw ContractViolation("expected the error \(code), and got \(result)", fileID: fileID, line: line)
+        throw ContractViolation("expected the error \(code), but got \(result)", fileID: fileID, line: line)
     } catch let error as HabitStoreError {
         guard error.code == code else {
             throw ContractViolation(
-                "expected the error \(code), and got \(error.code): \(error)",
+                "expected the error \(code), but got \(error.code): \(error)",
                 fileID: fileID,
                 line: line
             )

@@ -92,7 +92,7 @@ final class DifferentialRun {
         throw Disagreement(
             seed: report.seed,
             step: step,
-            question: "what a check finds after \(operations)",
+            question: "a check's findings after \(operations)",
             reference: "nothing",
             subject: String("\(findings)".prefix(Self.answerLength))
         )
@@ -140,7 +140,7 @@ final class DifferentialRun {
         }
     }
 
-    /// What the generator of filters knows about the records, refreshed now and then.
+    /// The records' profile for the generator of filters, refreshed now and then.
     private func profile() throws -> FuzzProfile {
         if let profile = knownProfile, report.queries % Self.profileDistance != 0 { return profile }
         let profile = FuzzProfile(try FuzzData(name: "reference", of: reference))

@@ -23,7 +23,7 @@ public struct LiveQueryTest: Sendable {
 
         /// The counts in one line.
         public var description: String {
-            "seed \(seed): \(commits) commits, \(queries) live queries, \(answers) answers, \(patched) patches, asked \(asked) "
+            "seed \(seed): \(commits) commits, \(queries) live queries, \(answers) answers, \(patched) patches, run again \(asked) "
                 + "times, \(failed) ended with an error"
         }
     }

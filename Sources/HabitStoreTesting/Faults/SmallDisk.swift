@@ -16,7 +16,7 @@ package final class SmallDisk {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         guard try Self.run("mount", "-t", "tmpfs", "-o", "size=\(megabytes)m", "tmpfs", path) == 0 else {
             try? FileManager.default.removeItem(atPath: path)
-            throw HabitStoreError(.permissionDenied, "no disk can be mounted here")
+            throw HabitStoreError(.permissionDenied, "cannot mount a disk here")
         }
     }
 
@@ -29,7 +29,7 @@ package final class SmallDisk {
     /// Fills the disk to the last byte.
     package func fill() throws {
         let descriptor = open(path + "/full", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw HabitStoreError.system(errno, "the disk cannot be filled", path) }
+        guard descriptor >= 0 else { throw HabitStoreError.system(errno, "cannot fill the disk", path) }
         defer { close(descriptor) }
         for size in [65_536, 4_096, 1] {
             let bytes = [UInt8](repeating: 0, count: size)
@@ -43,14 +43,14 @@ package final class SmallDisk {
     /// Remounts the disk read-only, even for the superuser, or writable again.
     package func setWritable(_ isWritable: Bool) throws {
         guard try Self.run("mount", "-o", "remount,\(isWritable ? "rw" : "ro")", path) == 0 else {
-            throw HabitStoreError(.permissionDenied, "the disk cannot be mounted anew")
+            throw HabitStoreError(.permissionDenied, "cannot remount the disk")
         }
     }
 
     private static func run(_ arguments: String...) throws -> Int32 {
         #if os(iOS)
         // iOS has no other processes.
-        throw HabitStoreError(.unsupported, "no disk can be mounted here")
+        throw HabitStoreError(.unsupported, "cannot mount a disk here")
         #else
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A record with a parent of its own kind; deleting it deletes its children.
+/// A record whose parent is another folder; deleting it deletes its children.
 struct Folder: PersistentModel {
     var id = UUID()
     var parentID: UUID?

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
 
-/// A record with a reference and links to leaves for each of its own delete rules.
+/// A record with a reference and links to leaves for each delete rule on its side.
 struct Wrapper: PersistentModel {
     var id = UUID()
     var cascadingLeafID: UUID?

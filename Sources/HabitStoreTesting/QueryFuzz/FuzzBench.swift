@@ -116,7 +116,7 @@ struct FuzzRoundTrip: Error, CustomStringConvertible {
     let text: String
     let form: String
 
-    var description: String { "the filter \(text) is another one after its \(form) was read" }
+    var description: String { "the filter \(text) changed when its \(form) was read" }
 
     static func check(_ query: FuzzQuery, _ schema: Schema) throws {
         guard query.form == .filter, let filter = query.condition.filter(schema) else { return }

@@ -60,7 +60,7 @@ struct FuzzRecord: Sendable {
     /// Encodes values; the first is the identifier.
     init(_ values: [Value], layout: RecordLayout) throws {
         guard case .uuid(let id)? = values.first else {
-            throw HabitStoreError(.invalidValue, "the first value of a record is its identifier")
+            throw HabitStoreError(.invalidValue, "the first value of a record must be its identifier")
         }
         try self.init(id: id, record: EncodedRecord(values, layout: layout), layout: layout)
     }

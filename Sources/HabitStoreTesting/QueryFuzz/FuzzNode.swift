@@ -17,7 +17,7 @@ struct FuzzTypeMismatch: Error, CustomStringConvertible {
     let wanted: String
     let found: String
 
-    var description: String { "a random expression of the type \(found) stands where one of \(wanted) is needed" }
+    var description: String { "a random expression has the type \(found) where \(wanted) is needed" }
 }
 
 extension FuzzNode {

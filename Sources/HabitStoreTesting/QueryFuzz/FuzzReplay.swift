@@ -60,11 +60,11 @@ extension FuzzData {
             case .values(let values): records[entity].append(try FuzzRecord(values, layout: layout))
             case .bytes(let text):
                 guard let data = Data(base64Encoded: text) else {
-                    throw HabitStoreError(.invalidValue, "an encoded record is written in Base64")
+                    throw HabitStoreError(.invalidValue, "an encoded record must be Base64")
                 }
                 let encoded = data.withUnsafeBytes { EncodedRecord(copying: $0) }
                 guard case .uuid(let id)? = try encoded.values(layout).first else {
-                    throw HabitStoreError(.invalidValue, "the first value of a record is its identifier")
+                    throw HabitStoreError(.invalidValue, "the first value of a record must be its identifier")
                 }
                 records[entity].append(try FuzzRecord(id: id, record: encoded, layout: layout))
             }

@@ -95,7 +95,7 @@ struct FuzzSource {
         return type.isOptional ? base + "?" : base
     }
 
-    /// A value as Swift source of its own type.
+    /// A value as Swift source of the value's type.
     private static func literal(_ value: Value, _ scalar: FuzzScalar?) -> String {
         switch scalar {
         case .enumeration(let custom)?: return "\(custom.type)(attributeValue: \(value.swiftSource))!"

@@ -12,7 +12,7 @@ struct FuzzTestPrinter {
     func test(name: String, origin: String) -> String {
         var lines = [
             "/// Found by `habitstore-trials fuzz`: \(origin). \(smallest.subject) answered \(smallest.found),",
-            "/// and Foundation's evaluation comes to \(smallest.expected).",
+            "/// but Foundation evaluates to \(smallest.expected).",
             "@Test func \(name)() throws {",
             "    let replay = try FuzzReplay(\(subject), schema: \(schema), records: [",
         ]
