@@ -19,12 +19,12 @@ extension PlantedFault {
     private static var misanswers: [PlantedFault] {
         let names: [(Misanswer, String)] = [
             (.opposedOrder, "a fetch in the opposite order"),
-            (.swappedNeighbours, "two neighbours of a fetch in each other's place"),
-            (.shiftedPage, "a page that begins one too late"),
+            (.swappedNeighbours, "two swapped neighbours of a fetch"),
+            (.shiftedPage, "a page that starts one record late"),
             (.lostNil, "an order that drops nil"),
             (.lostLast, "a fetch without its last record"),
             (.repeatedFirst, "a fetch with its first record twice"),
-            (.miscount, "a count other than the rows"),
+            (.miscount, "a count that differs from the rows"),
             (.failure, "a fetch that fails on one side"),
         ]
         return names.flatMap { misanswer, name in

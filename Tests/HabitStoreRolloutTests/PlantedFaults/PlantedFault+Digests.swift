@@ -7,10 +7,10 @@ extension PlantedFault {
     /// Kept digests that do not match the records, and wrong records with matching digests.
     static func digests(_ contents: PlantedContents) -> [PlantedFault] {
         let kept = Trace(level: "kept digests", entity: "Entry")
-        return inEach("a bit of a kept digest", [kept]) { planter, _ in
+        return inEach("a flipped bit of a kept digest", [kept]) { planter, _ in
             try planter.changeDigest("Entry", count: 0, sum: 4)
         }
-            + inEach("a kept number of records off by one", [kept]) { planter, _ in
+            + inEach("a kept record count off by one", [kept]) { planter, _ in
                 try planter.changeDigest("Entry", count: 1, sum: 0)
             }
             + storeRows() + mirrored(contents)
@@ -18,17 +18,21 @@ extension PlantedFault {
 
     /// The row of a store on a server, which sums up all the others.
     private static func storeRows() -> [PlantedFault] {
-        only([.postgres], "a bit of the digests in the store's row", [Trace(level: "store checks", entity: "Draft")]) {
+        only(
+            [.postgres],
+            "a flipped bit of the digests in the store's row",
+            [Trace(level: "store checks", entity: "Draft")]
+        ) {
             planter,
             _ in
             try (planter as? PostgresPlanter)?.changeStoreRow("digests")
         }
-            + only([.postgres], "a bit of the bookkeeping's sum in the store's row", []) { planter, _ in
+            + only([.postgres], "a flipped bit of the bookkeeping's sum in the store's row", []) { planter, _ in
                 try (planter as? PostgresPlanter)?.changeStoreRow("meta_sum")
             }.map { $0.expecting(.refusal) }
             + only(
                 [.postgres],
-                "a bit of a kept digest, and the store's row as it was",
+                "a flipped bit of a kept digest, with the store's row unchanged",
                 [Trace(level: "kept digests", entity: "Entry"), Trace(level: "store checks", entity: "Entry")]
             ) { planter, _ in
                 try (planter as? PostgresPlanter)?.leavingStoreRow.changeDigest("Entry", count: 0, sum: 4)

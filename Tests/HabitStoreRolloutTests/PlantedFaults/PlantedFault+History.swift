@@ -49,7 +49,7 @@ extension PlantedFault {
                     }
                 )
             }
-            + history("an insertion in the place of an update", updates, change("Habit", habit.id, updates)) {
+            + history("an insertion instead of an update", updates, change("Habit", habit.id, updates)) {
                 transaction in
                 transaction.with(
                     changes: transaction.changes.map { change in
@@ -94,15 +94,15 @@ extension PlantedFault {
 
     /// The same on a server, where the store's row is left unchanged.
     private static func unfittingTokens() -> [PlantedFault] {
-        only([.postgres], "the last transaction lost, and the store's row as it was", []) { planter, _ in
+        only([.postgres], "the last transaction lost, with the store's row unchanged", []) { planter, _ in
             guard let planter = (planter as? PostgresPlanter)?.leavingStoreRow else { return }
             try replace(last, in: planter) { _ in nil }
         }
-            + only([.postgres], "a skipped token, and the store's row as it was", []) { planter, _ in
+            + only([.postgres], "a skipped token, with the store's row unchanged", []) { planter, _ in
                 guard let planter = (planter as? PostgresPlanter)?.leavingStoreRow else { return }
                 try replace(last, in: planter) { $0.skippingToken }
             }
-            + only([.postgres], "a wrong last token in the bookkeeping, and the store's row as it was", []) {
+            + only([.postgres], "a wrong last token in the bookkeeping, with the store's row unchanged", []) {
                 planter,
                 _ in
                 try (planter as? PostgresPlanter)?.leavingStoreRow.setBookkeeping("lastToken", "12")

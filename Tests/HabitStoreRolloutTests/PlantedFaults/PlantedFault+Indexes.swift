@@ -19,10 +19,10 @@ extension PlantedFault {
             + inEach("a dropped entry of the index by name", [damage("Habit", habit.id)]) { planter, _ in
                 try planter.dropIndexEntries("Habit", ["name"], of: habit.id)
             }
-            + inEach("links that are there in one direction only", [damage("Habit", habit.id)]) { planter, _ in
+            + inEach("links in one direction only", [damage("Habit", habit.id)]) { planter, _ in
                 try planter.dropIndexEntries("Habit", ["tagIDs"], of: habit.id)
             }
-            + inEach("a link that is added in one direction only", [damage("Habit", habit.id)]) { planter, contents in
+            + inEach("a link added in one direction only", [damage("Habit", habit.id)]) { planter, contents in
                 var linked = habit
                 linked.tagIDs = [contents.tags[3].id]
                 try planter.addIndexEntries("Habit", ["tagIDs"], of: try linked.values)
@@ -42,7 +42,7 @@ extension PlantedFault {
 
     /// Index entries that name a different record from their keys.
     private static func misnamed(_ entry: Entry, _ damage: Trace, as other: UUID) -> [PlantedFault] {
-        only([.postgres], "an index entry beside whose key another record is named", [damage]) { planter, _ in
+        only([.postgres], "an index entry that names another record than its key", [damage]) { planter, _ in
             try (planter as? PostgresPlanter)?.misnameIndexEntries("Entry", ["date"], of: entry.id, as: other)
         }
     }

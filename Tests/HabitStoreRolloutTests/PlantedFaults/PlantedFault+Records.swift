@@ -13,7 +13,7 @@ extension PlantedFault {
         let (first, second) = (contents.entries[1], contents.entries[6])
         return inEach("a lost habit", [.contents(habit, nil)]) { planter, _ in try planter.remove("Habit", habit.id) }
             + inEach("a lost entry", [.contents(entry, nil)]) { planter, _ in try planter.remove("Entry", entry.id) }
-            + inEach("a doubled record", [.contents("Entry", unknown)]) { planter, _ in
+            + inEach("a duplicated record", [.contents("Entry", unknown)]) { planter, _ in
                 try planter.insert("Entry", [.uuid(unknown)] + entry.values.dropFirst())
             }
             + inEach("an extra record", [.contents("Draft", unknown)]) { planter, _ in
@@ -44,7 +44,7 @@ extension PlantedFault {
                 }
             }
             + inEach(
-                "the notes of two entries in each other's place",
+                "swapped notes of two entries",
                 [.contents(first, "note"), .contents(second, "note")]
             ) {
                 planter,
@@ -52,7 +52,7 @@ extension PlantedFault {
                 try planter.change("Entry", first.id, ["note": second.note.map(Value.string) ?? .null])
                 try planter.change("Entry", second.id, ["note": first.note.map(Value.string) ?? .null])
             }
-            + inEach("two records in each other's place", [.contents(first, "date"), .contents(second, "date")]) {
+            + inEach("two swapped records", [.contents(first, "date"), .contents(second, "date")]) {
                 planter,
                 _ in
                 try planter.change("Entry", first.id, Self.named(second))
@@ -64,14 +64,14 @@ extension PlantedFault {
     private static func versions(_ contents: PlantedContents) -> [PlantedFault] {
         let (habit, entry, deleted) = (contents.earlierHabit, contents.earlierEntry, contents.deletedEntry)
         return inEach(
-            "a habit as it was before its update",
+            "the previous version of a habit",
             [.contents(habit, "streak"), .contents(habit, "category")]
         ) {
             planter,
             _ in
             try planter.change("Habit", habit.id, Self.named(habit))
         }
-            + inEach("an entry as it was before its update", [.contents(entry, "note"), .contents(entry, "value")]) {
+            + inEach("the previous version of an entry", [.contents(entry, "note"), .contents(entry, "value")]) {
                 planter,
                 _ in
                 try planter.change("Entry", entry.id, Self.named(entry))
@@ -79,10 +79,10 @@ extension PlantedFault {
             + inEach("half of an update", [.contents(entry, "note")]) { planter, _ in
                 try planter.change("Entry", entry.id, ["note": entry.note.map(Value.string) ?? .null])
             }
-            + inEach("a deleted entry that is back", [.contents("Entry", deleted.id)]) { planter, _ in
+            + inEach("a deleted entry that reappears", [.contents("Entry", deleted.id)]) { planter, _ in
                 try planter.insert("Entry", try deleted.values)
             }
-            + inEach("a deleted tag that is back", [.contents("Tag", contents.deletedTag.id)]) { planter, contents in
+            + inEach("a deleted tag that reappears", [.contents("Tag", contents.deletedTag.id)]) { planter, contents in
                 try planter.insert("Tag", try contents.deletedTag.values)
             }
             + inEach(
@@ -119,7 +119,7 @@ extension PlantedFault {
             + inEach("a dangling link", [.contents(habit, "tagIDs"), danglingLink]) { planter, _ in
                 try planter.change("Habit", habit.id, ["tagIDs": .links(tags.prefix(3) + [unknown])])
             }
-            + only([.lmdb, .postgres], "a link that stands twice", [.contents(habit, "tagIDs")]) { planter, _ in
+            + only([.lmdb, .postgres], "a duplicate link", [.contents(habit, "tagIDs")]) { planter, _ in
                 try planter.change("Habit", habit.id, ["tagIDs": .links([tags[0], tags[0], tags[1], tags[2]])])
             }
             + only([.lmdb, .postgres], "links in another order", [.contents(habit, "tagIDs")]) { planter, _ in

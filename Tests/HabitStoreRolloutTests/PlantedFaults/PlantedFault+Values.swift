@@ -12,17 +12,17 @@ extension PlantedFault {
         let number = Double(bitPattern: (measured.value ?? 0).bitPattern ^ 1 << 50)
         let reference = entry.habitID?.withFlippedBit
         let links = contents.habits[3].tagIDs.sorted { $0.isBefore($1) }
-        return value("a bit of a truth value", habit, "isArchived", .bool(!habit.isArchived))
-            + value("a bit of an integer", habit, "streak", .int(Int64(habit.streak) ^ 1 << 3))
-            + value("a bit of a double", measured, "value", .double(number))
-            + value("a bit of a date", entry, "date", .date(flipped))
-            + value("a bit of a reference", entry, "habitID", reference.map(Value.uuid) ?? .null)
+        return value("a flipped bit of a Boolean", habit, "isArchived", .bool(!habit.isArchived))
+            + value("a flipped bit of an integer", habit, "streak", .int(Int64(habit.streak) ^ 1 << 3))
+            + value("a flipped bit of a double", measured, "value", .double(number))
+            + value("a flipped bit of a date", entry, "date", .date(flipped))
+            + value("a flipped bit of a reference", entry, "habitID", reference.map(Value.uuid) ?? .null)
             // 0x65 is `e`, 0x64 is `d`.
-            + value("a bit of a text", contents.habits[5], "name", .string("Strdtch"))
-            + value("a bit of a text that may be nil", contents.entries[5], "note", .string("note 4"))
-            + value("a bit of a text in a list", draft, "attachments", .strings(["photo.jpg", "c.png"]))
+            + value("a flipped bit of a text", contents.habits[5], "name", .string("Strdtch"))
+            + value("a flipped bit of an optional text", contents.entries[5], "note", .string("note 4"))
+            + value("a flipped bit of a text in a list", draft, "attachments", .strings(["photo.jpg", "c.png"]))
             + value(
-                "a bit of a link",
+                "a flipped bit of a link",
                 contents.habits[3],
                 "tagIDs",
                 .links([links[0].withFlippedBit] + links.dropFirst())
@@ -83,22 +83,22 @@ extension PlantedFault {
             + note("`<null>` for nil", none, "<null>")
             + note("decomposed for precomposed text", accented, "cafe\u{301} au lait")
             + value("a decomposed name", contents.habits[4], "name", .string("A\u{30A}ngstro\u{308}m walk"))
-            + note("a letter that looks alike", plain, "l\u{430}te again")
+            + note("a look-alike letter", plain, "l\u{430}te again")
             + note("a trailing blank", plain, "late again ")
             + note("another letter case", plain, "Late again")
             + note("a NUL byte at the end", plain, "late again\0")
             + note("a NUL byte within", plain, "late\0again")
             + note("an invisible character", plain, "late\u{200B} again")
-            + note("a note cut behind a character of two bytes", long, String(PlantedContents.remark.prefix(7)))
+            + note("a note cut after a two-byte character", long, String(PlantedContents.remark.prefix(7)))
             + note(
                 "an emoji without its variation selector",
                 long,
                 String(PlantedContents.remark.unicodeScalars.filter { $0.value != 0xFE0F }.map(Character.init))
             )
-            + note("another end of line", contents.entries[23], "first line\r\nsecond line")
+            + note("another line ending", contents.entries[23], "first line\r\nsecond line")
             + note("Latin-1 read as UTF-8", accented, "cafÃ© au lait")
             + inEach(
-                "a text that is no text any more",
+                "an unreadable text",
                 [Trace(level: "store checks", entity: "Entry", id: plain.id)]
             ) { planter, _ in try planter.damage("Entry", plain.id, "note") }
     }
@@ -111,21 +111,21 @@ extension PlantedFault {
         }
         return list("the order of texts in a list", 0, ["b.png", "photo.jpg"])
             + list("a list of an empty text for an empty list", 1, [""])
-            + list("an empty list for that of an empty text", 2, [])
+            + list("an empty list for a list of an empty text", 2, [])
             + list("two empty texts for one", 2, ["", ""])
             + list("one text in two pieces", 3, ["a", "b"])
             + list("a text cut at its comma", 4, ["a", "b", "c"])
-            + list("a comma that moved", 4, ["a", "b,c"])
-            + list("a text twice in a list once only", 5, ["photo.jpg", "café.png"])
+            + list("a moved comma", 4, ["a", "b,c"])
+            + list("a repeated text in a list only once", 5, ["photo.jpg", "café.png"])
             + list("a decomposed text in a list", 5, ["photo.jpg", "photo.jpg", "cafe\u{301}.png"])
             + inEach(
-                "a border between two attributes that moved",
+                "a shifted boundary between two attributes",
                 [.contents(habit, "category"), .contents(habit, "unit")]
             ) { planter, _ in
                 try planter.change("Habit", habit.id, ["category": .string("a"), "unit": .string("b|c")])
             }
             + inEach(
-                "a value in the attribute beside its own",
+                "a value in a neighbouring attribute",
                 [.contents(contents.habits[10], "category"), .contents(contents.habits[10], "unit")]
             ) { planter, contents in
                 let habit = contents.habits[10]

@@ -14,7 +14,7 @@ struct PlantedFaultTableTests {
         ProcessInfo.processInfo.environment["HABITSTORE_PLANTED_FAULTS_SEED"].flatMap(UInt64.init) ?? 1
 
     @Test(arguments: [
-        "a lost habit", "a double off by one ulp", "a link to the wrong record", "a count other than the rows",
+        "a lost habit", "a double off by one ulp", "a link to the wrong record", "a count that differs from the rows",
     ])
     func shadowReadsShowWhatAnAppReads(name: String) throws {
         let count = ShadowReadCount(queries: try ReadMix.queries())
