@@ -230,7 +230,7 @@ static int receive(cy_postgres *store, PGresult **answer) {
     ExecStatusType status = PQresultStatus(found);
     int result = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : fail(store, PQresultErrorMessage(found));
     PGresult *end = PQgetResult(store->connection);
-    if (!result && end) result = fail(store, "the server answered twice");
+    if (!result && end) result = fail(store, "the server sent a second answer");
     PQclear(end);
     if (answer && !result) *answer = found;
     else PQclear(found);
@@ -239,7 +239,7 @@ static int receive(cy_postgres *store, PGresult **answer) {
 
 static int receive_sync(cy_postgres *store) {
     PGresult *found = PQgetResult(store->connection);
-    int result = PQresultStatus(found) == PGRES_PIPELINE_SYNC ? 0 : fail(store, "the server is not where it should be");
+    int result = PQresultStatus(found) == PGRES_PIPELINE_SYNC ? 0 : fail(store, "the server sent an unexpected answer");
     PQclear(found);
     return result;
 }
@@ -299,10 +299,10 @@ static int receive_beginning(cy_postgres *store, state *found) {
     if (!result) result = receive(store, NULL);
     if (!result) result = receive(store, &row);
     if (!result) result = receive(store, &token);
-    if (!result && (PQntuples(row) == 0 || PQntuples(token) == 0)) result = fail(store, "there is no store");
+    if (!result && (PQntuples(row) == 0 || PQntuples(token) == 0)) result = fail(store, "the store does not exist");
     if (!result) {
         *found = (state){read_number(row, 0, 1), read_number(row, 0, 2), read_number(row, 0, 5)};
-        if (read_number(token, 0, 0) != found->token) result = fail(store, "the history ends elsewhere");
+        if (read_number(token, 0, 0) != found->token) result = fail(store, "the history ends at another token");
     }
     PQclear(row);
     PQclear(token);
@@ -403,8 +403,8 @@ static int write_rows(cy_postgres *store, const uint8_t *id, const cy_rows *rows
     if (!result) result = receive(store, NULL);
     if (!result) result = receive(store, &habits);
     if (!result) result = receive_sync(store);
-    if (!result && PQntuples(there) != !has_keys) result = fail(store, "a record is there already, or is not");
-    if (!result && PQntuples(habits) != rows->habit_count) result = fail(store, "there is no such habit");
+    if (!result && PQntuples(there) != !has_keys) result = fail(store, "a record exists already, or is missing");
+    if (!result && PQntuples(habits) != rows->habit_count) result = fail(store, "the habit does not exist");
     PQclear(there);
     PQclear(habits);
     if (result) return result;
@@ -484,7 +484,7 @@ int cy_postgres_entity(cy_postgres *store, const uint8_t *id, const uint8_t *rec
     add_bytes(store, id, 16);
     add_bytes(store, record_id, 16);
     int result = ask(store, "SELECT entity FROM hs_record WHERE store = $1 AND id = $2", 1, &answer);
-    if (!result && PQntuples(answer) != 1) result = fail(store, "there is no such record");
+    if (!result && PQntuples(answer) != 1) result = fail(store, "the record does not exist");
     if (!result) *entity = (int16_t)read_number(answer, 0, 0);
     PQclear(answer);
     return result;
@@ -726,5 +726,5 @@ int cy_postgres_script(cy_postgres *store, const uint8_t *id, const cy_rows *row
         fputs("\\endpipeline\n", script);
     }
     fputs("\\endif\n", script);
-    return fclose(script) ? fail(store, "there is no memory for a script") : 0;
+    return fclose(script) ? fail(store, "no memory for a script") : 0;
 }

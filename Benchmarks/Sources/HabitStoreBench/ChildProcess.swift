@@ -25,7 +25,7 @@ enum ChildProcess {
         }
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw BenchError("the process \(arguments) did not end well") }
+        guard process.terminationStatus == 0 else { throw BenchError("the process \(arguments) failed") }
         return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 

@@ -6,18 +6,18 @@ import Foundation
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "habitstore-bench",
-        abstract: "Measures the stores beside the same work by hand in C and through GRDB.",
+        abstract: "Measures the stores against the same work in C and with GRDB.",
         discussion: """
             table     each kind of work on 200,000 entries: our stores, C, GRDB
             plans     every kind of query on the heavy fixture: our stores, C, GRDB
             flags     evaluating feature flags and changing their files
-            openings  opening users' stores, over opening the stores below them
+            openings  opening users' stores, compared with opening the stores alone
             rollout   writing and reading through a user's store, shadow reads, the kill switch
             verifier  comparing two stores of 200,000 entries
             scale     users in one process: memory, open files, maps, opening
             threads   reads and commits by one to eight threads: our stores, C
-            growth    one user of a thousand entries, and of more and more
-            live      live queries: how soon they tell, what commits and memory they cost: our stores, GRDB
+            growth    one user with a thousand entries and more
+            live      live queries, their latency, commits and memory: our stores, GRDB
             server    stores on a server of PostgreSQL: our stores, C, pgbench; many users on one server
             """,
         subcommands: [Measure.self, CheckCommand.self],
@@ -40,7 +40,7 @@ struct Bench: ParsableCommand {
 }
 
 struct Measure: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "measure", abstract: "Runs one suite, or all of them.")
+    static let configuration = CommandConfiguration(commandName: "measure", abstract: "Runs one suite, or all.")
 
     enum Suite: String, CaseIterable, ExpressibleByArgument {
         case table, plans, flags, openings, rollout, verifier, scale, threads, growth, live, server, all
@@ -49,7 +49,7 @@ struct Measure: ParsableCommand {
     @Argument(help: "table, plans, flags, openings, rollout, verifier, scale, threads, growth, live, server or all.")
     var suite: Suite = .all
 
-    @Option(help: "How often everything is done.")
+    @Option(help: "The number of rounds.")
     var rounds = 7
 
     @Option(help: "The heavy fixture, for the suite plans.")
@@ -58,24 +58,24 @@ struct Measure: ParsableCommand {
     @Option(help: "How many entries each of the table's 200 habits has.")
     var entriesEach = 1_000
 
-    @Option(help: "How many users the suite scale comes to.")
+    @Option(help: "How many users the suite scale reaches.")
     var users = 1_000
 
-    @Option(help: "How many entries the user of the suite growth comes to.")
+    @Option(help: "How many entries the user of the suite growth reaches.")
     var entries = 100_000
 
-    @Option(help: "How many users the suite server has on its server.")
+    @Option(help: "How many users the suite server creates.")
     var serverUsers = 10_000
 
-    @Option(help: "Where the table is written as JSON.")
+    @Option(help: "The file for the table as JSON.")
     var json: String?
 
-    @Option(help: "Where the table is drawn as SVG.")
+    @Option(help: "The file for the table as SVG.")
     var plot: String?
 
     func validate() throws {
         guard rounds > 0, entriesEach > 0, users > 0, serverUsers > 0, entries > 0 else {
-            throw ValidationError("there is at least one round, one entry and one user")
+            throw ValidationError("all counts must be 1 or more")
         }
     }
 

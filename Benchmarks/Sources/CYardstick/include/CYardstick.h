@@ -50,7 +50,7 @@ int cy_dbhash(const char *path, uint8_t digest[20]);
 /// The layout of entries in a file: by identifier with an index on habit and date, or in the order of habit and date with an index on the identifier.
 typedef enum { cy_by_identifier, cy_clustered } cy_layout;
 
-/// What a commit writes in addition to the entry: nothing, or a history row and the sums of a digest.
+/// The additional writes of a commit: none, or a history row and the sums of a digest.
 typedef enum { cy_entry_alone, cy_with_history } cy_commit_kind;
 
 /// The order in which a load writes: as the entries come, or each table and index in its own order.

@@ -5,14 +5,14 @@ import Foundation
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Fails when work takes more allocations, records or instructions than it is allowed to.",
-        discussion: "Instructions are counted by valgrind, which has to be installed. Times play no part."
+        abstract: "Fails if work takes more allocations, records or instructions than its limits.",
+        discussion: "Needs valgrind, which counts instructions. Does not measure time."
     )
 
-    @Option(help: "The file with what is allowed.")
+    @Option(help: "The file with the limits.")
     var thresholds = "Benchmarks/thresholds.json"
 
-    @Flag(help: "Write down what was counted as what is allowed from now on.")
+    @Flag(help: "Write the counts to that file as the new limits.")
     var update = false
 
     func run() throws {
@@ -30,7 +30,7 @@ struct CheckCommand: ParsableCommand {
         let limits = try JSONDecoder().decode([String: SteadyCounts].self, from: Data(contentsOf: file))
         let excesses = show(measured, limits)
         guard excesses == 0 else {
-            throw BenchError("\(excesses) of \(measured.count) take more than \(thresholds) allows")
+            throw BenchError("\(excesses) of \(measured.count) exceed their limits in \(thresholds)")
         }
     }
 
@@ -39,13 +39,13 @@ struct CheckCommand: ParsableCommand {
         print("|---|---:|---:|---:|---|")
         var excesses = 0
         for (name, counts) in measured {
-            // A model's two forms are compared with each other, and need no limits of their own.
-            let unknown = CheckedModels.isOne(name) ? [] : ["not in the file; write it by --update"]
+            // A model's two forms are compared with each other, and need no limits.
+            let unknown = CheckedModels.isOne(name) ? [] : ["not in the file; add it with --update"]
             var found = limits[name].map(counts.excesses) ?? unknown
             if name.hasSuffix(CheckedModels.made),
                 let written = measured.first(where: { $0.name == String(name.dropLast(CheckedModels.made.count)) })
             {
-                found += counts.excesses(over: written.counts).map { "\($0) for the model that is written out" }
+                found += counts.excesses(over: written.counts).map { "\($0) for the written-out model" }
             }
             if !found.isEmpty { excesses += 1 }
             let allocations = counts.allocations.map { "\($0)" }

@@ -14,7 +14,7 @@ struct CheckRun {
         let works = try CheckedWork.all(directory)
         let instructions = try Callgrind(directory).instructions()
         guard instructions.count == works.count else {
-            throw BenchError("callgrind counted \(instructions.count) works and not \(works.count)")
+            throw BenchError("callgrind counted \(instructions.count) works, not \(works.count)")
         }
         let counted = try zip(works, instructions).map { work, instructions -> (name: String, counts: SteadyCounts) in
             let counts = SteadyCounts(

@@ -62,7 +62,7 @@ struct LiveCounts {
             queries.append(cy_all_allocations() - all - (cy_thread_allocations() - own))
         }
         guard try recordsRead(store, since: before) == 0 else {
-            throw BenchError("a live query has read a record that does not concern it")
+            throw BenchError("a live query read a record for a change that does not concern it")
         }
         withExtendedLifetime(consumers) {}
         let name = "\(side.name): live, a change of none of \(Self.waiting) queries"
@@ -114,7 +114,7 @@ struct LiveCounts {
     private func recordsRead(_ store: any EngineBackedStore, since before: LiveQueries.Statistics) throws -> Int {
         let now = store.liveQueries.statistics
         guard now.asked == before.asked, now.different == 0 else {
-            throw BenchError("a live query was asked again, which should have been patched")
+            throw BenchError("a live query ran again instead of patching its answer")
         }
         return now.recordsRead - before.recordsRead
     }

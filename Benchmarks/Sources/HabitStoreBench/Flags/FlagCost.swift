@@ -24,7 +24,7 @@ struct FlagCost {
         }
         guard !path.mustNotAllocate || allocations == 0 else {
             throw BenchError(
-                "\(path.name): \(allocations) allocations in \(evaluations) evaluations, and none is allowed"
+                "\(path.name): \(allocations) allocations in \(evaluations) evaluations; none is allowed"
             )
         }
         nanoseconds = times.sorted()[times.count / 2]
@@ -42,7 +42,7 @@ struct FlagCost {
         for _ in 0..<1000 { boxes.append(Box()) }
         let counted = cy_thread_allocations() - before
         guard counted == 1000, boxes.count == 1000 else {
-            throw BenchError("1000 objects were \(counted) allocations; they are not counted as they should")
+            throw BenchError("counted \(counted) allocations for 1000 objects; the counter does not work")
         }
     }
 

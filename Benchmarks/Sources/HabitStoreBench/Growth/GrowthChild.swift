@@ -16,7 +16,7 @@ struct GrowthChild {
         do {
             guard arguments.count == 7, let engine = TableEngine(rawValue: arguments[3]),
                 let from = Int(arguments[5]), let to = Int(arguments[6])
-            else { throw BenchError("\(argument) wants what to do, an engine, a path and two numbers") }
+            else { throw BenchError("\(argument) takes a task, an engine, a path and two numbers") }
             let child = GrowthChild(engine: engine, path: arguments[4], count: to)
             print(arguments[2] == "load" ? try child.load(from: from) : try child.measure())
         } catch {
@@ -72,7 +72,7 @@ struct GrowthChild {
                 )
             )
             guard found.count == min(Self.hours, count / GrowthUser.habits) else {
-                throw BenchError("a range is not whole")
+                throw BenchError("a range is incomplete")
             }
         }
         var newest = FetchDescriptor<Entry>(sortBy: [SortDescriptor(\.date, order: .reverse)])

@@ -17,7 +17,7 @@ struct GrowthRun {
 
     func measure() throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        print("\nOne user; medians, microseconds. Entries are inserted by 50,000 in a transaction.\n")
+        print("\nOne user; medians, microseconds. Each transaction inserts 50,000 entries.\n")
         print(
             "| store | entries | an insertion | open, read, close | read by id | a habit's 30 entries | newest 20 | commit "
                 + "| memory, MiB | mapped, MiB | file, MiB |"

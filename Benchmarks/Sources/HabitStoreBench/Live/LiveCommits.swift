@@ -22,12 +22,12 @@ struct LiveCommits {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
         print(
-            "\n\(Self.commits.grouped) commits (with GRDB \(Self.commitsOfGRDB.grouped)), each of which changes one of \(data.entries.count.grouped) entries, without a live query"
+            "\n\(Self.commits.grouped) commits (with GRDB \(Self.commitsOfGRDB.grouped)), each changing one of \(data.entries.count.grouped) entries, without a live query"
         )
         print(
-            "and with one that holds them all, until it has told of the last; \(Self.commitsInTurn) in turn, and the median of the neighbours' ratios.\n"
+            "and with one over all of them, until it reports the last; in turns of \(Self.commitsInTurn); medians of neighbouring turns' ratios.\n"
         )
-        print("| store | a commit without, ms | with, ms | ratio | goal | met | of all commits |")
+        print("| store | commit without, ms | with, ms | ratio | goal | met | of all |")
         print("|---|---:|---:|---:|---:|---|---:|")
         try show(StoreLiveSide(.sqlite, path("sqlite"), data), Self.commits)
         try show(StoreLiveSide(.lmdb, path("lmdb"), data), Self.commits)

@@ -65,7 +65,7 @@ final class LiveConsumer: Sendable {
     func stop() throws {
         task.cancel()
         guard isOver.wait(timeout: .now() + Self.patienceSeconds) == .success else {
-            throw BenchError("a live query does not end")
+            throw BenchError("a live query did not end")
         }
     }
 
@@ -81,7 +81,7 @@ final class LiveConsumer: Sendable {
             if let failure = news.failure { throw failure }
             if let latest = news.latest, latest.progress >= progress { return latest.instant }
             guard mailbox.wait() else {
-                throw BenchError("an answer has not come within \(Int(Self.patienceSeconds)) seconds")
+                throw BenchError("no answer arrived within \(Int(Self.patienceSeconds)) seconds")
             }
         }
     }

@@ -37,7 +37,7 @@ struct LiveIdleQueries {
             "\(rounds * Self.turns) times \(Self.commits) of each in turn; medians, and of the neighbours' ratios.\n"
         )
         print(
-            "| store | live queries | a commit, ms | ratio | goal | met | allocations of the writer's | records read |"
+            "| store | live queries | a commit, ms | ratio | goal | met | writer's allocations | records read |"
         )
         print("|---|---:|---:|---:|---:|---|---:|---:|")
         for engine in [TableEngine.sqlite, .lmdb] { try measure(engine) }
@@ -65,7 +65,7 @@ struct LiveIdleQueries {
         for consumer in consumers { try consumer.stop() }
         let after = side.store.liveQueries.statistics
         guard after.asked == before.asked, after.patched == before.patched else {
-            throw BenchError("a commit has concerned a live query")
+            throw BenchError("a commit affected a live query")
         }
         row.recordsRead += after.recordsRead - before.recordsRead
     }

@@ -47,12 +47,12 @@ struct LiveInsertions {
             }
         }
         print(
-            "\nAn entry inserted among \(count.grouped) that are followed in the order of their dates: from the commit's"
+            "\nAn entry inserted among \(count.grouped) followed entries in the order of their dates: from the commit's"
         )
         print(
             "return to the consumer's answer. \(rounds) rounds in turn of \(Self.insertions), with GRDB \(Self.insertionsOfGRDB).\n"
         )
-        print("| store | median, ms | p99, ms | goal of the median | met | GRDB takes longer, times |")
+        print("| store | median, ms | p99, ms | goal | met | GRDB / ours |")
         print("|---|---:|---:|---:|---|---:|")
         for (side, _) in sides { print(row(side.name, times)) }
         for (side, _) in sides { try side.close() }

@@ -16,10 +16,10 @@ struct LiveMemory {
     func measure() throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         print(
-            "\nMemory of one of \(Self.queries) live queries of \(data.entries.count.grouped) entries by date, and of one of as many fetched arrays.\n"
+            "\nMemory of one of \(Self.queries) live queries of \(data.entries.count.grouped) entries by date, and of one of \(Self.queries) fetched arrays.\n"
         )
         print(
-            "| store | an array, KiB | a live query, KiB | bytes for each entry | a live query of the identifiers, KiB |"
+            "| store | an array, KiB | a live query, KiB | bytes per entry | a live query of the identifiers, KiB |"
         )
         print("|---|---:|---:|---:|---:|")
         for engine in [TableEngine.sqlite, .lmdb] {
@@ -27,7 +27,7 @@ struct LiveMemory {
             try StoreLiveSide(engine, path, data).close()
             let bytes = try Kept.allCases.map { kept -> Double in
                 let text = try ChildProcess.output([Self.childArgument, engine.rawValue, path, kept.rawValue])
-                guard let bytes = Double(text) else { throw BenchError("the process told no size") }
+                guard let bytes = Double(text) else { throw BenchError("the process reported no size") }
                 return bytes
             }
             var cells = [engine.rawValue, LiveRun.text(bytes[0] / 1_024, 0), LiveRun.text(bytes[1] / 1_024, 0)]
@@ -38,7 +38,7 @@ struct LiveMemory {
         }
     }
 
-    /// What a process keeps in memory.
+    /// The objects that a process keeps in memory.
     private enum Kept: String, CaseIterable {
         case arrays, results, identifiers
     }
@@ -48,7 +48,7 @@ struct LiveMemory {
         do {
             guard arguments.count == 5, let engine = TableEngine(rawValue: arguments[2]),
                 let kept = Kept(rawValue: arguments[4])
-            else { throw BenchError("\(childArgument) wants an engine, a path and what is to be kept") }
+            else { throw BenchError("\(childArgument) takes an engine, a path and what to keep") }
             let store = try engine.open(arguments[3], schema: PlainEntry.schema)
             let descriptor = FetchDescriptor<PlainEntry>(sortBy: [SortDescriptor(\.date)])
             func keep(_ count: Int) throws -> [Any] {

@@ -46,7 +46,7 @@ struct LiveProcesses {
         }
         _ = try users.store(stores, stage.rawValue, at: stage)
         let child = try TalkingChild([Self.childArgument, directory.path, stage.rawValue])
-        guard child.line() == String(Self.records) else { throw BenchError("the other process did not begin") }
+        guard child.line() == String(Self.records) else { throw BenchError("the other process did not start") }
         var random = SeededGenerator(seed: 3)
         let times = try (0..<rounds * Self.commits).map { number in
             usleep(UInt32(1_000 + random.next() % 4_000))
@@ -54,7 +54,7 @@ struct LiveProcesses {
             let returned = ChildProcess.nanoseconds()
             let words = (child.line() ?? "").split(separator: " ").compactMap { UInt64($0) }
             guard words.count == 2, words[0] == Self.records + number + 1 else {
-                throw BenchError("the other process told of something else")
+                throw BenchError("the other process reported another change")
             }
             return words[1] > returned ? Double(words[1] - returned) / 1e6 : 0
         }
@@ -71,7 +71,7 @@ struct LiveProcesses {
     /// Follows a user's drafts, and reports the count and arrival time of each answer, until the input ends.
     static func runChild(_ arguments: [String]) {
         do {
-            guard arguments.count == 4 else { throw BenchError("\(childArgument) wants a folder and a user") }
+            guard arguments.count == 4 else { throw BenchError("\(childArgument) takes a folder and a user") }
             let store = try RolloutUsers(URL(fileURLWithPath: arguments[2])).stores().store(for: arguments[3])
             let drafts = store.results(of: FetchDescriptor<Draft>(sortBy: [SortDescriptor(\.creationDate)]))
             Task.detached {

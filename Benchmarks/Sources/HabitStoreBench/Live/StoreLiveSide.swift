@@ -31,7 +31,7 @@ final class StoreLiveSide: LiveSide {
     func settle(changes: Int) throws {
         let end = ContinuousClock.now + .seconds(60)
         while store.liveQueries.statistics.changes < changes {
-            guard ContinuousClock.now < end else { throw BenchError("the live queries do not go on") }
+            guard ContinuousClock.now < end else { throw BenchError("the live queries have stopped") }
             usleep(500)
         }
     }

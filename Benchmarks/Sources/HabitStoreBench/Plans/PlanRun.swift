@@ -53,7 +53,7 @@ struct PlanRun {
         print("\n| engine | plan | ours, ms | C, ms | ratio | GRDB, ms | ratio | Codable, ms | ratio |")
         print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
         for plan in Plan.allCases { try measure(plan) }
-        print("\n| plan | engine | how we answer it | examined | returned |")
+        print("\n| plan | engine | our plan | examined | returned |")
         print("|---|---|---|---:|---:|")
         for plan in Plan.allCases { try explain(plan) }
     }
@@ -84,11 +84,11 @@ struct PlanRun {
         for (number, question) in questions.enumerated() {
             let answers = try contestants.map { try $0.answer(question) }
             for (name, answer) in zip(names, answers) where answer != answers[1] {
-                throw BenchError("\(plan.title), question \(number): \(name) and C on SQLite have different answers")
+                throw BenchError("\(plan.title), question \(number): \(name) differs from C on SQLite")
             }
             found.insert(answers[1])
         }
-        guard found != [0] else { throw BenchError("\(plan.title): nothing is found, so that nothing is measured") }
+        guard found != [0] else { throw BenchError("\(plan.title): no query found anything") }
     }
 
     private func row(_ engine: String, _ plan: Plan, ours: Double, others: [Double]) -> String {

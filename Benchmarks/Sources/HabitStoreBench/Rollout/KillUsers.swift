@@ -27,22 +27,22 @@ struct KillUsers {
         let users = try RolloutUsers(directory)
         try prepare(users)
         let children = try (0..<processes).map { try TalkingChild([Self.childArgument, directory.path, String($0)]) }
-        for child in children { guard child.line() == "ready" else { throw BenchError("a process did not begin") } }
+        for child in children { guard child.line() == "ready" else { throw BenchError("a process did not start") } }
         usleep(500_000)
         let instant = ChildProcess.nanoseconds()
         guard FileManager.default.createFile(atPath: RolloutFlags.sentinelPath(root: users.root), contents: nil) else {
-            throw BenchError("the sentinel file cannot be made")
+            throw BenchError("cannot create the sentinel file")
         }
         for child in children { child.send("\(instant)\n") }
         let lines = children.flatMap { child in (child.line() ?? "").split(separator: " ").compactMap { Double($0) } }
         for child in children { child.process.waitUntilExit() }
-        guard lines.count == processes * Self.usersPerProcess else { throw BenchError("a process did not end well") }
+        guard lines.count == processes * Self.usersPerProcess else { throw BenchError("a process failed") }
         let sorted = lines.sorted()
         let late = sorted[sorted.count * 99 / 100]
         print(
-            "\nThe sentinel file is made, and \(sorted.count) users at live are read in \(processes) processes: how long"
+            "\nThe sentinel file is created while \(sorted.count) users at live are read in \(processes) processes: how long"
         )
-        print("after it a user's last operation was answered by the killed engine; 0 where none was.\n")
+        print("afterwards the killed engine served a user's last operation; 0 if it served none.\n")
         print("| p50, ms | p99, ms | longest, ms | p99 goal | met |")
         print("|---:|---:|---:|---:|---|")
         let cells = [sorted[sorted.count / 2], late, sorted[sorted.count - 1]].map { String(format: "%.2f", $0) }

@@ -23,7 +23,7 @@ struct OpeningRun {
     func measure() throws {
         print("\nOpening a user and reading a record: \(rounds) rounds of \(Self.repetitions) in turn; medians.\n")
         print(
-            "| stage | stores | opened by themselves, µs | the user, µs | over them, µs | goal | met | closing, µs | the user |"
+            "| stage | stores | open stores alone, µs | user, µs | difference, µs | goal | met | close stores, µs | user, µs |"
         )
         print("|---|---|---:|---:|---:|---:|---|---:|---:|")
         for stage in Stage.allCases { print(try row(stage)) }

@@ -46,7 +46,7 @@ struct RolloutRun {
         func median(_ name: String) -> Double { (times[name] ?? []).sorted()[rounds / 2] }
         let sum = median("SQLite") + median("LMDB")
         print("\nDurable writes of one record: \(rounds) rounds of \(Self.writes) in turn; medians.\n")
-        print("| store | µs | to SQLite's and LMDB's own together | goal | met |")
+        print("| store | µs | ratio to SQLite + LMDB | goal | met |")
         print("|---|---:|---:|---:|---|")
         for name in bare.map(\.0) + staged.map(\.0.rawValue) {
             let ratio = median(name) / sum
@@ -73,7 +73,7 @@ struct RolloutRun {
         let records = (0..<Self.records).map { Draft(content: "draft \($0)", creationDate: .now) }
         let identifiers = (0..<Self.reads).map { records[$0 &* 7919 % records.count].id }
         print("\nReads of one record by its identifier: \(rounds * 3) rounds of \(Self.reads) in turn; medians.\n")
-        print("| stage | engine | µs | the engine's own, µs | ratio | goal | met |")
+        print("| stage | engine | µs | engine alone, µs | ratio | goal | met |")
         print("|---|---|---:|---:|---:|---:|---|")
         for stage in Stage.allCases where stage.shadow == nil {
             let store = try stores.store(for: stage.rawValue)

@@ -49,10 +49,10 @@ struct ShadowReadRun {
             "habit's last 20 entries, one count, one of all habits by name. \(rounds) rounds of \(Self.block * Self.blocks)"
         )
         print(
-            "reads of each user in turn; medians, and of the ratios to the user without comparisons in the same round."
+            "reads of each user in turn; medians, and medians of the ratios to the user without comparisons."
         )
         print(
-            "With a pause behind each read, as an app makes one, and without, where both processors are busy throughout.\n"
+            "With a pause after each read, like an app, and without, which keeps both processors busy.\n"
         )
         print("| stage | pause, µs | compared | p50, µs | p99, µs | p50 ratio | p99 ratio | p99 goal | met | matched |")
         print("|---|---:|---|---:|---:|---:|---:|---:|---|---:|")

@@ -14,7 +14,7 @@ struct ScaleChild {
     static func run(_ arguments: [String]) {
         do {
             guard arguments.count == 4, let count = Int(arguments[3]), count > 0 else {
-                throw BenchError("\(argument) wants a folder and a number of users")
+                throw BenchError("\(argument) takes a folder and a number of users")
             }
             print(try ScaleChild(URL(fileURLWithPath: arguments[2]), count).row())
         } catch {
@@ -70,7 +70,7 @@ struct ScaleChild {
 
     private func read(_ store: UserStore) throws {
         guard try store.fetchCount(FetchDescriptor<Habit>()) == ScaleRun.habits else {
-            throw BenchError("a user has other records")
+            throw BenchError("a user has the wrong records")
         }
     }
 

@@ -14,7 +14,7 @@ struct ServerRun {
     func measure() throws {
         guard let server = try BenchServer() else {
             print(
-                "\nThe suite server is left out: HABITSTORE_POSTGRES names no server. `make bench SUITE=server` starts one."
+                "\nThe suite server was skipped: HABITSTORE_POSTGRES names no server. `make bench SUITE=server` starts one."
             )
             return
         }

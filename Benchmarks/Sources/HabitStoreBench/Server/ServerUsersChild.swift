@@ -27,7 +27,7 @@ struct ServerUsersChild {
     static func run(_ arguments: [String]) {
         do {
             guard arguments.count == 7, let way = Way(rawValue: arguments[2]), let count = Int(arguments[6]) else {
-                throw BenchError("\(argument) wants a way, a folder, a server, a prefix and a number of users")
+                throw BenchError("\(argument) takes a way, a folder, a server, a prefix and a number of users")
             }
             let open =
                 switch way {

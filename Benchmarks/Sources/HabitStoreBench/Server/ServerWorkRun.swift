@@ -41,7 +41,7 @@ struct ServerWorkRun {
 
     func measure() throws {
         print(
-            "\nA store of \(data.entries.count.grouped) entries on a server, \(rounds) rounds in turn; medians, and the ratios of the rounds.\n"
+            "\nA store of \(data.entries.count.grouped) entries on a server, \(rounds) rounds in turn; medians, and the rounds' ratios.\n"
         )
         print("| work | delay each way, ms | round trips | ours, ms | C, ms | ratio | least | greatest | goal | met |")
         print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---|")
@@ -191,9 +191,9 @@ struct ServerWorkRun {
                 if isOurs { ours.append(time) } else { yardstick.append(time) }
                 if let proxy { trips.insert(proxy.roundTrips) }
             }
-            guard sums.count == 1 else { throw BenchError("\(work.rawValue): not both sides read the same") }
+            guard sums.count == 1 else { throw BenchError("\(work.rawValue): the sides read different records") }
             guard trips.count <= 1 else {
-                throw BenchError("\(work.rawValue): not both sides sent the same: \(trips)")
+                throw BenchError("\(work.rawValue): the sides sent different statements: \(trips)")
             }
             row.trips = trips.first?.count ?? row.trips
         }
@@ -212,7 +212,7 @@ struct ServerWorkRun {
         let store = try PostgresHabitStore(places[1], schema: PlainEntry.schema)
         defer { store.close() }
         let findings = try store.check { _ in }
-        guard findings.isEmpty else { throw BenchError("the yardstick has made another store: \(findings)") }
+        guard findings.isEmpty else { throw BenchError("the store that C wrote is damaged: \(findings)") }
     }
 
     private func show(_ work: ServerWork, _ delay: Int, _ row: Row) {

@@ -3,7 +3,7 @@ import HabitStore
 import HabitStorePostgres
 import Synchronization
 
-/// Eight writers that each change a record of their own store repeatedly, compared with `pgbench` with eight clients that send the same statements
+/// Eight writers that repeatedly change a record, each in a separate store, compared with `pgbench` with eight clients that send the same statements
 /// in the same round trips.
 struct ServerWritersRun {
     private static let writers = 8
@@ -21,7 +21,7 @@ struct ServerWritersRun {
 
     func measure() throws {
         guard let pgbench = BenchServer.program("pgbench") else {
-            return print("\nThe writers are left out: there is no pgbench here.")
+            return print("\nThe writers were skipped: pgbench is not installed.")
         }
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let base = try PostgresHabitStore(server.place("writers"), schema: PlainEntry.schema)
@@ -35,9 +35,9 @@ struct ServerWritersRun {
         let stores = try ours.map { try PostgresHabitStore($0, schema: PlainEntry.schema) }
         defer { for store in stores { store.close() } }
         print(
-            "\n\(Self.writers) writers, \(Self.seconds) seconds each, \(rounds) rounds in turn: transactions a second.\n"
+            "\n\(Self.writers) writers, \(Self.seconds) seconds each, \(rounds) rounds in turn: transactions per second.\n"
         )
-        print("| ours | pgbench | of it | least | greatest | goal | met |")
+        print("| ours | pgbench | ratio | least | greatest | goal | met |")
         print("|---:|---:|---:|---:|---:|---:|---|")
         var (rates, yardsticks): ([Double], [Double]) = ([], [])
         for round in 0..<rounds {
@@ -101,11 +101,11 @@ struct ServerWritersRun {
         )
         guard let rate = output.firstMatch(of: /tps = ([0-9.]+)/).flatMap({ Double($0.output.1) }),
             output.contains("number of failed transactions: 0 ")
-        else { throw BenchError("pgbench has not done its work: \(output)") }
+        else { throw BenchError("pgbench failed: \(output)") }
         return rate
     }
 
-    /// The script, in which each client changes the record of its own store. Values are written out, except for the token and the version,
+    /// The script, in which each client changes a record in a separate store. Values are written out, except for the token and the version,
     /// which pgbench counts.
     private func text(_ places: [PostgresPlace]) throws -> String {
         let connection = try YardstickConnection(server.uri)

@@ -9,7 +9,7 @@ final class YardstickConnection {
     init(_ uri: String) throws {
         var made: OpaquePointer?
         let result = cy_postgres_open(uri, &made)
-        guard let made else { throw BenchError("there is no memory for a connection") }
+        guard let made else { throw BenchError("no memory for a connection") }
         connection = made
         try require(result)
     }
@@ -45,7 +45,7 @@ final class YardstickConnection {
     func walk(_ entity: Int16, from first: UUID, to last: UUID, in store: UUID) throws -> YardstickWalk {
         var walk: OpaquePointer?
         let result = cy_postgres_walk_open(connection, store.byteList, entity, first.byteList, last.byteList, &walk)
-        guard let walk else { throw BenchError("there is no memory for a range") }
+        guard let walk else { throw BenchError("no memory for a range") }
         let made = YardstickWalk(walk)
         try require(result)
         return made
@@ -56,7 +56,7 @@ final class YardstickConnection {
         var rows: OpaquePointer?
         let bytes = ids.flatMap(\.byteList)
         let result = cy_postgres_rows_open(connection, store.byteList, entity, bytes, ids.count, &rows)
-        guard let rows else { throw BenchError("there is no memory for rows") }
+        guard let rows else { throw BenchError("no memory for rows") }
         let made = YardstickRows(rows)
         try require(result)
         return made

@@ -119,7 +119,7 @@ final class TableRun {
             }
             guard Set(answers).count == 1 else { throw BenchError("\(work.rawValue): the answers differ: \(answers)") }
             guard answers[0] != 0 else {
-                throw BenchError("\(work.rawValue): nothing is found, and so nothing measured")
+                throw BenchError("\(work.rawValue): nothing was found")
             }
         }
     }
@@ -136,7 +136,7 @@ final class TableRun {
             let commits = [Work.commits, .commitsWithHistory].filter { side.does($0) }
             let expected = data.entries.count + commits.reduce(0) { $0 + (rounds + 1) * $1.repetitions }
             guard count == expected else {
-                throw BenchError("\(side.contestant.name) has \(count) entries and not \(expected)")
+                throw BenchError("\(side.contestant.name) has \(count) entries, not \(expected)")
             }
         }
     }

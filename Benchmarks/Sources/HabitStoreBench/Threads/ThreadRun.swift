@@ -47,7 +47,7 @@ struct ThreadRun {
 
     func measure() throws {
         print("\n\(data.entries.count.grouped) entries for each user, \(rounds) rounds in turn; medians.\n")
-        print("| work | on | store | threads | ours, µs an operation | C | ratio | ours, times one thread | C |")
+        print("| work | on | store | threads | ours, µs per operation | C | ratio | our speedup | C |")
         print("|---|---|---|---:|---:|---:|---:|---:|---:|")
         for engine in [TableEngine.sqlite, .lmdb] {
             try measure(engine.rawValue, engine) { paths in
@@ -111,7 +111,7 @@ struct ThreadRun {
                     rows[place].times[name, default: []].append(time)
                     sums.append(sum)
                 }
-                guard Set(sums).count == 1 else { throw BenchError("\(name): not everybody read the same") }
+                guard Set(sums).count == 1 else { throw BenchError("\(name): the sides read different records") }
             }
         }
         for row in rows { show(row, rows[0]) }

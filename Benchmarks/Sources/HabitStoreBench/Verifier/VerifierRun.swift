@@ -112,7 +112,7 @@ struct VerifierRun {
     private func require(_ report: VerificationReport, _ verdict: VerificationReport.Verdict) throws {
         guard report.verdict == verdict, report.differenceCount == (verdict == .match ? 0 : report.differences.count)
         else {
-            throw BenchError("the verification says \(report.verdict.rawValue), not \(verdict.rawValue)")
+            throw BenchError("the verification found \(report.verdict.rawValue), not \(verdict.rawValue)")
         }
     }
 
@@ -120,7 +120,7 @@ struct VerifierRun {
         var digests: Set<[UInt8]> = []
         for name in names {
             var digest = [UInt8](repeating: 0, count: 20)
-            guard cy_dbhash(path(name), &digest) == 0 else { throw BenchError("the database cannot be hashed") }
+            guard cy_dbhash(path(name), &digest) == 0 else { throw BenchError("cannot hash the database") }
             digests.insert(digest)
         }
         guard digests.count == 1 else { throw BenchError("the hashes of equal databases differ") }
@@ -143,7 +143,7 @@ struct VerifierRun {
         let share = String(format: "%.2f, %.2f of dbhash", contents, ratio)
         print("| contents in full, digests checked | \(share) | ≤ 0.50 | \(ratio <= 0.5 ? "yes" : "no") |")
         for (work, name, goal) in [
-            ("told equal by kept digests", "quick", 5.0), ("one difference located", "located", 50),
+            ("found equal by kept digests", "quick", 5.0), ("one difference located", "located", 50),
         ] {
             let isMet = (medians[name] ?? .infinity) < goal
             print("| \(work) | \(text(name)) | < \(Int(goal)) | \(isMet ? "yes" : "no") |")
@@ -180,7 +180,7 @@ struct VerifierRun {
             let own = levels.values.max() ?? 0
             print(levels.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
             let isMet = own <= 64 ? "yes" : "no"
-            print("\(own) MB of its own at most, \(before) MB of them before; goal ≤ 64: \(isMet).")
+            print("peak \(own) MB of private memory, \(before) MB before; goal ≤ 64: \(isMet).")
         } catch {
             FileHandle.standardError.write(Data("habitstore-bench: error: \(error)\n".utf8))
             exit(1)
@@ -192,7 +192,7 @@ struct VerifierRun {
         let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
         guard let line, let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
-            throw BenchError("the system does not say how much memory a process uses")
+            throw BenchError("the system does not report a process's memory")
         }
         return kilobytes / 1_000
     }
