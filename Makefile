@@ -115,12 +115,12 @@ format: ## Format the code in place
 fixtures: setup ## Write fixtures/ anew, and say whether the bytes are the same as before
 	@sh scripts/fixtures.sh "$(SWIFT)"
 
-fuzz: setup ## Put random queries to all stores: SECONDS, SEED, JOBS, DATA (lived-in, specimens, both)
+fuzz: setup ## Run random queries on all stores: SECONDS, SEED, JOBS, DATA (lived-in, specimens, both)
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
 	@sh scripts/with-postgres.sh "$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz \
 		--seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS) --data $(DATA)
 
-fuzz-live: setup ## Hold live queries against fetches: over random commits, and over rollouts beside other processes: COMMITS, ROLLOUTS, SEED
+fuzz-live: setup ## Compare live queries with fetches, over random commits and rollouts with several processes: COMMITS, ROLLOUTS, SEED
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz-live \
 		--commits $(COMMITS) --seed $(SEED)
@@ -132,7 +132,7 @@ fuzz-flags: setup ## Feed damaged flag files and rules to the module that reads 
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz-flags \
 		--seconds $(SECONDS) --seed $(SEED)
 
-planted-faults: setup ## Plant faults in stores, and print what catches each, in how many shadow reads: SEED
+planted-faults: setup ## Plant faults in stores, and print which checks and how many shadow reads catch each: SEED
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	HABITSTORE_PLANTED_FAULTS=.build/planted-faults.md HABITSTORE_PLANTED_FAULTS_SEED=$(SEED) \
 		sh scripts/with-postgres.sh $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) \
@@ -140,11 +140,11 @@ planted-faults: setup ## Plant faults in stores, and print what catches each, in
 		> .build/planted-faults.log 2>&1 || { tail -40 .build/planted-faults.log; exit 1; }
 	@cat .build/planted-faults.md
 
-planted-changes: setup ## Change stores' files in every way of the catalogue; each must be found, or stated in the documentation
+planted-changes: setup ## Make every change of a catalogue to stores' files; each must be found, or stated in the documentation
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	HABITSTORE_PLANTED_CHANGES=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter PlantedChangeTests
 
-crash-sweep: setup ## Kill processes in the middle of writes and moves, and check what is left: KILLS, SEED
+crash-sweep: setup ## Kill processes during writes and moves, and check their stores: KILLS, SEED
 	$(SWIFT) build --product habitstore-trials $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash sweep --kills $(KILLS) --seed $(SEED)
 	@CLUSTERS=2 sh scripts/with-postgres.sh sh -c 'test -z "$$HABITSTORE_POSTGRES" || \
@@ -155,7 +155,7 @@ crash-sweep: setup ## Kill processes in the middle of writes and moves, and chec
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash tangle-sweep --kills $(KILLS) --seed $(SEED) \
 		$(if $(PREVIOUS),--previous $(PREVIOUS))
 
-power-cut: setup ## The same with an ext4 that is shut down under them; needs root and loop devices: CUTS, SEED
+power-cut: setup ## Shut down an ext4 file system under running processes, and check their stores; needs root and loop devices: CUTS, SEED
 	$(SWIFT) build --product habitstore-trials $(BUILD_FLAGS)
 	@sh scripts/power-cut.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" $(CUTS) $(SEED)
 
@@ -164,7 +164,7 @@ several-processes: setup ## Six processes use a user who is moved and killed: PU
 	HABITSTORE_TRAFFIC_KILLS=$(PULLS) HABITSTORE_TRAFFIC_SEED=$(SEED) \
 		$(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter SeveralProcessesTests
 
-killed-followers: setup ## Kill processes that follow a Core Data file while its app writes, and check what is left
+killed-followers: setup ## Kill processes that follow a Core Data file while its app writes, and check the result
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	HABITSTORE_KILLED_FOLLOWERS=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter KilledFollowingTests
 
@@ -179,20 +179,20 @@ failover: setup ## Kill PostgreSQL primaries while stores on them are written to
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" failover \
 		--rounds $(ROUNDS) --seed $(SEED)
 
-fleet-drill: setup ## Move a fleet all the way beside writers, with a fault and killed runs, and print its figures: USERS, KILLED, KILLS, INDEXED, SEED
+fleet-drill: setup ## Move a fleet to complete during writes, with a fault and killed runs, and measure it: USERS, KILLED, KILLS, INDEXED, SEED
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fleet-drill \
 		--users $(USERS) --killed $(KILLED) --kills $(KILLS) --indexed $(INDEXED) --seed $(SEED)
 
-model: ## Check the protocol of the rollout with Spin; rules that once were wrong must fail: SIZE (small, large)
+model: ## Check the rollout's protocol with Spin; earlier, wrong rules must fail: SIZE (small, large)
 	@sh scripts/model.sh $(SIZE)
 
-soak-shadow: setup ## Compare reads of two engines while eight writers are at work; none may differ: READS, SEED
+soak-shadow: setup ## Compare reads of two engines during writes by eight threads; none may differ: READS, SEED
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads $(READS) --seed $(SEED) --queries $(FIXTURES)/queries.json
 
-bench: setup ## Measure against the same work in C and through GRDB, flags, openings, rollout, verifier, scale, threads, live, servers: SUITE, ROUNDS
+bench: setup ## Measure against the same work in C and with GRDB, flags, openings, rollout, verifier, scale, threads, live, servers: SUITE, ROUNDS
 	$(SWIFT) build --package-path Benchmarks -c release
 	@mkdir -p .build
 	@$(if $(filter server all,$(SUITE)),sh scripts/with-postgres.sh) \
@@ -203,12 +203,12 @@ bench-scale: setup ## Measure users in one process, 1 to USERS: memory, open fil
 	$(SWIFT) build --package-path Benchmarks -c release
 	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure scale --users $(USERS)
 
-bench-growth: setup ## Measure one user with a thousand entries, and with more and more: ENTRIES
+bench-growth: setup ## Measure one user with a thousand entries, up to ENTRIES
 	$(SWIFT) build --package-path Benchmarks -c release
 	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure growth \
 		--entries $(ENTRIES)
 
-bench-check: setup ## Fail when work takes more allocations, records or instructions than before; needs valgrind
+bench-check: setup ## Fail if work takes more allocations, records or instructions than its limits; needs valgrind
 	$(SWIFT) build --package-path Benchmarks -c release
 	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" check
 
