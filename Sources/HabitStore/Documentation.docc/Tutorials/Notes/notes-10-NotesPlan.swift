@@ -1,7 +1,7 @@
 import Foundation
 import HabitStoreMacros
 
-/// Notes as they were at first.
+/// The first version of the schema.
 package enum NotesV1: VersionedSchema {
     package static let versionIdentifier = Schema.Version(1, 0, 0)
     package static let models: [any PersistentModel.Type] = [Note.self]
@@ -12,7 +12,7 @@ package enum NotesV1: VersionedSchema {
     }
 }
 
-/// Notes with notebooks and labels.
+/// Adds notebooks and labels.
 package enum NotesV2: VersionedSchema {
     package static let versionIdentifier = Schema.Version(2, 0, 0)
     package static let models: [any PersistentModel.Type] = [Note.self, Notebook.self, Label.self]

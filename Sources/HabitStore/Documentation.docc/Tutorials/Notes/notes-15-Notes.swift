@@ -29,7 +29,7 @@ enum Notes {
         }
     }
 
-    /// Adds a note, and the notebook that it is for unless there is one of this name.
+    /// Adds a note, and its notebook if none has this name.
     static func add(_ title: String, to name: String?) async throws {
         try await openNotes().write(author: "app") { transaction in
             var note = Note(title: title)

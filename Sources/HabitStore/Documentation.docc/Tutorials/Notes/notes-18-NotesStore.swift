@@ -2,7 +2,7 @@ import HabitStore
 import HabitStoreRollout
 import StandardEngines
 
-/// The notes of the one person who uses this app, on whichever engine they are.
+/// The notes of this app's only user, on the current engine.
 package func openNotes() throws -> UserStore {
     var options = RolloutOptions()
     options.migrationPlan = NotesPlan.self
