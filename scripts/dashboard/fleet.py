@@ -1,6 +1,6 @@
 """Writes what a fleet keeps, in the middle of being moved, without any user's stores: fleet.py ROOT USERS [SEED]
 
-The page of a fleet follows these files alone (see "What is kept" in the article Fleet), so that it can be looked at with as many
+The page of a fleet follows these files alone (see "Files" in the article Fleet), so that it can be looked at with as many
 users as are wanted.
 """
 import datetime
