@@ -54,7 +54,7 @@ public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
 
     /// Opens or creates a store.
     ///
-    /// - Throws: `notFound`; `notAStore` for a file of another kind, which is left as it is; `newerVersion`; `corrupt`;
+    /// - Throws: `notFound`; `notAStore` for a file of another kind, which is not changed; `newerVersion`; `corrupt`;
     ///   `schemaMismatch` when the store holds another schema or the schema contradicts itself; `unsupported` when it
     ///   has an index that cannot be kept; `permissionDenied`, `full`, `busy`; `engineUnavailable` when liblmdb refuses a file
     ///   that is sound, or is of a version that would make files of another format: see ``RescuedLMDBStore``.

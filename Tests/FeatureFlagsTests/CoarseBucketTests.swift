@@ -4,10 +4,9 @@ import Testing
 @testable import FeatureFlags
 @testable import FlagTools
 
-/// A rollout of 5 % moved all users at once, although `flags lint --strict` and `--against` found nothing and `flags set` accepted it: its bucket
-/// read the
-/// targeting key, as in `{"substr": [{"var": "targetingKey"}, 0, 0]}`, but gave the same text for all users. Only buckets that read nothing from the
-/// context were found. Now a bucket is evaluated for sample users.
+/// A rollout of 5 % moved all users together, although `flags lint --strict` and `--against` found nothing and `flags set` accepted it: its bucket
+/// read the targeting key, as in `{"substr": [{"var": "targetingKey"}, 0, 0]}`, but gave the same text for all users. Only buckets that read
+/// nothing from the context were found. Now a bucket is evaluated for sample users.
 @Suite struct CoarseBucketTests {
     private static let key = #"{"var": "targetingKey"}"#
 

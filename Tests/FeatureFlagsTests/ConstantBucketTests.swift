@@ -5,10 +5,8 @@ import Testing
 @testable import FlagTools
 
 /// A rollout was bucketed by `"targetingKey"`, without its `var`: the linter found nothing, `--against` ended with 0, and raising 5 % to 95 % moved
-/// ten of
-/// ten users at once, since all of them were in the single bucket of that text. A bucket that is the same for all users is now an error, anywhere,
-/// and the
-/// flag is quarantined.
+/// ten of ten users, since all of them were in the single bucket of that text. A bucket that is the same for all users is now an error anywhere,
+/// and the flag is quarantined.
 @Suite struct ConstantBucketTests {
     private static let shares = #"["a", 5], ["b", 95]"#
 

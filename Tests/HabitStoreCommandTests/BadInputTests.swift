@@ -291,7 +291,7 @@ struct BadInputTests {
         try expect(sandbox, ["habit", "list", "--root", folder], 74)
     }
 
-    /// A place that nobody can write to, not even root.
+    /// A place that no user can write to, not even root.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self"), "needs a file system that refuses"))
     func aPlaceThatTakesNoFilesIsReported() throws {
         let sandbox = try Sandbox()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HabitStoreOperator
 
-/// What a following command waits for in addition to its store.
+/// A following command waits for more than its store.
 struct FollowedOutputTests {
     private struct Enough: Error {}
 

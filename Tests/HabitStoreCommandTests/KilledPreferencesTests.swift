@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A killed run of `import preferences` leaves nothing behind that the next one could lose or duplicate.
+/// After a killed run of `import preferences`, the next one neither loses nor duplicates a text.
 struct KilledPreferencesTests {
     #if CRASH_POINTS
     @Test(arguments: [

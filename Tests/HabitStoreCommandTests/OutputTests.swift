@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the command writes, where, and what it does without a reader.
+/// The command's output: its contents, its place, and the behaviour without a reader.
 struct OutputTests {
     /// Runs a shell line in which `$H` is the command.
     private func shell(_ line: String, _ sandbox: Sandbox) throws -> (status: Int32, output: String) {

@@ -3,7 +3,7 @@ import Testing
 
 /// No output repeats a password, whichever command was given it, and whatever is wrong with the address.
 struct PasswordOutputTests {
-    /// The commands, with `ADDRESS` in place of each of their addresses.
+    /// The commands, with `ADDRESS` for each address.
     private static let commands: [[String]] = [
         ["verify", "ADDRESS", "sqlite:a.sqlite"], ["verify", "sqlite:a.sqlite", "ADDRESS"],
         ["verify", "ADDRESS", "ADDRESS"],

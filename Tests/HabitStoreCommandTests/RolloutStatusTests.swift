@@ -46,7 +46,7 @@ struct RolloutStatusTests {
         #expect(run.output.contains("the stores DIFFER"))
     }
 
-    /// The flags give an earlier stage, the kill switch is pulled, and a mirror lags: each of these moves a user who is opened.
+    /// The flags give an earlier stage, the kill switch is pulled, and a mirror lags: each of these moves a user at the next opening.
     @Test func nobodyIsMovedByAsking() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "shadow")

@@ -127,7 +127,7 @@ struct MigrationRuleTests {
         #expect(try store.check { _ in } == [])
         try store.save(NotesV1.Note(title: "d", rank: 3))
         store.close()
-        // What was left of the attempt does not interfere.
+        // The remains of the attempt do not interfere.
         try engine.migrate(path, Custom.self)
         let migrated = try engine.open(path, NotesV3.schema, .readOnly)
         #expect(try migrated.fetchCount(FetchDescriptor<NotesV3.Note>()) == 4)

@@ -60,7 +60,7 @@ struct PostgresCutTests {
         #expect(try witness.fetchHistory(after: .zero).map(\.token.rawValue) == (1...Int64(expected.count)).map { $0 })
         #expect(try witness.check { _ in }.isEmpty)
         print("\(trouble), \(direction): \(kept) writes kept, \(undone) undone")
-        // The last one meets no fault. What the server does with a message after which nothing follows depends on timing.
+        // The last one meets no fault. Whether the server handles a message that is the last one depends on timing.
         #expect(undone > 3 && kept > (direction == .toServer ? 0 : 1))
     }
 

@@ -276,7 +276,7 @@ import Testing
         #expect(try back.all(Habit.self).count == 2)
     }
 
-    /// A second machine had a user of the same id in files: its doctor took the first one's copy on the server for a diverged store of its own, and
+    /// A second machine had a user of the same id in files: its doctor took the first one's copy on the server for its own diverged store, and
     /// set it aside.
     @Test func whatAnotherMachinesUserOfTheSameIdHasIsLeftAlone() throws {
         let machines = try TwoMachines(from: SQLiteProvider())

@@ -20,7 +20,7 @@ struct WayBackTests {
         }.store(for: "alice")
     }
 
-    /// At `complete` the old store is left behind, and the new one's history had been pruned since: the kill switch could not bring the old store up
+    /// At `complete` the old store is not updated, and the new one's history had been pruned since: the kill switch could not bring the old store up
     /// to date, and the user stayed on the new one, read-only, until someone copied by hand.
     @Test(arguments: EngineName.standard)
     func theKillSwitchLandsFromCompleteAlsoWithoutAHistory(old: EngineName) throws {

@@ -34,7 +34,7 @@ struct WhereaboutsTests {
         case foreign
     }
 
-    /// What is known from the control file.
+    /// The knowledge from the control file.
     enum Knowledge: CaseIterable {
         case nothing
         /// That the user has reached epoch 2 and token 5.
@@ -45,7 +45,7 @@ struct WhereaboutsTests {
 
     /// Rows are the old store's words, columns the new one's, in the order of ``Word``.
     ///
-    /// `o` and `n`: that store serves; `O` and `N`: it was sealed and takes its role again; `<`: the old one takes over; `-`: nobody; `x`: refused.
+    /// `o` and `n`: that store serves; `O` and `N`: it was sealed and takes its role again; `<`: the old one takes over; `-`: neither; `x`: refused.
     private static let tables: [Knowledge: [String]] = [
         .nothing: [
             "-xxnnNNxxnx",
@@ -60,7 +60,7 @@ struct WhereaboutsTests {
             "oooxnNNoooo",
             "xxxxnNNxxnx",
         ],
-        // A newly created store is not taken for the user's, and "nobody" is not an answer.
+        // A newly created store is not taken for the user's, and "neither" is not an answer.
         .allOfIt: [
             "xxxxnNxxxnx",
             "xxxxnxxxxnx",

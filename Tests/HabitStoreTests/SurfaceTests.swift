@@ -102,7 +102,7 @@ struct SurfaceTests {
                 if line == "}" { type = nil }
                 if line.hasPrefix("extension ") {
                     let head = line.firstRange(of: " where ").map { line[..<$0.lowerBound] } ?? line
-                    // A conformance shows its requirements, whoever sees them; a collection of our type is ours.
+                    // A conformance shows its requirements to everyone; a collection of our type is ours.
                     let isOurs = head.contains(":") || head.contains("<")
                     type = isOurs ? nil : head.dropFirst(10).drop { $0 == "[" }.prefix { $0.isLetter }
                 }

@@ -4,7 +4,7 @@ import HabitStoreRollout
 /// Tests whether the writes of moved users are slower than those of users at `off`. The test may be evaluated any number of times.
 ///
 /// The bar is the 99th percentile of the writes of users at `off`, at the upper end of its confidence interval (three standard errors of its rank),
-/// plus the allowed percentage. If moved users' writes are no slower, at most one in a hundred exceeds the bar. The test bets against that: write by
+/// plus the allowed percentage. If moved users' writes are not slower, at most one in a hundred exceeds the bar. The test bets against that: write by
 /// write, it multiplies how much likelier each is if 1.5, 2, 3, 5, 10 or 20 percent exceed the bar, and takes the mean of the six products. Under "at
 /// most one in a hundred", that is a supermartingale which begins at 1, and by Ville's inequality the chance that it *ever* reaches 1/α is at most α
 /// (Howard et al., "Time-uniform Chernoff bounds via nonnegative supermartingales", 2020). The order of the writes does not matter, so counts are

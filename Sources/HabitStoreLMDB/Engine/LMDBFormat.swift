@@ -7,8 +7,8 @@
 ///
 /// ```
 /// metadata         UTF-8 key → UTF-8 value; "format" → "HabitStore 1",
-///                  "indexes" → the names of the databases that are complete indexes, one a line; behind the
-///                  name of one that holds copies of records stands " (clustering)"
+///                  "indexes" → the names of the databases that are complete indexes, one per line, with
+///                  " (clustering)" after the name of one that holds copies of records
 /// <Entity>         identifier, 16 bytes → the record as RecordLayout describes it, checksum included
 /// <Entity>.<a>+<b> index key (see IndexKeyLayout), which ends with the identifier → nothing, or
 ///                  in a clustering index the record, unless it has more than 1,024 bytes

@@ -1,7 +1,7 @@
 import HabitStore
 @_spi(Engines) import OrderedKeys
 
-/// What the engine derives from a schema, the same for every store; see `Schema.derived`.
+/// Derived from a schema once, for all of its stores; see `Schema.derived`.
 struct LMDBSchemaParts: Sendable {
     /// The schema in the form of ordered keys.
     let keys: KeyTables

@@ -11,7 +11,7 @@ import Synchronization
 /// - a thread that needs exclusive access to the environment, to map or open it again. It sets `exclusiveThread`, which keeps new
 ///   transactions out, waits until no thread is inside, and works with the gate locked.
 ///
-/// What is unsafe, and why it is correct: only the exclusive thread changes `environment`, while no thread is inside; a thread that
+/// The unsafe part, and why it is correct: only the exclusive thread changes `environment`, while no thread is inside; a thread that
 /// is inside may therefore use it without the gate.
 final class LMDBEnvironmentCore: @unchecked Sendable {
     let path: String
@@ -24,7 +24,7 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
     /// The databases that may be written: see ``checkDatabase(_:)``. Used only by the writer or the exclusive thread.
     let checkedDatabases: UnsafeMutablePointer<Bool>
 
-    /// What is known about the file's structure, beyond this process.
+    /// Remembers for other processes whether the file's structure is sound.
     let soundness: LMDBSoundKeeper
 
     var options: LMDBOptions

@@ -11,7 +11,7 @@ struct LMDBFileIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
 
-    /// What is at a path.
+    /// The file at a path.
     enum Lookup: Equatable {
         case missing
         /// - Parameter isLink: whether the path's last component is a symbolic link.

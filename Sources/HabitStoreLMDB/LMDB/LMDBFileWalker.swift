@@ -2,7 +2,7 @@
 
 /// Walks every page that a file's newest snapshot reaches, and collects findings.
 final class LMDBFileWalker {
-    /// What is known about a page.
+    /// The state of a page.
     enum PageState: UInt8 {
         case unseen
         case used
@@ -117,7 +117,7 @@ final class LMDBFileWalker {
         return states[first...].allSatisfy { $0 == .free }
     }
 
-    /// Only for a file without other findings: pages behind a damaged one are unreachable rather than leaked.
+    /// Only for a file without other findings: pages below a damaged one are unreachable rather than leaked.
     private func reportLeaks() {
         guard findings.isEmpty, let first = states.firstIndex(of: .unseen) else { return }
         let count = states.reduce(into: 0) { if $1 == .unseen { $0 += 1 } }

@@ -4,7 +4,7 @@ import Synchronization
 /// Moves an open user towards a later stage, and makes the verifications and rehearsals that the gate asks for.
 struct Advance {
     let open: OpenUser
-    /// Whether to repeat a failed rehearsal: for an operator who has removed its cause.
+    /// Whether to repeat a failed rehearsal, after an operator has removed its cause.
     var repeatsRehearsal = false
 
     private var promotion: Promotion { Promotion(open: open) }

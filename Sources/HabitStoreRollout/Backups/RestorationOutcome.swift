@@ -14,7 +14,7 @@ public struct RestorationOutcome: Sendable {
     public let token: HistoryToken
     /// Whether the user did not exist before.
     public let isNew: Bool
-    /// What was lost by the restore, one sentence each.
+    /// The losses by the restore, one sentence each.
     public let givenUp: [String]
     /// The paths of the stores that were set aside.
     public let aside: [String]

@@ -137,7 +137,7 @@ struct Restoring {
         }
     }
 
-    /// What the user has that the backup lacks, as far as this is known without the backup's stores.
+    /// The user's data that the backup lacks, as far as known without the backup's stores.
     private func losses(_ present: StandingsFound, _ control: ControlFile) -> [String] {
         var losses: [String] = []
         for standing in present.standings where standing.role != .backfilling {
@@ -211,7 +211,7 @@ struct Restoring {
         }
     }
 
-    /// What the stores remember of the evidence that stays in use: its lines must not be new to them.
+    /// The stores' records of the evidence that stays in use: its lines must not be new to them.
     private func remembered(
         _ log: EvidenceLog,
         _ present: StandingsFound,
@@ -331,7 +331,7 @@ struct Restoring {
         )
     }
 
-    /// Takes the role from the stores that are to be set aside, each in its own transaction, so that no write is acknowledged there any more. Until
+    /// Takes the role from the stores that will be set aside, each in its own transaction, so that no write is acknowledged there any more. Until
     /// the restore is decided, an opening gives it back.
     private func seal(_ present: StandingsFound, _ epoch: Int) throws {
         for standing in present.standings where standing.role == .authoritative && !standing.isRescued {

@@ -92,7 +92,7 @@ struct Erasure {
         let hasFolder = KeptFiles.exists(directory.path)
         let stores = try belongings.storesElsewhere()
         guard hasFolder || !stores.isEmpty else {
-            // What is left belongs to other parts.
+            // The rest belongs to other parts.
             try elsewhere?.remove(directory.user)
             try marks.remove(directory)
             return

@@ -1,4 +1,4 @@
-/// What a layer above the rollout keeps about users, such as a fleet.
+/// Data about users in a layer above the rollout, such as a fleet.
 public struct ErasureElsewhere: Sendable {
     /// Finds what is kept about a user, and what of it cannot be reached, one sentence each; changes nothing.
     public let find: @Sendable (_ user: String) throws -> (items: [ErasureOutcome.Item], unreachable: [String])

@@ -1,4 +1,4 @@
-/// What an erasure has removed, or would remove.
+/// The items that an erasure has removed, or would remove.
 public struct ErasureOutcome: Sendable {
     /// Something kept about a user.
     public struct Item: Sendable, Hashable, Codable {
@@ -17,9 +17,9 @@ public struct ErasureOutcome: Sendable {
 
     /// The erased user.
     public let user: String
-    /// What was removed, or would be.
+    /// The items that were removed, or would be.
     public internal(set) var items: [Item]
-    /// What is, or may be, out of reach, one sentence each.
+    /// Data that is, or may be, out of reach, one sentence each.
     public internal(set) var unreachable: [String]
     /// Whether it was removed, rather than only listed.
     public internal(set) var isDone = false

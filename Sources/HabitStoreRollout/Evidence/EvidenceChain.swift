@@ -2,11 +2,11 @@ import Foundation
 
 /// The records of an evidence log, and whether they are complete and unchanged.
 public struct EvidenceChain: Sendable, Hashable {
-    /// A line that is not as it was written.
+    /// A changed or damaged line.
     public struct Damage: Sendable, Hashable, Codable {
         /// The line, from 1.
         public let line: Int
-        /// What is wrong with it.
+        /// The problem.
         public let reason: String
     }
 

@@ -5,8 +5,8 @@ extension EvidenceFile {
         let length: Int
         /// Whether the last byte should be a newline but is not.
         let lacksNewline: Bool
-        /// What the next record follows. After a damaged line: the hash of its bytes (of the last ones, for a very long line), and its number in the
-        /// file.
+        /// The head that the next record follows. After a damaged line: the hash of its bytes (of the last ones, for a very long line), and its
+        /// number in the file.
         let head: EvidenceHead
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A time in the evidence, to the millisecond. In JSON it is the number of milliseconds since 1970, so it is read exactly as it was written.
+/// A time in the evidence, to the millisecond. In JSON it is the number of milliseconds since 1970, so reading it gives exactly the written time.
 struct EvidenceInstant: Sendable, Hashable {
     private let milliseconds: Int
 

@@ -81,7 +81,7 @@ extension EvidenceLog {
     /// The line of a checkpoint that an append should write before its own: if enough lies after the last checkpoint, and little enough to verify
     /// during the append. ``checkpoint(after:at:)`` handles the long logs of earlier versions.
     ///
-    /// - Parameter bytes: how many bytes are to be added; so not every append to a damaged log has to find out again that it is damaged.
+    /// - Parameter bytes: how many bytes will be added, so that not every append to a damaged log has to detect the damage again.
     func dueCheckpoint(
         _ file: borrowing EvidenceFile,
         _ tail: EvidenceFile.Tail,

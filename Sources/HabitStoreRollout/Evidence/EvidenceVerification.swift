@@ -1,12 +1,12 @@
 /// Whether all of a user's evidence, archives included, is complete and unchanged.
 public struct EvidenceVerification: Sendable, Hashable, Codable {
-    /// A line that is not as it was written.
+    /// A changed or damaged line.
     public struct Damage: Sendable, Hashable, Codable {
         /// The name of its file.
         public let file: String
         /// The line, from 1.
         public let line: Int
-        /// What is wrong with it.
+        /// The problem.
         public let reason: String
     }
 

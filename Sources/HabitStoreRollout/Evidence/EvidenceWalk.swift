@@ -1,4 +1,4 @@
-/// Follows the lines of a chain, and finds the first one that is not as it was written.
+/// Follows the lines of a chain, and finds the first changed or damaged one.
 ///
 /// A chain begins with record 1. A file may also begin with a checkpoint, if the lines before it were archived, or with a reset, which is the first
 /// line of its chain whatever its number.

@@ -44,7 +44,7 @@ public enum GateReason: Sendable, Hashable {
     case rehearsalFailed
     /// There were enough clean shadow reads, but too many are too old, or dated in the future.
     case evidenceExpired
-    /// The evidence is not as it was written.
+    /// The evidence is damaged or was changed.
     case evidenceDamaged(line: Int, why: String)
     /// The evidence cannot be written, so nothing can be proven: neither a promotion's own line nor earlier findings.
     case evidenceUnwritable

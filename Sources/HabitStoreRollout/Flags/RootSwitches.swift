@@ -3,7 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Logging
 
-/// What the files of a root say for all users: the kill switch's triggers and record, and the engines of the flag file. Reads no store and no user.
+/// The settings for all users in the files of a root: the kill switch's triggers and record, and the flag file's engines. Reads no store and no user.
 package struct RootSwitches: Sendable, Hashable {
     /// A file whose existence is a signal.
     package struct Marker: Sendable, Hashable {

@@ -5,7 +5,7 @@ import ShadowVerifier
 ///
 /// Moving back is always allowed. Moving forward goes one stage at a time, with the kill switch armed and the evidence intact, and needs:
 ///
-/// | to | mirror | verification | clean shadow reads | besides |
+/// | to | mirror | verification | clean shadow reads | other |
 /// |---|---|---|---|---|
 /// | `dualwrite` | | | | |
 /// | `shadow` | filled, no lag | | | |

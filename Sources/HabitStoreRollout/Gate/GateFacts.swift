@@ -1,4 +1,4 @@
-/// What the gate needs to know about a user.
+/// The gate's facts about a user.
 public struct GateFacts: Sendable, Hashable {
     /// The summary of the evidence, and whether it contains the stores' anchor. Before the stores get another anchor, the evidence must be found to
     /// contain the old one; otherwise a cut-off would be forgotten.

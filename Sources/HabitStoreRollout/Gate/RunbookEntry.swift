@@ -2,7 +2,7 @@
 public struct RunbookEntry: Sendable, Hashable, Codable {
     /// The reason's stable name, as in the evidence, the fleet's index and metrics.
     public let kind: String
-    /// What an operator sees.
+    /// The symptom that an operator sees.
     public let symptom: String
     /// The cause, and what it means for the user.
     public let meaning: String

@@ -31,7 +31,7 @@ public struct UserStatus: Sendable {
     public struct Evidence: Sendable {
         /// The number of records.
         public var records = 0
-        /// The first line that is not as it was written.
+        /// The first changed or damaged line.
         public var damage: EvidenceChain.Damage?
         /// Whether the evidence ends before the stores' anchor: lines were cut off at its end.
         public var isCutOff = false

@@ -144,7 +144,7 @@ struct Restoration {
         return aside
     }
 
-    /// Places the backup's evidence, for a user who has none.
+    /// Places the backup's evidence, for a user without any.
     private func placeEvidence(_ plan: RestorationPlan) throws {
         // The log last: its existence means that this is done.
         for name in plan.evidence.filter({ $0 != EvidenceLog.fileName }) + [EvidenceLog.fileName] {
@@ -179,7 +179,7 @@ struct Restoration {
 
     // MARK: Roles
 
-    /// The serving store last, so that there are never two.
+    /// The serving store last, so that two never serve.
     private func giveRoles(_ plan: RestorationPlan, _ head: EvidenceHead) throws {
         var state = plan.state
         var trust = EvidenceTrust(state, seal: nil).takingUpEarlierLines()

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Temporary copies of a user's stores, which a killed process leaves behind, with the user's records.
+/// Temporary copies of a user's stores, with the user's records, left by killed processes.
 enum Leftovers {
     struct Kind {
         /// The prefix of the folders' names.

@@ -46,7 +46,7 @@ public struct UserFinding: Sendable, Hashable, Codable {
 
     /// The kind.
     public let kind: Kind
-    /// What was found, and what it means, in one sentence without the user's values.
+    /// The finding and its meaning, in one sentence without the user's values.
     public let message: String
     /// What ``UserStores/mend(_:)`` does about it, or what an operator has to do.
     public let remedy: String

@@ -362,7 +362,7 @@ struct PairMigration: Sendable {
 }
 
 extension MigrationOutcome {
-    /// What was dropped, and the paths of the copies from before the migration.
+    /// The dropped data, and the paths of the copies from before the migration.
     fileprivate var notes: [String] {
         steps.flatMap(\.drops).map { "the migration dropped \($0)" }
             + backups.map { "the store from before the migration is \($0)" }

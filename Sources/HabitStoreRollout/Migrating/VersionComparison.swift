@@ -21,7 +21,7 @@ public struct VersionComparison {
 
     /// - Parameters:
     ///   - schema: the app's schema.
-    ///   - plan: what stores of older versions go through; nil for nothing: they are compared as they are.
+    ///   - plan: what stores of older versions go through; nil to compare them unchanged.
     ///   - directory: where copies are made, which are removed again.
     public init(
         _ engines: Engines,

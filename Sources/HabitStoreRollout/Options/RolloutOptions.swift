@@ -48,8 +48,8 @@ public struct RolloutOptions: Sendable {
     public var flagWaitSeconds = 1.0
     /// Whether to move users towards the stage that the flags want in the background, as far as the gate allows.
     public var advancesByItself = true
-    /// How often the process tries to advance users, in seconds. With ``followsFlags``, also how often flags are checked for a user who is open but
-    /// idle, and may have to be taken back.
+    /// How often the process tries to advance users, in seconds. With ``followsFlags``, also how often flags are checked for an open but idle user,
+    /// who may have to be taken back.
     public var advanceSeconds = 5.0
     /// Logs stages, kills and failures.
     public var logger = Logger(label: "habit-store")

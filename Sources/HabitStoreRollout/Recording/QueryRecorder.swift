@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Queries that differ only in their literals have one shape. Of a fetch, a count or a projection, only the filter, order and range are kept; a
 /// lookup by identifier becomes a query for it. Literals are replaced by neutral ones of the same type, and the query is marked as
-/// ``QueryFile/Query/redacted``, unless values are to be kept.
+/// ``QueryFile/Query/redacted``, unless values are kept.
 ///
 /// Predicates that Foundation evaluates have no text form and are left out. Limit: ``shapeLimit`` shapes.
 public final class QueryRecorder: Sendable {

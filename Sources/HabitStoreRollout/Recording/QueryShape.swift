@@ -5,7 +5,7 @@
 ///
 /// Parts of a predicate that Foundation evaluates are not examined: queries that differ only in those have one shape.
 struct QueryShape: Sendable, Hashable {
-    /// What the query asks for.
+    /// The kind of result.
     enum Kind: UInt64, Sendable {
         case rows = 1
         case count

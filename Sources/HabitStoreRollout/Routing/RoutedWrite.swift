@@ -106,7 +106,7 @@ struct RoutedWrite {
         return result
     }
 
-    /// What is known of a write once its closure has returned.
+    /// The state of a write whose closure has returned.
     private struct Written<R> {
         var hasBegun = false
         var result: R?

@@ -15,7 +15,7 @@ final class UserContext: Sendable {
     let followerPlan: (any SchemaMigrationPlan.Type)?
     let flags: FlagWatch
     let subject: FlagSubject
-    /// The queries that a verification runs besides comparing counts, relationships and contents.
+    /// The queries that a verification runs in addition to comparing counts, relationships and contents.
     let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
     let writeTimes: WriteTimes

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// A read transaction that passes its calls on to another one, and records questions and answers that are to be compared.
+/// A read transaction that passes its calls on to another one, and records questions and answers for comparison.
 ///
 /// If recording fails, the caller still gets the answer, or the error, of the other transaction.
 final class RecordingTransaction: ReadTransaction {
@@ -34,7 +34,7 @@ final class RecordingTransaction: ReadTransaction {
         try base.enumerateHistory(after: token, body)
     }
 
-    /// Passes on what is to be compared, at the end of the transaction, whether or not it succeeded.
+    /// Passes the recorded reads on for comparison, at the end of the transaction, whether or not it succeeded.
     func finish() {
         guard let shadow, !reads.isEmpty else { return }
         do {

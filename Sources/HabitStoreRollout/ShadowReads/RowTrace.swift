@@ -1,6 +1,6 @@
 import HabitStore
 
-/// Digests rows as they are passed on to the caller.
+/// Digests rows while they are passed on to the caller.
 struct RowTrace {
     private let projection: [Int]?
     private(set) var digest = RowDigest()

@@ -245,7 +245,7 @@ public struct UserDirectory: Sendable, Hashable {
         case unreadable(Int32)
     }
 
-    /// What the file `user` of the folder contains. Never blocks.
+    /// The contents of the file `user` in the folder. Never blocks.
     var label: Label {
         let descriptor = open(path + "/user", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {

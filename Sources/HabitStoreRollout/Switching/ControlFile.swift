@@ -19,7 +19,7 @@ import Synchronization
 ///  times 65,536, plus its check   11 to 14 the lineage of the user's stores   15, 16 the epoch of the last move that was
 ///  finished   17, 18 the epoch in which the user was killed   19 how many differences are not in the evidence yet, as in 10
 ///  21, 22 the file's own inode, xor its generation times 2^32   23, 24 the epoch that a kill has claimed which passed by the lock of the switches
-///  25 the bell: odd while somebody waits for what is written   511 the magic's complement
+///  25 the bell: odd while a process waits for a write   511 the magic's complement
 /// ```
 ///
 /// The stores are authoritative. The file may be deleted while no process has the stores open; what it recorded is then read from both stores and the

@@ -121,7 +121,7 @@ extension StageSwitch {
         }
     }
 
-    /// The role and epoch of a store that is to be changed; it must not be serving.
+    /// The role and epoch of a store that will be changed; it must not be serving.
     private func place(_ engine: EngineName) throws -> StorePlace {
         guard let standing = try standing(engine) else {
             throw HabitStoreError(

@@ -81,7 +81,7 @@ extension StageSwitch {
         return witness.whatWasPutBack(standing.epoch)
     }
 
-    /// Creates the store of a user who has none, or finishes creating it.
+    /// Creates a user's missing store, or finishes creating it.
     ///
     /// - Throws: errors of an existing file that is not a store; no other is put next to it.
     func createFirst(_ state: RolloutState) throws -> ActualStage {

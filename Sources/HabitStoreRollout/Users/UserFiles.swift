@@ -126,7 +126,7 @@ final class UserFiles: Sendable {
     /// - Returns: whether the files were closed.
     func closeForAnother(isPatient: Bool) -> Bool {
         guard leases.isUnused() else { return false }
-        // A user who is being opened is in use as well, and this must not wait. A caller who wants this user back meanwhile waits until the files
+        // A user is also in use while being opened, and this must not wait. A caller that needs this user meanwhile waits until the files
         // are closed and the place is free.
         return opening.withLockIfAvailable { _ in
             guard !isClosed, let user = leases.openUser, !isPatient || user.isAtRest else { return false }

@@ -39,7 +39,7 @@ public final class UserStores: Sendable {
     ///   - flags: the source of the flags.
     ///   - engines: the engines that users may be on. ``RolloutFlags/old`` and ``RolloutFlags/new`` name two of them; without these flags, the first
     ///     two are used.
-    ///   - queries: the queries that a verification compares, besides counts, relationships and contents.
+    ///   - queries: the queries that a verification compares, in addition to counts, relationships and contents.
     /// - Throws: ``HabitStoreError/Code/limitExceeded`` if too few files can be opened; ``HabitStoreError/Code/invalidValue`` for an invalid store
     ///   name; an error if no file can have the root's path.
     public convenience init(

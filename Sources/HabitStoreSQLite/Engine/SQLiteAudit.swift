@@ -174,7 +174,7 @@ private final class SQLiteAuditLinks {
     }
 }
 
-/// A name as it is written between quotes.
+/// A name, escaped for use between quotes.
 private func sqlName(_ name: String) -> String {
     name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
 }

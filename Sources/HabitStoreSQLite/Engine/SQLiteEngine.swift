@@ -198,7 +198,7 @@ import Synchronization
         return findings
     }
 
-    /// What is wrong with the file's definitions. All other checks read through them.
+    /// The problem with the file's definitions. All other checks read through them.
     private func definitionFinding() throws -> StoreFinding? {
         do {
             try database.withRead { try definitions.require($0, schema, tables) }

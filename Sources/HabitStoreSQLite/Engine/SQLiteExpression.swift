@@ -7,7 +7,7 @@ import Foundation
 /// left out: if a superset is enough, Swift does the rest; otherwise the translation is nil. Values are bound, never written into
 /// the text.
 struct SQLiteExpression {
-    /// What a condition is used for.
+    /// The use of a condition.
     struct Use {
         /// Whether it may also hold for records that do not meet the condition.
         var allowsSuperset: Bool

@@ -1,8 +1,8 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Names the records whose index entries are wrong. SQLite's own integrity check reports that there are some, but not which records
-/// they belong to.
+/// Names the records whose index entries are wrong. SQLite's own integrity check detects wrong entries, but not their
+/// records.
 struct SQLiteIndexCheck {
     /// More findings about one index would not help.
     private static let mostFindings = 100

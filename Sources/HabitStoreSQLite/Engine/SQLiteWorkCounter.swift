@@ -1,6 +1,6 @@
 import HabitStore
 
-/// Counts the records that a statement visits besides the rows that it returns.
+/// Counts the records that a statement visits in addition to the rows that it returns.
 struct SQLiteWorkCounter {
     private let statement: SQLiteStatement
     private let visits: SQLiteVisits?

@@ -105,7 +105,7 @@ extension SQLiteConnection {
         )
     }
 
-    /// Whether a commit that failed with this result certainly left nothing behind.
+    /// Whether a commit that failed with this result certainly had no effect.
     ///
     /// BUSY and a constraint leave the transaction open. A full disk leaves a truncated last frame, which recovery rejects, unless
     /// the library pads the log with further frames; it does so on devices that may tear neighbouring bytes.

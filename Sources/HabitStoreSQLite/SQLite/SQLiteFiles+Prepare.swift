@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension SQLiteFiles {
-    /// Makes sure that there is a file that SQLite can safely open, and returns its path and status.
+    /// Makes sure that SQLite can safely open the file, and returns its path and status.
     ///
     /// SQLite treats an empty file as a new database, and deletes a log next to an empty or missing file. Both would silently turn
     /// a lost file into lost records, so they are rejected here.

@@ -14,7 +14,7 @@ extension SQLiteSharedFile {
 
     /// Copies a log that exists at opening into the database.
     ///
-    /// After a crash, the log can contain a commit that is in memory but not on the disk: a failed sync leaves such pages behind,
+    /// After a crash, the log can contain a commit that is in memory but not on the disk: after a failed sync such pages stay there,
     /// marked as written. The copy is synced, so that what the store shows also survives a power cut. The copy may be incomplete,
     /// and if it fails the store can still be read: `lastCheckpointFailure` keeps the reason.
     func adoptLog(_ connection: SQLiteConnection) throws {

@@ -77,7 +77,7 @@ final class SQLiteStatement {
             return false
         }
         let error = handle.error(result, while: "running a statement")
-        // Some errors end the whole transaction; a body that continues must not be told that it committed.
+        // Some errors end the whole transaction; a body that continues must not take it for committed.
         if sqlite3_get_autocommit(handle.pointer) != 0 { handle.rollbackCause = error.underlying as? SQLiteResult }
         reset()
         throw error

@@ -11,7 +11,7 @@ internal import SQLite3
 /// SQLite calls a nondeterministic function for each row before any condition that follows it, and does not evaluate conditions
 /// that an index answers. So the calls correspond to the entries of the index range or of the table.
 final class SQLiteVisits {
-    /// What is visited; the number is the function's first argument.
+    /// The visited kind; the number is the function's first argument.
     enum Kind: Int32 {
         /// A row of the fetched entity.
         case row = 0

@@ -6,9 +6,8 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// The command follows a file that its app keeps writing, and is killed again and again. It needs a machine of its own: `make killed-followers`.
-/// Stops
-/// between any two commits are tested with all other tests.
+/// The command follows a file that its app keeps writing, and is killed again and again. It needs a separate machine: `make killed-followers`.
+/// Stops between any two commits are tested with all other tests.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["HABITSTORE_KILLED_FOLLOWERS"] != nil), .serialized)
 struct KilledFollowingTests {
     private func follower(_ fixture: CoreDataFixture, _ target: ImportTarget) throws -> Process {

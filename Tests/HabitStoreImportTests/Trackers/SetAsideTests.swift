@@ -5,10 +5,9 @@ import Testing
 @testable import HabitStoreImport
 @testable import HabitTrackerImport
 
-/// "Verified" meant that the verification shared the importer's idea of an entry: when both took a measured day for nothing, all of a habit's days
-/// were
-/// set aside with exit code 0. The witness now decides by itself which values mean that nothing was done; a source or a habit whose other rows mostly
-/// became no record is a finding.
+/// "Verified" meant that the verification shared the importer's idea of an entry: when both ignored measured days, all of a habit's days
+/// were set aside with exit code 0. The witness now decides independently which values mean that nothing was done; a source or a habit whose
+/// other rows mostly did not become records is a finding.
 @Suite struct SetAsideTests {
     private let sandbox: TrackerSandbox
 

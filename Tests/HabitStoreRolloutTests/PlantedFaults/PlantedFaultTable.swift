@@ -52,7 +52,7 @@ struct PlantedFaultTable {
         "queries": "the query", "tokens": "both tokens",
     ]
 
-    /// What the verification names, in the terms of the schema.
+    /// The part that the verification names, in the terms of the schema.
     private static func named(_ fault: PlantedFault) -> String {
         guard fault.outcome != .refusal else { return "the store" }
         var names: [String] = []

@@ -7,8 +7,8 @@ import Testing
 @testable import HabitStoreRollout
 
 /// The folder was swapped, the store's file replaced, or the user deleted while a process had it open: on LMDB five of five writes were acknowledged
-/// into the orphan. Now acknowledged writes are in the files of the present folder, and the next operation opens those, or reports that there are
-/// none.
+/// into the orphan. Now acknowledged writes are in the files of the present folder, and the next operation opens those, or reports that they are
+/// missing.
 struct MovedFilesTests {
     enum Way: CaseIterable {
         case folder, file, deletion

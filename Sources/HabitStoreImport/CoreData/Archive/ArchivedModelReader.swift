@@ -40,7 +40,7 @@ struct ArchivedModelReader {
         return archive.fields(described(reference))["NSPropertyName"]?.text
     }
 
-    /// The property description behind a reference. For inherited properties, many versions of Core Data archive a stand-in
+    /// The property description that a reference leads to. For inherited properties, many versions of Core Data archive a stand-in
     /// (`_NSPropertyDescriptionProxy`) that refers to the description in the declaring entity.
     private func described(_ reference: KeyedArchive.Reference) -> KeyedArchive.Reference {
         var current = reference

@@ -42,7 +42,7 @@ final class SourceSnapshot {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// Unlinks the copy; a connection that has it open can still read it. A killed process then leaves nothing behind.
+    /// Unlinks the copy; a connection that has it open can still read it. So a killed process leaves no copy.
     func hide() {
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
     }

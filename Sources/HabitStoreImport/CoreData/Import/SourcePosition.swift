@@ -1,8 +1,8 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// What a target knows about its source: the file, the version of the app's model, and the last imported transaction. It is a record of the
-/// target, so that it changes in the same transaction as the data.
+/// A target's source (the file and the version of the app's model) and the last imported transaction. It is a record of the target, so that it
+/// changes in the same transaction as the data.
 struct SourcePosition: Hashable {
     /// The source's identity.
     let storeID: String

@@ -1,6 +1,6 @@
 import HabitStore
 
-/// Suggests a mapping from names and types, as a start for a person who knows the app.
+/// Suggests a mapping from names and types, for someone familiar with the app to check.
 struct MappingSuggestion {
     private let file: CoreDataFile
     private let schema: Schema

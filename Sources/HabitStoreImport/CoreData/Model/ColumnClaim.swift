@@ -13,6 +13,6 @@ struct ColumnClaim {
     let isRequired: Bool
     /// Whether the values are UUIDs.
     let isUUID: Bool
-    /// Whether the property by itself is declared to be unique.
+    /// Whether the property alone is declared unique.
     let isUnique: Bool
 }

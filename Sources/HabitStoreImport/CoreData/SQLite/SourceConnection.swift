@@ -34,7 +34,7 @@ package final class SourceConnection {
         var state: Int32 = 0
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_DEFENSIVE, 1, &state)
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, &state)
-        // A view in place of a table might never end.
+        // A view named like a table might never end.
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_ENABLE_VIEW, 0, &state)
         limit(pointer, largestValueBytes)
         // The copy of the main file must not change, so that it can still be read without the log.
@@ -148,8 +148,8 @@ package final class SourceConnection {
         "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
     }
 
-    /// The condition that at least one expression is not null. A chain of `OR` would be as deep as it is long, and SQLite limits the depth
-    /// of expressions.
+    /// The condition that at least one expression is not null. The depth of an `OR` chain grows with its length, and SQLite limits the
+    /// depth of expressions.
     static func isAnyFilled(_ expressions: [String]) -> String {
         var parts = expressions
         while parts.count > 1 {

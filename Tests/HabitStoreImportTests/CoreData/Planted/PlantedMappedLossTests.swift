@@ -7,8 +7,7 @@ import Testing
 @testable import HabitStoreImport
 
 /// A mapped import once lost the relationships that no mapping named: a join table of 1,893 rows was neither in the store nor in the attachment nor
-/// in the
-/// report, and the comparison said IDENTICAL.
+/// in the report, and the comparison said IDENTICAL.
 @Suite struct PlantedMappedLossTests {
     private static let mapping = CoreDataMapping(entities: [
         .init(
