@@ -38,13 +38,14 @@ struct HookProgram: Sendable {
                 at: .init(path: path)
             )
         }
-        guard [0, geteuid()].contains(status.st_uid), status.st_mode & 0o022 == 0 else {
-            throw HabitStoreError(
-                .permissionDenied,
-                "others may change the hook program; make it yours, and `chmod go-w` it",
-                at: .init(path: path)
-            )
-        }
+        guard let other = try UntrustedStep(on: path) else { return }
+        let isProgram = other.path == path
+        throw HabitStoreError(
+            .permissionDenied,
+            "others may change the hook program" + (isProgram ? "" : " by \(other.path)")
+                + "; make \(isProgram ? "it" : "that") yours, and `chmod go-w` it",
+            at: .init(path: path)
+        )
     }
 
     /// Runs the program of a hook and waits for it, at most for the hook's timeout.
@@ -64,42 +65,21 @@ struct HookProgram: Sendable {
     private func run(_ message: HookMessage) throws(HookFailure) {
         // Files, because an unread pipe blocks, and writing to a closed one raises SIGPIPE.
         let (input, errors) = (try Self.scratchFile(message.body), try Self.scratchFile())
-        let (process, ended) = (Process(), DispatchSemaphore(value: 0))
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(
-            ["HABITSTORE_EVENT": message.event, "HABITSTORE_DELIVERY": message.delivery]
-        ) { _, new in new }
-        (process.standardInput, process.standardOutput) = (input, FileHandle.nullDevice)
-        process.standardError = errors
-        process.terminationHandler = { _ in ended.signal() }
-        do {
-            try process.run()
-        } catch {
-            throw HookFailure("cannot be run: \(error.localizedDescription)")
-        }
-        guard ended.wait(timeout: .now() + timeoutSeconds) == .success else {
-            Self.stop(process, ended)
+        var environment = ProcessInfo.processInfo.environment
+        environment["HABITSTORE_EVENT"] = message.event
+        environment["HABITSTORE_DELIVERY"] = message.delivery
+        let group = try ProcessGroup(path, arguments, environment, input: input, errors: errors)
+        guard let ending = group.wait(seconds: timeoutSeconds) else {
+            group.stop(graceSeconds: Self.graceSeconds)
             throw HookFailure("did not finish within \(timeoutSeconds) seconds")
         }
         let said = Self.lastLine(of: errors).map { ": \($0)" } ?? ""
-        switch (process.terminationReason, process.terminationStatus) {
-        case (.exit, 0): return
-        case (.exit, let code): throw HookFailure("ended with exit code \(code)\(said)")
-        case (_, let signal): throw HookFailure("was ended by signal \(signal)\(said)")
+        switch ending {
+        case .exit(0): return
+        case .exit(let code): throw HookFailure("ended with exit code \(code)\(said)")
+        case .signal(let signal): throw HookFailure("was ended by signal \(signal)\(said)")
+        case .unknown: throw HookFailure("ended without an exit code: this process ignores SIGCHLD")
         }
-    }
-
-    /// Stops the program's process group; Foundation starts each process as the leader of one.
-    private static func stop(_ process: Process, _ ended: DispatchSemaphore) {
-        let id = process.processIdentifier
-        kill(-id, SIGTERM)
-        let hasEnded = ended.wait(timeout: .now() + graceSeconds) == .success
-        // A child may ignore the signal that ended its leader.
-        kill(-id, SIGKILL)
-        if hasEnded { return }
-        kill(id, SIGKILL)
-        ended.wait()
     }
 
     /// An unnamed file, positioned at its beginning.
