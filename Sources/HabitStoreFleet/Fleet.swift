@@ -155,17 +155,21 @@ public struct Fleet: Sendable {
     }
 
     /// Checks that the ledger is undamaged, has reached the head in the index, and records these members.
+    ///
+    /// The line of a join or an erasure is written before the file. Each process that dies in between leaves one, and the next run repeats it.
     private func requireWhole(_ members: FleetMembers, _ index: FleetIndex) throws {
-        let contents = try wholeLedger(by: index)
-        let digests = contents.entries.compactMap { entry -> String? in
+        var isRecorded = false
+        var erasures: Set<String> = []
+        for entry in try wholeLedger(by: index).entries {
             switch entry.event {
-            case .drawn(_, let digest, _, _), .joined(_, let digest): digest
-            case .forgotten(let digest, _, _): digest
-            default: nil
+            case .drawn(_, let digest, _, _): (isRecorded, erasures) = (digest == members.digest, [])
+            case .joined(_, members.digest): (isRecorded, erasures) = (true, [])
+            case .forgotten(let digest?, _, _):
+                if digest == members.digest { (isRecorded, erasures) = (true, []) } else { erasures.insert(digest) }
+            default: break
             }
         }
-        // The line of a join or an erasure is written before the file.
-        guard digests.suffix(2).contains(members.digest) else {
+        guard isRecorded, erasures.count <= 1 else {
             throw HabitStoreError(
                 .corrupt,
                 "the fleet's members are not those in the ledger; put the file back",

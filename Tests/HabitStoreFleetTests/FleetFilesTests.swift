@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import HabitTracker
 import RolloutTesting
 import Testing
 
@@ -199,6 +200,21 @@ struct FleetFilesTests {
         try database.run("DELETE FROM member WHERE user = 'user-1'")
         #expect(try test.run().end == .done(passedOver: 0))
         #expect(try test.stages().values.allSatisfy { $0 == .complete })
+    }
+
+    /// A run writes the line of a join before the members. After two runs that died in between, the fleet was refused as corrupt.
+    @Test func aJoinThatSeveralRunsDidNotFinishIsFinished() throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(TestFleet.twoWaves)
+        let store = try test.stores().store(for: "late")
+        try store.save(Habit(name: "Run"))
+        store.close()
+        for digit in 1...3 {
+            try test.fleet.ledger.append(.joined(users: 1, digest: String(repeating: "\(digit)", count: 64)))
+        }
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.stores().status(of: "late").stage == .complete)
+        #expect(try test.fleet.members().members.count == 3)
     }
 
     @Test func membersOfAnotherDrawingAreRefused() throws {
