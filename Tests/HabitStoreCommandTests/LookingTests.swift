@@ -69,6 +69,34 @@ struct LookingTests {
         #expect(!FileManager.default.fileExists(atPath: sandbox.folder(of: "alice")))
     }
 
+    /// `rollout retire --dry-run` opened users as an app does: it took them where the flags wanted them, and killed them if the switch was pulled.
+    @Test(arguments: [
+        ["rollout", "status"], ["rollout", "doctor"], ["rollout", "evidence"], ["rollout", "evidence", "verify"],
+        ["rollout", "retire", "--dry-run"], ["user", "erase", "alice", "--dry-run"], ["migrate", "--dry-run"],
+        ["rollout", "adopt", "--user", "alice", "--engine", "lmdb", "--because", "x", "--dry-run"],
+        ["fleet", "status"],
+    ])
+    func lookingMovesNobody(command: [String]) throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        let flags = "data/habitstore/habit-store.flagd.json"
+        func expectNothing(_ story: String) throws {
+            let before = try sandbox.state()
+            _ = try sandbox.run(command)
+            #expect(try sandbox.state() == before, "\(command): \(story)")
+        }
+        // A flag file that puts everybody on the other engine moves a user at the next opening.
+        try sandbox.want("lmdb")
+        try expectNothing("another engine")
+        #expect(try sandbox.run("habit", "list").status == 0)
+        #expect(try sandbox.status()["engine"] as? String == "lmdb")
+        try sandbox.want(stage: "off")
+        try expectNothing("the way back")
+        let armed = try String(contentsOfFile: sandbox.path(flags), encoding: .utf8)
+        try sandbox.write(flags, armed.replacing(#""defaultVariant": "armed""#, with: #""defaultVariant": "killed""#))
+        try expectNothing("the kill switch")
+    }
+
     /// A dry run reports what an import would do for a user without records, and creates no user.
     @Test func aDryRunOfAnImportMakesNoUser() throws {
         let sandbox = try Sandbox()

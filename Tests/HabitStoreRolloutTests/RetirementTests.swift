@@ -32,7 +32,9 @@ struct RetirementTests {
         defer { store.close() }
         let count = try store.fetchCount(FetchDescriptor<Habit>())
         let place = try user.address(.old).path
-        #expect(try store.retire(by: "a test", isDry: true).decision.isOpen)
+        let looking = try user.stores { $0.gate.retentionSeconds = 0 }
+        let asked = try looking.retirement(of: "alice")
+        #expect(asked.decision.isOpen && asked.engine == engine && asked.place == place && !asked.isRemoved)
         #expect(FileManager.default.fileExists(atPath: place))
         let outcome = try store.retire(by: "a test")
         #expect(outcome.isRemoved && outcome.decision.isOpen)
@@ -45,6 +47,7 @@ struct RetirementTests {
         #expect(try store.fetchCount(FetchDescriptor<Habit>()) == count)
         let again = try store.retire(by: "a test")
         #expect(again.wasRemovedBefore && !again.isRemoved && again.decision.isOpen)
+        #expect(try looking.retirement(of: "alice").wasRemovedBefore)
         #expect(try user.stores().examine("alice").isEmpty)
         // The way back is now a copy.
         try store.demote()

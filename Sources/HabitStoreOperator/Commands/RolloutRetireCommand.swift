@@ -59,7 +59,8 @@ struct RolloutRetireCommand: ReportingCommand {
         let part = try wave.map { try fleet.wave($0) }
         let listing = all ? try stores.users() : UserListing(users: part?.users ?? [settings.user])
         let results = await jobOptions.run(isDry ? "asking" : "retiring", listing) { user in
-            try stores.withExisting(user) { try $0.retire(against: backup, by: NSUserName(), isDry: isDry) }
+            if isDry { return try stores.retirement(of: user) }
+            return try stores.withExisting(user) { try $0.retire(against: backup, by: NSUserName()) }
         }
         let report = RetirementReport(results, isDry: isDry)
         if let part, !isDry {

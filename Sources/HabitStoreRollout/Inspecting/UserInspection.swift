@@ -61,6 +61,39 @@ struct UserInspection {
         return status
     }
 
+    /// Asks the gate whether the store that the user has left could be removed. Verifies nothing.
+    ///
+    /// - Throws: why the current store or the evidence cannot be read; ``HabitStoreError/Code/notFound`` if the store is gone already.
+    func retirement() throws -> RetirementOutcome {
+        try Restoration.requireNone(directory)
+        let wanted = flags.wanted(for: subject, known)
+        let control = try? ControlFile.copy(of: directory.path + "/control")
+        let witness = StoreWitness(directory, control)
+        let found = look(wanted.engines)
+        if let elsewhere = found.leading.flatMap(witness.objection(toMachineOf:)) { throw elsewhere }
+        var status = UserStatus(user: directory.user)
+        take(found, witness, into: &status)
+        guard let stage = status.stage, let engine = status.engine else { throw status.problems[0].error }
+        if let problem = status.problems.first(where: { $0.place == engine.rawValue }) { throw problem.error }
+        let left = found.engines.other(than: engine)
+        let summary = try log.summary(status.trust)
+        let facts = GateFacts(
+            evidence: summary,
+            lag: 0,
+            isBackfilled: true,
+            isKilled: status.isKilled || control?.isKilled == true || flags.pulledKill(for: subject) != nil,
+            owesEvidence: (control?.owedDifferences ?? 0) > 0
+        )
+        let decision = Gate(policy: options.gate)
+            .decideRetirement(from: stage, wanted: wanted.stage, facts: facts, isVerified: false, now: Date())
+        let address = known.address(left, of: directory)
+        var outcome = RetirementOutcome(decision, left, address)
+        guard try decision.isOpen && known.identity(of: address) == nil else { return outcome }
+        guard summary.evidence.at(stage).retired == left else { throw Retirement.nothingIsLeft(left, address) }
+        outcome.wasRemovedBefore = true
+        return outcome
+    }
+
     /// The stores' anchor of the evidence, without reading the evidence.
     ///
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if another machine has the user's evidence.

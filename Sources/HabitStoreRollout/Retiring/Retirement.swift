@@ -13,11 +13,9 @@ struct Retirement {
     /// - Parameters:
     ///   - backup: a backup of the former store, verified instead if that store cannot be read.
     ///   - person: who retires the store, for the evidence.
-    ///   - isDry: whether to only ask the gate, without verifying.
     func run(
         against backup: StoreAddress?,
         by person: String,
-        isDry: Bool,
         _ progress: (String, Int, Int) -> Void
     ) throws -> RetirementOutcome {
         // Keeps the history that brings the copy up to date.
@@ -30,17 +28,18 @@ struct Retirement {
         var outcome = RetirementOutcome(decision, known.other, open.pair.address(known.other))
         guard decision.isOpen else {
             // The retention time starts at an evidence line that the stores have acknowledged.
-            if !isDry, decision.reasons.map(\.kind) == ["retentionNotOver"], try evidence(known).since == nil {
+            if decision.reasons.map(\.kind) == ["retentionNotOver"], try evidence(known).since == nil {
                 try verify(known, backup, progress)
             }
             return outcome
         }
         guard try open.pair.exists(known.other) else {
-            guard try evidence(known).retired == known.other else { throw nothingIsLeft(known) }
+            guard try evidence(known).retired == known.other else {
+                throw Self.nothingIsLeft(known.other, open.pair.address(known.other))
+            }
             outcome.wasRemovedBefore = true
             return outcome
         }
-        if isDry { return outcome }
         if !isBegun { try verify(known, backup, progress) }
         try open.move(nil) { look, actual, state in
             decision = try decide(
@@ -69,11 +68,11 @@ struct Retirement {
             .filter { $0.hasPrefix(stem) }.sorted()
     }
 
-    private func nothingIsLeft(_ actual: ActualStage) -> HabitStoreError {
+    static func nothingIsLeft(_ engine: EngineName, _ address: StoreAddress) -> HabitStoreError {
         HabitStoreError(
             .notFound,
-            "the user has no \(actual.other.rawValue) store any more; nothing is left to retire",
-            at: .init(path: open.pair.address(actual.other).path)
+            "the user has no \(engine.rawValue) store any more; nothing is left to retire",
+            at: .init(path: address.path)
         )
     }
 
@@ -215,7 +214,9 @@ struct Retirement {
     // MARK: Removing
 
     private func remove(_ actual: ActualStage, _ change: StageSwitch, by person: String, isBegun: Bool) throws {
-        guard try open.pair.exists(actual.other) else { throw nothingIsLeft(actual) }
+        guard try open.pair.exists(actual.other) else {
+            throw Self.nothingIsLeft(actual.other, open.pair.address(actual.other))
+        }
         if !isBegun {
             let event = EvidenceEvent.retired(
                 engine: actual.other,

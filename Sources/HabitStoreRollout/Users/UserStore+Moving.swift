@@ -138,18 +138,16 @@ extension UserStore {
     /// - Parameters:
     ///   - backup: a backup of that store, made then or while both stores were kept, to verify instead if the store cannot be read.
     ///   - person: the operator's name, for the evidence.
-    ///   - isDry: whether to ask only the gate; nothing is verified or removed.
     ///   - progress: called with the current step and its progress.
     /// - Throws: ``HabitStoreError/Code/notFound`` if the store is gone already; ``HabitStoreError/Code/unsupported`` if the history does not reach
     ///   back to it; why something cannot be read, copied or removed. The store, or a copy without contents, is then still there.
     public func retire(
         against backup: StoreAddress? = nil,
         by person: String,
-        isDry: Bool = false,
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> RetirementOutcome {
         let lease = try files.lease()
-        return try Retirement(open: lease.user).run(against: backup, by: person, isDry: isDry, progress)
+        return try Retirement(open: lease.user).run(against: backup, by: person, progress)
     }
 
     // MARK: Evidence

@@ -14,6 +14,12 @@ extension UserStores {
         return StoredSchema(written) == StoredSchema(schema) ? status : inspection(directory, written).status()
     }
 
+    /// Asks the gate whether the store that a user has left could be removed, as ``UserStore/retire(against:by:progress:)`` would. Verifies,
+    /// moves and removes nothing.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and if the store is gone already; why the user cannot be read.
+    public func retirement(of user: String) throws -> RetirementOutcome { try inspection(of: user).retirement() }
+
     /// The evidence's anchor in a user's stores; nil if they have none.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
