@@ -354,10 +354,34 @@ struct UserRestoreTests {
         #expect(try kept.contents() == ["a", "b", "d"])
     }
 
+    /// A restore looked at the user's stores, copied the backup, and only then stopped others from writing. What an app wrote in between was
+    /// acknowledged, and set aside with the old stores. SQLite serves: LMDB opens a file only once in a process.
+    @Test(arguments: [(EngineName.sqlite, Stage.off), (.lmdb, .complete)])
+    func aWriteThatCommitsWhileTheBackupIsCopiedIsKept(old: EngineName, stage: Stage) throws {
+        let kept = try KeptUser(at: stage, old: old)
+        let backup = try kept.backUp()
+        let store = try kept.user.stores().store(for: "alice")
+        defer { store.close() }
+        #expect(try store.fetchCount(FetchDescriptor<Draft>()) == 2)
+        var isWritten = false
+        #expect {
+            try kept.user.stores().restore(backup, by: "a test", because: "it was lost") { step, _, _ in
+                guard step == "copying", !isWritten else { return }
+                isWritten = true
+                #expect(throws: Never.self) { try store.save(Draft(content: "c")) }
+            }
+        } throws: {
+            ($0 as? HabitStoreError)?.code == .notAuthoritative
+        }
+        #expect(isWritten)
+        try store.save(Draft(content: "d"))
+        #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b", "c", "d"])
+        #expect(try kept.restorations() == 0)
+    }
+
     // MARK: Interrupted
 
-    /// A restore that fails before its decision changes nothing.
-    @Test func aRestoreThatWasDecidedIsFinishedByTheNextOpening() throws {
+    @Test func aRestoreThatFailsBeforeItsDecisionChangesNothing() throws {
         let kept = try KeptUser(at: .live)
         let backup = try kept.backUp()
         try kept.write("c")
