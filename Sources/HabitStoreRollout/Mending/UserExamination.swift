@@ -61,6 +61,7 @@ struct UserExamination {
         }
         findings += label()
         findings += links()
+        findings += locks()
         if let elsewhere = found.standings.leading.flatMap(witness.objection(toMachineOf:)) {
             findings.append(UserFinding(.elsewhere, elsewhere.description, "nothing is wrong here"))
         } else {
@@ -167,6 +168,21 @@ struct UserExamination {
                 canBeMended: true
             )
         ]
+    }
+
+    /// Lock files that cannot be opened. They contain nothing, and the next process makes a missing one.
+    private func locks() -> [UserFinding] {
+        let names = [SwitchLock.fileName, CopyTurn.fileName] + Leftovers.kinds.map(\.lock)
+        return names.compactMap { name in
+            let path = directory.path + "/" + name
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            let isFolder = status.st_mode & S_IFMT == S_IFDIR
+            guard isFolder || access(path, W_OK) != 0 else { return nil }
+            let reason = String(cString: strerror(isFolder ? EISDIR : errno))
+            let remedy = "move it away: `mv \(ShellWord.quoted(path)) \(ShellWord.quoted(path + ".aside"))`"
+            return UserFinding(.unreadable, "\(path): the lock file cannot be opened: \(reason)", remedy)
+        }
     }
 
     // MARK: The stores

@@ -35,5 +35,7 @@ final class CopyTurn: Sendable {
     /// - Throws: ``HabitStoreError/Code/busy`` if one has.
     init(_ directory: UserDirectory) throws { lock = try FileLock(path: Self.path(directory), timeoutSeconds: 0) }
 
-    private static func path(_ directory: UserDirectory) -> String { directory.path + "/copy.lock" }
+    static let fileName = "copy.lock"
+
+    private static func path(_ directory: UserDirectory) -> String { directory.path + "/" + fileName }
 }

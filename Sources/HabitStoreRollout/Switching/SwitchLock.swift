@@ -9,16 +9,16 @@ final class SwitchLock: Sendable {
     /// The kill for which the holder was passed by.
     let passedFor: PulledKill?
 
+    static let fileName = "switch.lock"
+
     /// Waits for the lock.
-    /// Waits for the lock.
-    ///
-    /// - Throws: ``HabitStoreError/Code/busy`` if it is held for longer than ``RolloutOptions/lockWaitSeconds``; ``HabitStoreError/Code/notFound`` if
-    ///   the user's folder is gone.
     ///
     /// - Parameter lookForKill: checks for a pulled kill switch; called only if the lock is held, and again before the holder is passed by, in case
     ///   of a re-arm meanwhile.
+    /// - Throws: ``HabitStoreError/Code/busy`` if it is held for longer than ``RolloutOptions/lockWaitSeconds``; ``HabitStoreError/Code/notFound`` if
+    ///   the user's folder is gone.
     init(_ directory: UserDirectory, _ options: RolloutOptions, lookForKill: () -> PulledKill? = { nil }) throws {
-        let path = directory.path + "/switch.lock"
+        let path = directory.path + "/" + Self.fileName
         if let free = try? FileLock(path: path, timeoutSeconds: 0) {
             lock = consume free
             passedFor = nil

@@ -1,6 +1,14 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 extension SQLiteFiles {
     /// Makes sure that SQLite can safely open the file, and returns its path and status.
     ///
@@ -11,6 +19,7 @@ extension SQLiteFiles {
         mode: SQLiteOpenMode
     ) throws -> (path: String, status: SQLiteFileStatus) {
         let canonical = try canonicalPath(path)
+        try requirePlainFiles(nextTo: canonical)
         if let status = try status(of: canonical) {
             return (canonical, try checked(status, path: canonical, mode: mode))
         }
@@ -44,6 +53,27 @@ extension SQLiteFiles {
             )
         }
         return (canonical, try checked(status, path: canonical, mode: mode))
+    }
+
+    /// The files that SQLite and ``SQLiteProcessLock`` keep next to a database.
+    private static let suffixes = ["-wal", "-shm", "-journal", "-lock"]
+
+    /// SQLite opens none of these files through a link, reports no name if one is a folder, and waits forever for a named pipe.
+    private static func requirePlainFiles(nextTo path: String) throws {
+        let length = path.utf8.count
+        var name = Array(path.utf8CString) + [CChar](repeating: 0, count: 8)
+        for suffix in suffixes {
+            name.replaceSubrange(length..<(length + suffix.utf8.count + 1), with: suffix.utf8CString)
+            var info = stat()
+            guard lstat(name, &info) == 0, info.st_mode & S_IFMT != S_IFREG else { continue }
+            let place = path + suffix
+            throw HabitStoreError(
+                .inputOutput,
+                "not a regular file, so SQLite cannot use the store next to it; move it away: "
+                    + "`mv \(ShellWord.quoted(place)) \(ShellWord.quoted(place + ".aside"))`",
+                at: HabitStoreError.Location(path: place)
+            )
+        }
     }
 
     private static func checked(
