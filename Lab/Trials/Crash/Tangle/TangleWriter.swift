@@ -13,6 +13,10 @@ struct TangleWriter: Sendable {
     /// The pause after a failed write: its cause may take a moment to pass.
     private static let restSeconds = 0.01
 
+    /// A verification takes longer with each write, and never ends on a busy machine if the writers do not slow down: after the first of these, the
+    /// pause grows by a millisecond with as many writes as the second says.
+    private static let (fastWrites, writesPerMillisecond) = (500, 10)
+
     /// Errors that an intact process must never get, and errors that it gets only while the system refuses it something.
     private static let never: Set<HabitStoreError.Code> = [.staleStore, .fileMoved, .corrupt, .notAStore]
     private static let passing: Set<HabitStoreError.Code> = [
@@ -56,7 +60,8 @@ struct TangleWriter: Sendable {
                 number += 1
             }
             if hasFailed { Thread.sleep(forTimeInterval: Self.restSeconds) }
-            if restMilliseconds > 0 { Thread.sleep(forTimeInterval: Double(restMilliseconds) / 1_000) }
+            let pause = restMilliseconds + max(0, number - first - Self.fastWrites) / Self.writesPerMillisecond
+            if pause > 0 { Thread.sleep(forTimeInterval: Double(pause) / 1_000) }
         }
         return number
     }
