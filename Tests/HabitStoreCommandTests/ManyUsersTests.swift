@@ -75,9 +75,11 @@ struct ManyUsersTests {
         #expect(shown.status == 65, "\(shown.errors)")
         #expect(try shown.list("users").compactMap { $0["user"] as? String } == Self.users)
         try expect(["rollout", "status"], 65, says: "dee")
-        try expect(["rollout", "doctor", "--all", "--quiet"], 1, says: "4 users looked at")
+        try expect(["rollout", "doctor", "--all", "--quiet"], 1, says: "4 users checked")
         try expect(["rollout", "advance", "--all", "--quiet"], 65, says: "1 failed, of 4")
-        try expect(["rollout", "retire", "--all", "--dry-run", "--quiet"], 65, says: "dee")
+        // The store that would go is not opened to say that it stays.
+        let retired: Int32 = damage.engine == "sqlite" ? 1 : 65
+        try expect(["rollout", "retire", "--all", "--dry-run", "--quiet"], retired, says: "dee")
         try expect(["rollout", "rearm", "--all", "--quiet"], 65, says: "bob: NOT RE-ARMED")
         #expect(try sandbox.run("fleet", "status").status == 0)
         #expect(try sandbox.run("fleet", "metrics").status == 0)

@@ -109,7 +109,7 @@ struct LiveReplacedTests {
         store.answer(from: stores.putBack)
         let error = await #expect(throws: HabitStoreError.self) { _ = try await changes.next() }
         #expect(error?.code == .historyExpired)
-        #expect(error?.message.contains("put back") == true)
+        #expect(error?.message.contains("was restored or replaced") == true)
     }
 
     @Test(arguments: kinds) func theHistoryGoesOnWhereWhatWasToldIsInIt(_ kind: StoreUnderTest) async throws {
