@@ -71,7 +71,9 @@ struct SurfaceTests {
         var seen: Set<String> = []
         for case let name as String in try #require(FileManager.default.enumerator(atPath: folder))
         where name.hasSuffix(".swift") {
-            let lines = try String(contentsOfFile: folder + "/" + name, encoding: .utf8).split(separator: "\n")
+            let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
+            guard text.contains("public") || text.contains("open") else { continue }
+            let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
             for (place, line) in lines.enumerated() where !lines[..<place].suffix(1).contains("@_spi(Engines)") {
                 let type =
                     /(@\w+(\(\w+\))? )*(public|open) ((final|indirect) )*(struct|class|enum|protocol|typealias|actor) (?<name>\w+).*/
@@ -98,7 +100,9 @@ struct SurfaceTests {
         for case let name as String in try #require(FileManager.default.enumerator(atPath: folder))
         where name.hasSuffix(".swift") {
             var type: Substring?
-            for line in try String(contentsOfFile: folder + "/" + name, encoding: .utf8).split(separator: "\n") {
+            let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
+            guard text.contains("public") else { continue }
+            for line in text.utf8.split(separator: UInt8(ascii: "\n")).map({ Substring($0) }) {
                 if line == "}" { type = nil }
                 if line.hasPrefix("extension ") {
                     let head = line.firstRange(of: " where ").map { line[..<$0.lowerBound] } ?? line
