@@ -50,7 +50,7 @@ DASHBOARD_BUILD ?= .build/dashboard
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test examples docs-test dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
+.PHONY: help setup build run test test-times examples docs-test dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
 	power-cut postgres-up postgres-down failover fleet-drill several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
@@ -72,6 +72,11 @@ test: setup ## Run all tests, and compare 20,000 reads while others write
 		sh scripts/test.sh $(SWIFT) test --skip-build --ignore-lock --disable-xctest $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
+
+test-times: setup ## Run each test suite in a process by itself, and print what each costs
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="$(TEST_WIDTH)" sh scripts/with-promtool.sh sh scripts/with-postgres.sh \
+		python3 scripts/test-times.py "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/HabitStorePackageTests.xctest"
 
 examples: setup ## Build, test and run what is in Examples/: packages of their own, which see what is public only
 	@for example in Examples/*/; do \
