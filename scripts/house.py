@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Prints which target, and which folder of a target, refers to which, and where they form cycles: house.py [ROOT]
+"""Prints which target, and which folder of a target, refers to which, and where they form cycles: house.py [ROOT] [--check]
 
 It reads the Swift sources as text. A reference is the name of a type, or of a member with a capital letter inside (`fetchCount`),
 that exactly one file declares among those the referring file can see: its own target, and the targets that it imports. What has no
 such name (operators, `init`, members that several files declare) is not counted: the figures are too low rather than too high.
 
 In a matrix rows refer to columns. Rows are ordered so that few references run upwards; those are left of the diagonal, in bold.
+
+With --check it prints only the cycles that CONTRIBUTING.md does not explain, and those it explains that are gone, and fails if there
+are any. A cycle is explained by a line such as "- `HabitStore`: Live, Store: why", or "- targets: A, B: why".
 """
 
+import argparse
 import re
 import signal
 import sys
@@ -30,6 +34,9 @@ COMMON = set(
     "localizedDescription debugDescription rawValue startIndex endIndex removeValue removeSubrange replaceSubrange "
     "makeIterator baseAddress errorDescription loadUnaligned copyBytes isASCII upperBound lowerBound keyPaths".split()
 )
+# The folders of targets.
+PARTS = ("Sources", "Tracker", "Lab")
+EXPLAINED = re.compile(r"^- (?:`(\w+)`|targets): ([\w/.]+(?:, [\w/.]+)+): ")
 # The most pairs of files that are listed for two folders.
 MOST_PAIRS = 8
 
@@ -153,8 +160,11 @@ def declare(source: Source) -> None:
 
 def read(root: Path) -> list[Source]:
     sources = []
-    for file in sorted((root / "Sources").rglob("*.swift")):
-        target, *folders, _ = file.relative_to(root / "Sources").parts
+    for file in sorted(file for part in PARTS for file in (root / part).rglob("*.swift")):
+        target, *folders, _ = file.relative_to(root).parts[1:]
+        # A tutorial's files are its reader's.
+        if any(folder.endswith(".docc") for folder in folders):
+            continue
         text = file.read_text(encoding="utf-8")
         sources.append(Source(target, "/".join(folders) or ".", str(file.relative_to(root)), tokens_of(text)))
         declare(sources[-1])
@@ -292,19 +302,36 @@ def section(title: str, found: dict[tuple[str, str], Counter], place: dict[str, 
     return lines + (["References upwards, fewest first:", "", *upward(order, found, place)] if components else [])
 
 
+def check(root: Path, parts: dict[str, dict[str, str]], found: dict[tuple[str, str], Counter]) -> list[str]:
+    """The cycles that are not explained, and the explanations without a cycle."""
+    here = {(name, ", ".join(cycle)) for name, place in parts.items() for cycle in cycles(between(found, place))}
+    lines = (root / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    explained = {(m[1] or "Targets", ", ".join(sorted(m[2].split(", ")))) for line in lines if (m := EXPLAINED.match(line))}
+    return [f"a new cycle in {name}: {cycle}" for name, cycle in sorted(here - explained)] + [
+        f"CONTRIBUTING.md explains a cycle that is gone from {name}: {cycle}" for name, cycle in sorted(explained - here)
+    ]
+
+
 def main() -> None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever reads may stop, as `head` does
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    sources = read(root)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader may stop, as `head` does
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", nargs="?", default=".", type=Path)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    sources = read(arguments.root)
     if not sources:
-        sys.exit(f"{root}: no Swift sources below Sources")
+        sys.exit(f"{arguments.root}: no Swift sources below {', '.join(PARTS)}")
     found = references(sources)
-    lines = section("Targets", found, {s.path: s.target for s in sources})
+    parts = {"Targets": {s.path: s.target for s in sources}}
     for target in sorted({s.target for s in sources}):
         folders = {s.path: s.folder for s in sources if s.target == target}
         if len(set(folders.values())) > 1:
-            lines += section(target, found, folders)
-    print("\n".join(lines))
+            parts[target] = folders
+    if arguments.check:
+        if problems := check(arguments.root, parts, found):
+            sys.exit("\n".join(problems))
+        return
+    print("\n".join(line for name, place in parts.items() for line in section(name, found, place)))
 
 
 if __name__ == "__main__":
