@@ -164,3 +164,63 @@ package enum DurableFile {
     private static let renameat2: Rename? = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: Rename.self) }
     #endif
 }
+
+/// Copies the bytes of a file into one that only its owner can read. Holes that the file system reports remain holes in the copy,
+/// so that a long but sparse file is copied as fast as its contents.
+package enum FileCopy {
+    /// - Throws: a ``FileFailure`` with the path of the file that could not be read or written.
+    package static func copy(_ source: String, to target: String) throws {
+        let input = try OpenFile(source, O_RDONLY)
+        let output = try OpenFile(target, O_RDWR | O_CREAT | O_TRUNC)
+        try input.forEachChunk(skipsHoles: true) { bytes, position in
+            try output.write(bytes, at: position)
+            return true
+        }
+        try output.truncate(to: try input.status().st_size)
+    }
+
+    /// Whether every byte of a file from an offset on is 0.
+    package static func isZero(_ path: String, from start: off_t) throws -> Bool {
+        var isZero = true
+        try OpenFile(path, O_RDONLY).forEachChunk(in: start..<off_t.max, skipsHoles: true) { bytes, _ in
+            isZero = bytes.allSatisfy { $0 == 0 }
+            return isZero
+        }
+        return isZero
+    }
+}
+
+/// Files whose existence is their message. Their text is for people, and may be missing.
+package enum MarkerFile {
+    /// Creates the file, for its owner only, and brings it to the disk. Anything that is already at the path is as good.
+    ///
+    /// - Returns: whether the file is new.
+    /// - Throws: a failure to create it. After a failure of any other step the file exists, but a power cut may remove it.
+    package static func make(_ path: String, _ text: String) throws(FileFailure) -> Bool {
+        do {
+            let file = try OpenFile(newAt: path)
+            // Without space for the text, the file still exists.
+            _ = Array(text.utf8).withUnsafeBytes { OpenFile.write($0, to: file.descriptor) }
+            try file.synchronize()
+        } catch {
+            if error.step == .make, error.number == EEXIST { return false }
+            throw error
+        }
+        try DurableFile.synchronizeFolder(of: path)
+        return true
+    }
+
+    /// Removes what is at the path, durably. A folder is only removed if it is empty.
+    ///
+    /// - Returns: whether there was anything.
+    /// - Throws: a failure to remove it. After a failure of any other step it is gone, but a power cut may restore it.
+    package static func remove(_ path: String) throws(FileFailure) -> Bool {
+        if unlink(path) != 0 {
+            let failure = FileFailure(.remove, path)
+            if failure.number == ENOENT || failure.number == ENOTDIR { return false }
+            guard failure.number == EISDIR || failure.number == EPERM, rmdir(path) == 0 else { throw failure }
+        }
+        try DurableFile.synchronizeFolder(of: path)
+        return true
+    }
+}

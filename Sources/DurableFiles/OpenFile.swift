@@ -212,3 +212,139 @@ package struct OpenFile: ~Copyable, Sendable {
         }
     }
 }
+
+/// An operation on a file that the system refused. Callers translate it to their own error and name the kind of file.
+package struct FileFailure: Error, Sendable, CustomStringConvertible {
+    /// The operation, in words that follow the name of the file.
+    package enum Step: String, Sendable {
+        case open = "cannot be opened"
+        case make = "cannot be made"
+        case examine = "cannot be looked at"
+        case read = "cannot be read"
+        case keepPermissions = "cannot be given its permissions"
+        case write = "cannot be written"
+        case synchronize = "cannot be brought to the disk"
+        case synchronizeFolder = "cannot be brought to the disk with its folder"
+        case replace = "cannot be put in its place"
+        case remove = "cannot be removed"
+        case lock = "cannot be locked"
+    }
+
+    /// The operation that failed.
+    package let step: Step
+    /// The `errno`.
+    package let number: Int32
+    /// The file or folder.
+    package let path: String
+
+    package init(_ step: Step, _ path: String, _ number: Int32 = errno) {
+        self.step = step
+        self.path = path
+        self.number = number
+    }
+
+    /// Whether the lock was held by another user for too long.
+    package var isBusy: Bool { step == .lock && number == EWOULDBLOCK }
+
+    /// The system's message for the `errno`.
+    package var reason: String { String(cString: strerror(number)) }
+
+    /// What failed and why, in words that follow the name of the file.
+    package var description: String { "\(step.rawValue): \(reason)" }
+}
+
+/// Locks between processes through `flock`. The system releases them when their process dies. They belong to the open file: two
+/// descriptors of one process also exclude each other.
+package enum AdvisoryLock: Sendable {
+    /// Allows other shared locks.
+    case shared
+    /// Excludes all other locks.
+    case exclusive
+
+    /// The pauses between two attempts: `flock` has no time limit, and a library should not use up a signal for one.
+    package struct Pauses: Sendable {
+        let first: UInt32
+        let longest: UInt32
+
+        /// - Parameter microseconds: the first and the longest pause; each is twice as long as the previous one.
+        package init(microseconds: ClosedRange<UInt32>) {
+            first = microseconds.lowerBound
+            longest = microseconds.upperBound
+        }
+
+        /// For locks that are rarely contended and held for long.
+        package static let long = Pauses(microseconds: 1_000...50_000)
+    }
+
+    /// Acquires the lock of an open file if it is free.
+    package func tryTake(_ descriptor: Int32, path: String) throws(FileFailure) -> Bool {
+        while flock(descriptor, (self == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
+            let failure = FileFailure(.lock, path)
+            if failure.number == EINTR { continue }
+            if failure.isBusy { return false }
+            throw failure
+        }
+        return true
+    }
+
+    /// Acquires the lock of an open file, and waits for it.
+    ///
+    /// - Throws: a ``FileFailure`` that is busy if the lock is held for longer than `timeoutSeconds`.
+    package func take(_ descriptor: Int32, path: String, timeoutSeconds: Double) throws(FileFailure) {
+        let deadline = ContinuousClock.now + .seconds(timeoutSeconds)
+        let isTaken = try Self.wait(
+            .long,
+            while: { ContinuousClock.now < deadline },
+            for: { () throws(FileFailure) in try tryTake(descriptor, path: path) }
+        )
+        guard isTaken else { throw FileFailure(.lock, path, EWOULDBLOCK) }
+    }
+
+    /// Releases the lock of an open file.
+    package static func release(_ descriptor: Int32) { flock(descriptor, LOCK_UN) }
+
+    /// Retries until an attempt succeeds or time runs out.
+    ///
+    /// - Returns: whether an attempt succeeded.
+    package static func wait<E: Error>(
+        _ pauses: Pauses,
+        while hasTime: () -> Bool,
+        for attempt: () throws(E) -> Bool
+    ) throws(E) -> Bool {
+        var pause = pauses.first
+        while try !attempt() {
+            guard hasTime() else { return false }
+            usleep(pause)
+            pause = min(pause * 2, pauses.longest)
+        }
+        return true
+    }
+}
+
+/// A file or folder that is locked as long as this value lives. Lock a folder if its files are replaced: those cannot carry a lock,
+/// and a lock file would stay behind.
+package struct LockedFile: ~Copyable, Sendable {
+    private let file: OpenFile
+
+    /// Locks a file, which is created if it is missing.
+    ///
+    /// - Throws: a ``FileFailure`` that is busy if the lock is held for longer than `timeoutSeconds`.
+    package init(_ path: String, timeoutSeconds: Double) throws(FileFailure) {
+        file = try Self.locked(try OpenFile(path, O_RDWR | O_CREAT), timeoutSeconds)
+    }
+
+    /// Locks a folder.
+    ///
+    /// - Throws: a ``FileFailure`` that is busy if the lock is held for longer than `timeoutSeconds`.
+    package init(folder path: String, timeoutSeconds: Double) throws(FileFailure) {
+        file = try Self.locked(try OpenFile(folder: path), timeoutSeconds)
+    }
+
+    private static func locked(
+        _ file: consuming OpenFile,
+        _ timeoutSeconds: Double
+    ) throws(FileFailure) -> OpenFile {
+        try AdvisoryLock.exclusive.take(file.descriptor, path: file.path, timeoutSeconds: timeoutSeconds)
+        return file
+    }
+}
