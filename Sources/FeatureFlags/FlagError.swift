@@ -79,3 +79,141 @@ extension FlagError {
         self.init(.fileUnwritable, message, at: FlagError.Location(file: failure.path))
     }
 }
+
+/// OpenFeature's error codes, from the types page of its specification.
+extension FlagError.Code {
+    /// No flags have been loaded yet.
+    public static var providerNotReady: Self { Self(rawValue: "PROVIDER_NOT_READY") }
+    /// The file has no flag of this key.
+    public static var flagNotFound: Self { Self(rawValue: "FLAG_NOT_FOUND") }
+    /// The file, or this flag in it, cannot be understood.
+    public static var parseError: Self { Self(rawValue: "PARSE_ERROR") }
+    /// The flag's value is of another type than the one asked for.
+    public static var typeMismatch: Self { Self(rawValue: "TYPE_MISMATCH") }
+    /// The evaluation needs a targeting key and the context has none.
+    public static var targetingKeyMissing: Self { Self(rawValue: "TARGETING_KEY_MISSING") }
+    /// The evaluation context cannot be used.
+    public static var invalidContext: Self { Self(rawValue: "INVALID_CONTEXT") }
+    /// The provider cannot recover.
+    public static var providerFatal: Self { Self(rawValue: "PROVIDER_FATAL") }
+    /// Anything else: the targeting gave a result that names no variant.
+    public static var general: Self { Self(rawValue: "GENERAL") }
+}
+
+/// Codes of this module's own, for a file that was not even read. OpenFeature has none for them.
+extension FlagError.Code {
+    /// There is no file at the path.
+    public static var fileNotFound: Self { Self(rawValue: "FILE_NOT_FOUND") }
+    /// The path is a directory, a pipe or a device.
+    public static var notAFile: Self { Self(rawValue: "NOT_A_FILE") }
+    /// The operating system refused to open or to read the file.
+    public static var fileUnreadable: Self { Self(rawValue: "FILE_UNREADABLE") }
+    /// The file is larger than ``FlagLimits/fileSizeBytes``.
+    public static var fileTooLarge: Self { Self(rawValue: "FILE_TOO_LARGE") }
+}
+
+/// Codes for changes of flag files. OpenFeature has none for them.
+extension FlagError.Code {
+    /// The change cannot be made to this file; the file is unchanged.
+    public static var editRefused: Self { Self(rawValue: "EDIT_REFUSED") }
+    /// The file cannot be written; it is unchanged.
+    public static var fileUnwritable: Self { Self(rawValue: "FILE_UNWRITABLE") }
+    /// Another process has been changing the file for too long.
+    public static var fileBusy: Self { Self(rawValue: "FILE_BUSY") }
+}
+
+/// Something in a flag file that does not stop it from being used, and that its author would want to know.
+public struct FlagWarning: Sendable, Hashable, CustomStringConvertible {
+    /// The oddity, and how it was read.
+    public let message: String
+    /// Where it stands.
+    public let location: FlagError.Location
+
+    /// Makes a warning.
+    public init(_ message: String, at location: FlagError.Location) {
+        self.message = message
+        self.location = location
+    }
+
+    /// `file:line:column: message`.
+    public var description: String { "\(location): \(message)" }
+}
+
+/// The warnings of one file, at most ``FlagLimits/warnings`` of them.
+package struct FlagWarningList: Sendable {
+    package private(set) var warnings: [FlagWarning] = []
+
+    package init() {}
+
+    /// Adds a warning about the byte at `offset`. The place is worked out only for a warning that is kept.
+    package mutating func add(_ message: String, _ source: SourceText, at offset: Int) {
+        guard warnings.count < FlagLimits.warnings else { return }
+        let isLast = warnings.count == FlagLimits.warnings - 1
+        let text = isLast ? "further warnings of this file are left out" : message
+        warnings.append(FlagWarning(text, at: source.location(at: offset)))
+    }
+}
+
+/// Finds the name that was probably meant by one that does not exist.
+package enum NearMiss {
+    /// How many candidates of a like length are compared, so that asking for a name that does not exist stays cheap.
+    private static let maximumCompared = 500
+    private static let maximumLength = 64
+
+    /// The candidate that is nearest to a name; nil where none is near. A name that differs in case and separators
+    /// only is nearest of all.
+    package static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
+        let length = name.utf8.count
+        guard length > 0, length <= maximumLength else { return nil }
+        let wanted = Array(name.unicodeScalars)
+        let limit = max(1, min(3, wanted.count / 4))
+        var best: (name: String, distance: Int)?
+        var compared = 0
+        for candidate in candidates where candidate != name && compared < maximumCompared {
+            // Separators aside, which may be many, only a name of a like length can be near.
+            guard abs(candidate.utf8.count - length) <= 2 * limit + 2 else { continue }
+            compared += 1
+            let found =
+                isSameWord(name, candidate)
+                ? 0 : distance(wanted, Array(candidate.unicodeScalars), limit: best?.distance ?? limit)
+            guard let found else { continue }
+            // Of two that are equally near the first by its name, so that the answer is always the same.
+            if let best, (best.distance, best.name) <= (found, candidate) { continue }
+            best = (candidate, found)
+        }
+        return best?.name
+    }
+
+    /// The end of a message about a name that does not exist: the question whether the nearest one was meant, or nothing.
+    package static func question(_ name: String, among candidates: some Sequence<String>) -> String {
+        nearest(to: name, among: candidates).map { "; did you mean \(quoted($0))?" } ?? ""
+    }
+
+    /// Whether two names are the same but for case, and for hyphens, underscores and spaces.
+    package static func isSameWord(_ first: String, _ second: String) -> Bool {
+        func letters(_ name: String) -> String { name.lowercased().filter { !"-_ ".contains($0) } }
+        return letters(first) == letters(second)
+    }
+
+    /// How many insertions, removals, replacements and exchanges of neighbours lead from one name to the other; nil for
+    /// more than the limit. (Optimal string alignment.)
+    package static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar], limit: Int) -> Int? {
+        guard limit >= 0, abs(first.count - second.count) <= limit else { return nil }
+        var beforeLast = [Int](repeating: 0, count: second.count + 1)
+        var last = Array(0...second.count)
+        for row in 1..<(first.count + 1) {
+            var current = [row] + [Int](repeating: 0, count: second.count)
+            for column in 1..<(second.count + 1) {
+                let isSame = first[row - 1] == second[column - 1]
+                var cost = min(last[column] + 1, current[column - 1] + 1, last[column - 1] + (isSame ? 0 : 1))
+                if row > 1, column > 1, first[row - 1] == second[column - 2], first[row - 2] == second[column - 1] {
+                    cost = min(cost, beforeLast[column - 2] + 1)
+                }
+                current[column] = cost
+            }
+            guard let least = current.min(), least <= limit else { return nil }
+            (beforeLast, last) = (last, current)
+        }
+        return last[second.count] <= limit ? last[second.count] : nil
+    }
+}

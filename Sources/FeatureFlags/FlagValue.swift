@@ -77,3 +77,66 @@ extension FlagValue {
         }
     }
 }
+
+extension FlagValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    /// `nil` is JSON's null.
+    public init(nilLiteral: ()) { self = .null }
+
+    /// A boolean.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// An integer.
+    public init(integerLiteral value: Int64) { self = .int(value) }
+
+    /// A floating-point number.
+    public init(floatLiteral value: Double) { self = .double(value) }
+
+    /// A text.
+    public init(stringLiteral value: String) { self = .string(value) }
+
+    /// A list of values.
+    public init(arrayLiteral elements: FlagValue...) { self = .list(elements) }
+
+    /// Values by name; of two values with one name the last stays.
+    public init(dictionaryLiteral elements: (String, FlagValue)...) {
+        self = .object(Dictionary(elements, uniquingKeysWith: { _, last in last }))
+    }
+}
+
+/// The types that a flag's value can be asked for as.
+public enum FlagValueType: String, Sendable, CaseIterable {
+    /// `true` or `false`.
+    case boolean
+    /// A text.
+    case string
+    /// A whole number.
+    case int
+    /// A floating-point number.
+    case double
+    /// Values by name.
+    case object
+
+    /// The type's name in a message.
+    var name: String {
+        switch self {
+        case .boolean: "boolean"
+        case .string: "string"
+        case .int: "whole number"
+        case .double: "floating-point number"
+        case .object: "object"
+        }
+    }
+
+    /// Whether a value can be had as this type without losing anything.
+    func fits(_ value: FlagValue) -> Bool {
+        switch self {
+        case .boolean: value.boolValue != nil
+        case .string: value.stringValue != nil
+        case .int: value.intValue != nil
+        case .double: value.doubleValue != nil
+        case .object: value.objectValue != nil
+        }
+    }
+}

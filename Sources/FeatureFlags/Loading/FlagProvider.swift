@@ -1,4 +1,5 @@
 import Foundation
+import Hashing
 import Logging
 import Metrics
 import Synchronization
@@ -276,4 +277,209 @@ public final class FlagProvider: FlagEvaluator {
             )
         }
     }
+}
+
+/// How things stand with all files.
+public struct FlagProviderState: Sendable {
+    /// OpenFeature's states of a provider.
+    public enum Status: String, Sendable {
+        /// Every file is in force in its current form.
+        case ready = "READY"
+        /// Of some file the last good flags, or none, are in force.
+        case stale = "STALE"
+        /// No file was ever good: all evaluations give the caller's default.
+        case error = "ERROR"
+    }
+
+    /// The state of the whole.
+    public let status: Status
+    /// The state of each file, in the order of the sources.
+    public let sources: [FlagSourceState]
+    /// Whether the sentinel file is there.
+    public let isSentinelPresent: Bool
+}
+
+/// Something that happened to the flags of a provider; the first four are OpenFeature's events.
+public enum FlagProviderEvent: Sendable, Equatable {
+    /// All files are in force again after one was not.
+    case ready
+    /// Flags of a file changed: those of the keys, in their order, are new, gone or defined otherwise. A file that comes
+    /// back with the same flags changes nothing, however it is written.
+    case configurationChanged(path: String, keys: [String])
+    /// A file cannot be read, and its last good flags are in force.
+    case stale(path: String, FlagError)
+    /// A file cannot be read, and it has no last good flags.
+    case error(path: String, FlagError)
+    /// The sentinel file appeared or went.
+    case sentinelChanged(isPresent: Bool)
+}
+
+/// An evaluation that served a variant to a user: what an experiment or an audit counts.
+///
+/// It contains nothing of the evaluation context; the subject is identified by a keyed hash.
+public struct FlagExposure: Sendable, Hashable {
+    /// The flag.
+    public let flagKey: String
+    /// The variant's name; nil where the caller's default was served.
+    public let variant: String?
+    /// Why it was this variant.
+    public let reason: Reason
+    /// The kind of the error; set exactly when ``reason`` is ``Reason/error``.
+    public let errorCode: FlagError.Code?
+    /// The HMAC-SHA256 of the targeting key under the hook's key, in hexadecimal digits; nil without a targeting key, or
+    /// with an empty one.
+    public let subject: String?
+    /// The metadata `version` of the flag or the flag set, if it is a text.
+    public let version: String?
+}
+
+/// An observer of each evaluation of a ``FlagProvider``.
+public struct FlagExposureHook: Sendable {
+    private let key: SymmetricKey
+    private let onExposure: @Sendable (FlagExposure) -> Void
+
+    /// Makes a hook.
+    ///
+    /// - Parameters:
+    ///   - hashKey: The key for hashing targeting keys. The same key gives the same subject the same hash, on every device and after every
+    ///     restart. With the key, one can find out whose hash it is by trying ids; without it, one cannot. Use at least 32 random bytes.
+    ///   - onExposure: Called on the evaluating thread, before the evaluation returns. It must be quick, and must not evaluate flags of the same
+    ///     provider.
+    public init(hashKey: Data, onExposure: @escaping @Sendable (FlagExposure) -> Void) {
+        key = SymmetricKey(data: hashKey)
+        self.onExposure = onExposure
+    }
+
+    func tell(_ flagKey: String, _ context: EvaluationContext, _ resolution: Resolution) {
+        onExposure(
+            FlagExposure(
+                flagKey: flagKey,
+                variant: resolution.variant,
+                reason: resolution.reason,
+                errorCode: resolution.errorCode,
+                subject: subject(of: context),
+                version: resolution.flagMetadata["version"]?.stringValue
+            )
+        )
+    }
+
+    private func subject(of context: EvaluationContext) -> String? {
+        guard let id = context.targetingKey ?? context.attributes["targetingKey"]?.stringValue, !id.isEmpty else {
+            return nil
+        }
+        return HMAC<SHA256>.authenticationCode(for: Array(id.utf8), using: key).hexadecimal
+    }
+}
+
+/// The metrics; the table of ``FlagProvider`` explains each. Evaluations are not counted, since that would cost more than they do.
+struct FlagMetrics: Sendable {
+    enum Reload: String, CaseIterable { case changed, unchanged, failed }
+
+    private let reloads: [Reload: Counter]
+    private let duration: Metrics.Timer
+    private let quarantined: Gauge
+    private let staleSources: Gauge
+    private let sentinel: Gauge
+
+    init(factory: any MetricsFactory) {
+        var reloads: [Reload: Counter] = [:]
+        for result in Reload.allCases {
+            reloads[result] = Counter(
+                label: "habitstore_flag_reloads_total",
+                dimensions: [("result", result.rawValue)],
+                factory: factory
+            )
+        }
+        self.reloads = reloads
+        duration = Metrics.Timer(label: "habitstore_flag_reload_duration_seconds", factory: factory)
+        quarantined = Gauge(label: "habitstore_flags_quarantined", factory: factory)
+        staleSources = Gauge(label: "habitstore_flag_sources_stale", factory: factory)
+        sentinel = Gauge(label: "habitstore_kill_sentinel_present", factory: factory)
+    }
+
+    func reloaded(_ result: Reload, nanoseconds: Int64) {
+        reloads[result]?.increment()
+        duration.recordNanoseconds(nanoseconds)
+    }
+
+    func record(_ states: [FlagSourceState]) {
+        quarantined.record(states.reduce(0) { $0 + $1.quarantined.count })
+        staleSources.record(states.count { $0.status != .current })
+    }
+
+    func recordSentinel(isPresent: Bool) { sentinel.record(isPresent ? 1 : 0) }
+}
+
+/// The flags in force. Reading takes no lock and never waits; a new snapshot replaces the old one atomically.
+///
+/// A reader needs a moment between loading the snapshot and retaining it, and during this moment it must not be released. So readers count
+/// themselves in and out, in one of two counters. Before the writer releases what it replaced, it sends new readers to the other counter and waits
+/// until the first is empty, and then the same the other way round: a reader that was delayed between choosing its counter and counting
+/// itself in may still be in either.
+final class SnapshotReference: Sendable {
+    private let current: Atomic<Unmanaged<FlagSnapshot>>
+    private let phase = Atomic<Int>(0)
+    private let evenReaders = Atomic<Int>(0)
+    private let oddReaders = Atomic<Int>(0)
+    /// Replaced snapshots that are not released yet; the lock serialises writers.
+    private let retired = Mutex<[Unmanaged<FlagSnapshot>]>([])
+
+    /// How long a writer waits for readers, in milliseconds. Snapshots not released by then are released with the next one.
+    private static let waitMilliseconds = 1000
+
+    init(_ snapshot: FlagSnapshot) {
+        current = Atomic(Unmanaged.passRetained(snapshot))
+    }
+
+    deinit {
+        current.load(ordering: .sequentiallyConsistent).release()
+        for snapshot in retired.withLock({ $0 }) { snapshot.release() }
+    }
+
+    func load() -> FlagSnapshot {
+        if phase.load(ordering: .relaxed) & 1 == 0 {
+            evenReaders.add(1, ordering: .sequentiallyConsistent)
+            let snapshot = Self.retained(current.load(ordering: .sequentiallyConsistent))
+            evenReaders.subtract(1, ordering: .sequentiallyConsistent)
+            return snapshot
+        }
+        oddReaders.add(1, ordering: .sequentiallyConsistent)
+        let snapshot = Self.retained(current.load(ordering: .sequentiallyConsistent))
+        oddReaders.subtract(1, ordering: .sequentiallyConsistent)
+        return snapshot
+    }
+
+    func store(_ snapshot: FlagSnapshot) {
+        retired.withLock { retired in
+            let new = Unmanaged.passRetained(snapshot)
+            retired.append(current.exchange(new, ordering: .sequentiallyConsistent))
+            guard waitForReaders() else { return }
+            for snapshot in retired { snapshot.release() }
+            retired.removeAll()
+        }
+    }
+
+    private func waitForReaders() -> Bool {
+        for _ in 0..<2 {
+            let old = phase.load(ordering: .sequentiallyConsistent) & 1
+            phase.store(1 - old, ordering: .sequentiallyConsistent)
+            var waited = 0
+            while readers(old) != 0 {
+                guard waited < Self.waitMilliseconds else { return false }
+                usleep(1000)
+                waited += 1
+            }
+        }
+        return true
+    }
+
+    private func readers(_ phase: Int) -> Int {
+        phase == 0
+            ? evenReaders.load(ordering: .sequentiallyConsistent)
+            : oddReaders.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// Not inlined or optimized, so that the retain cannot move past the reader counting itself out.
+    @inline(never) @_optimize(none)
+    private static func retained(_ snapshot: Unmanaged<FlagSnapshot>) -> FlagSnapshot { snapshot.takeUnretainedValue() }
 }

@@ -44,3 +44,374 @@ extension [Rule] {
         return values
     }
 }
+
+/// An operator with its arguments, and the place in the file where it stands.
+final class RuleOperation: Sendable {
+    let name: String
+    let line: Int
+    let column: Int
+    private let implementation: any RuleOperator
+
+    init(_ name: String, _ implementation: any RuleOperator, at location: FlagError.Location) {
+        self.name = name
+        self.implementation = implementation
+        line = location.line ?? 0
+        column = location.column ?? 0
+    }
+
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        try evaluation.spend(1)
+        guard let trace = evaluation.trace else { return try implementation.evaluate(&evaluation) }
+        let step = trace.begin(self)
+        let value = try implementation.evaluate(&evaluation)
+        trace.end(step, value)
+        return value
+    }
+}
+
+/// An operator of the rule language, with its compiled arguments.
+///
+/// A new operator is a type under `Operators` and a row in ``OperatorTable``.
+protocol RuleOperator: Sendable {
+    /// The names by which rules call it.
+    static var names: [String] { get }
+
+    /// Takes the call as it stands in the rule. A single argument without brackets is a list of one.
+    init(_ call: RuleCall)
+
+    /// Evaluates the arguments that it needs, and then itself. Bad input gives null, false or NaN, as the operator's
+    /// definition says; the only way to fail is to exceed the limits of an evaluation.
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue
+}
+
+/// One use of an operator in a rule.
+struct RuleCall {
+    /// The name, which tells apart the operators that share a type.
+    let name: String
+    let arguments: [Rule]
+    /// How percentages are computed where the rule asks for them.
+    let fractional: FractionalGeneration
+}
+
+/// The operators that rules can call.
+package enum OperatorTable {
+    private static let operators: [any RuleOperator.Type] = [
+        VariableOperator.self,
+        MissingOperator.self,
+        MissingSomeOperator.self,
+        IfOperator.self,
+        AndOperator.self,
+        OrOperator.self,
+        NotOperator.self,
+        DoubleNotOperator.self,
+        EqualOperator.self,
+        StrictEqualOperator.self,
+        GreaterOperator.self,
+        LessOperator.self,
+        ExtremumOperator.self,
+        AddOperator.self,
+        SubtractOperator.self,
+        MultiplyOperator.self,
+        DivideOperator.self,
+        MapOperator.self,
+        FilterOperator.self,
+        ReduceOperator.self,
+        QuantifierOperator.self,
+        MergeOperator.self,
+        InOperator.self,
+        ConcatenateOperator.self,
+        SubstringOperator.self,
+        LogOperator.self,
+        FractionalOperator.self,
+        SemanticVersionOperator.self,
+        AffixOperator.self,
+    ]
+
+    private static let byName: [String: any RuleOperator.Type] = {
+        var table: [String: any RuleOperator.Type] = [:]
+        for type in operators {
+            for name in type.names { table[name] = type }
+        }
+        return table
+    }()
+
+    /// The names of all operators.
+    package static var names: [String] { byName.keys.sorted() }
+
+    /// Whether an operator has the name.
+    package static func has(_ name: String) -> Bool { byName[name] != nil }
+
+    static func type(named name: String) -> (any RuleOperator.Type)? { byName[name] }
+}
+
+/// One evaluation of a rule: what the rule can see, and how much work it may still do.
+struct Evaluation: ~Copyable {
+    /// What `var` reads.
+    enum Frame {
+        /// The caller's context, with `$flagd` and `targetingKey` added to it.
+        case context
+        /// An element that `map`, `filter`, `all`, `some` or `none` looks at, or the data of a rule without a flag.
+        case value(FlagValue)
+        /// What `reduce` looks at.
+        case reduction(current: FlagValue, accumulator: FlagValue)
+    }
+
+    let flagKey: String
+    let context: EvaluationContext
+    var frame: Frame
+    let trace: EvaluationTrace?
+    private let clock: @Sendable () -> Int64
+    private var time: Int64?
+    private var remainingWork = FlagLimits.evaluationWork
+
+    init(
+        flagKey: String,
+        context: EvaluationContext,
+        clock: @escaping @Sendable () -> Int64,
+        frame: Frame = .context,
+        trace: EvaluationTrace? = nil
+    ) {
+        self.flagKey = flagKey
+        self.context = context
+        self.clock = clock
+        self.frame = frame
+        self.trace = trace
+    }
+
+    /// The steps that were taken.
+    var spentWork: Int { FlagLimits.evaluationWork - remainingWork }
+
+    /// Counts steps of work; one is about what reading an attribute costs.
+    @inline(__always)
+    mutating func spend(_ steps: Int) throws(EvaluationFault) {
+        remainingWork -= steps
+        if remainingWork < 0 { throw .tooMuchWork }
+    }
+
+    /// Counts what it costs to read a value as a text or a number, before that is done.
+    @inline(__always)
+    mutating func spend(onReading value: FlagValue) throws(EvaluationFault) {
+        switch value {
+        case .null, .bool, .int, .double, .object: return
+        case .string(let text): try spend(text.utf8.count / 64)
+        case .list: try spend(onKeeping: value)
+        }
+    }
+
+    /// Counts all that stands in a value, and refuses one that is nested too deep to be kept: a rule could make it
+    /// deeper with every element that it goes through.
+    mutating func spend(onKeeping value: FlagValue, depth: Int = 0) throws(EvaluationFault) {
+        guard depth <= FlagLimits.jsonDepth else { throw .tooDeep }
+        switch value {
+        case .null, .bool, .int, .double:
+            break
+        case .string(let text):
+            try spend(text.utf8.count / 64)
+        case .list(let elements):
+            try spend(elements.count)
+            for element in elements { try spend(onKeeping: element, depth: depth + 1) }
+        case .object(let members):
+            try spend(members.count)
+            for member in members.values { try spend(onKeeping: member, depth: depth + 1) }
+        }
+    }
+
+    /// The targeting key, also where it was given as an attribute.
+    var targetingKey: FlagValue? {
+        if let key = context.targetingKey { return .string(key) }
+        return context.attributes["targetingKey"]
+    }
+
+    /// The clock is asked once, so that one evaluation sees one time.
+    private mutating func timestamp() -> FlagValue {
+        if let time { return .int(time) }
+        let now = clock()
+        time = now
+        return .int(now)
+    }
+
+    /// The value at a path, or nil where there is none. A null that stands there is a value.
+    mutating func value(at path: VariablePath) throws(EvaluationFault) -> FlagValue? {
+        switch frame {
+        case .context:
+            return try contextValue(at: path)
+        case .value(let value):
+            return path.descend(into: value, from: 0)
+        case .reduction(let current, let accumulator):
+            guard let first = path.components.first else {
+                return .object(["current": current, "accumulator": accumulator])
+            }
+            switch first.name {
+            case "current": return path.descend(into: current, from: 1)
+            case "accumulator": return path.descend(into: accumulator, from: 1)
+            default: return nil
+            }
+        }
+    }
+
+    private mutating func contextValue(at path: VariablePath) throws(EvaluationFault) -> FlagValue? {
+        switch path.root {
+        case .attribute(let name):
+            guard let value = context.attributes[name] else { return nil }
+            return path.components.count == 1 ? value : path.descend(into: value, from: 1)
+        case .targetingKey:
+            guard let key = targetingKey else { return nil }
+            return path.descend(into: key, from: 1)
+        case .flagKey: return .string(flagKey)
+        case .timestamp: return timestamp()
+        case .flagd: return path.descend(into: flagd(), from: 1)
+        case .everything:
+            try spend(context.attributes.count)
+            return .object(everything())
+        }
+    }
+
+    private mutating func flagd() -> FlagValue { .object(["flagKey": .string(flagKey), "timestamp": timestamp()]) }
+
+    private mutating func everything() -> [String: FlagValue] {
+        var values = context.attributes
+        values["targetingKey"] = targetingKey
+        values["$flagd"] = flagd()
+        return values
+    }
+
+    /// The flag's key and the targeting key as the current frame has them; nil where the latter is not a text, or is
+    /// empty: everybody without an id would fall into one bucket. Inside of `map` and its like the element takes the
+    /// context's place, as it does in flagd.
+    func bucketingKeys() -> (flagKey: String, targetingKey: String)? {
+        switch frame {
+        case .context:
+            if let key = context.targetingKey { return key.isEmpty ? nil : (flagKey, key) }
+            guard case .string(let key) = context.attributes["targetingKey"], !key.isEmpty else { return nil }
+            return (flagKey, key)
+        case .value(let value):
+            guard case .object(let members) = value, case .string(let key) = members["targetingKey"], !key.isEmpty
+            else {
+                return nil
+            }
+            return (members["$flagd"]?.objectValue?["flagKey"]?.stringValue ?? "", key)
+        case .reduction:
+            return nil
+        }
+    }
+}
+
+/// Why an evaluation was given up.
+enum EvaluationFault: Error {
+    /// It took more than ``FlagLimits/evaluationWork`` steps.
+    case tooMuchWork
+    /// A value of the context stands deeper than ``FlagLimits/jsonDepth``.
+    case tooDeep
+
+    var message: String {
+        switch self {
+        case .tooMuchWork:
+            "the targeting took more than \(FlagLimits.evaluationWork) steps; make the rule or the context smaller"
+        case .tooDeep:
+            "a list of the context stands more than \(FlagLimits.jsonDepth) deep"
+        }
+    }
+}
+
+/// A record of one evaluation, for explaining it to a person. Evaluations without an explanation have none.
+package final class EvaluationTrace {
+    private(set) var steps: [EvaluationStep] = []
+    /// The work that the evaluation was, see ``WorkMeter``.
+    var work = 0
+    private var depth = 0
+
+    /// Notes that an operator began; returns its place in `steps`.
+    func begin(_ operation: RuleOperation) -> Int {
+        depth += 1
+        guard steps.count < FlagLimits.traceSteps else { return -1 }
+        steps.append(
+            EvaluationStep(
+                operator: operation.name,
+                line: operation.line,
+                column: operation.column,
+                depth: depth - 1,
+                result: nil,
+                fractional: nil
+            )
+        )
+        return steps.count - 1
+    }
+
+    func end(_ step: Int, _ value: FlagValue) {
+        depth -= 1
+        if step >= 0 { steps[step].result = value }
+    }
+
+    /// Adds to the operator that began last, which is `fractional` itself: its arguments have ended.
+    func add(_ choice: FractionalChoice) {
+        guard let step = steps.lastIndex(where: { $0.operator == "fractional" && $0.result == nil }) else { return }
+        steps[step].fractional = choice
+    }
+}
+
+/// The path of a `var`, taken apart once: `app.version` is the member `version` of the attribute `app`.
+package struct VariablePath: Sendable {
+    /// The meaning of the path's first name in an evaluation context.
+    package enum Root: Sendable {
+        /// All of the context: the empty path.
+        case everything
+        case targetingKey
+        /// The object `$flagd`, or an unknown member of it.
+        case flagd
+        case flagKey
+        case timestamp
+        case attribute(String)
+    }
+
+    /// A name between the dots, which is also an index where it stands below a list.
+    package struct Component: Sendable {
+        package let name: String
+        package let index: Int?
+
+        package init(_ name: Substring) {
+            self.name = String(name)
+            if let index = Int(name), String(index) == name { self.index = index } else { self.index = nil }
+        }
+    }
+
+    package let root: Root
+    /// All names of the path, from the first on; empty for the empty path.
+    package let components: [Component]
+
+    package init(_ text: String) {
+        components =
+            text.isEmpty ? [] : text.split(separator: ".", omittingEmptySubsequences: false).map(Component.init)
+        switch (components.first?.name, components.dropFirst().map(\.name)) {
+        case (nil, _): root = .everything
+        case ("$flagd", ["flagKey"]): root = .flagKey
+        case ("$flagd", ["timestamp"]): root = .timestamp
+        case ("$flagd", _): root = .flagd
+        case ("targetingKey", _): root = .targetingKey
+        case (let first?, _): root = .attribute(first)
+        }
+    }
+
+    /// The path of a `var` whose argument was computed. JsonLogic takes null for the empty path, and turns anything
+    /// else into a text.
+    package init(_ argument: FlagValue) {
+        if case .null = argument { self.init("") } else { self.init(argument.javaScriptText) }
+    }
+
+    /// The value at the names from `first` on.
+    package func descend(into value: FlagValue, from first: Int) -> FlagValue? {
+        var current = value
+        for component in components.dropFirst(first) {
+            switch current {
+            case .object(let members):
+                guard let member = members[component.name] else { return nil }
+                current = member
+            case .list(let elements):
+                guard let index = component.index, elements.indices.contains(index) else { return nil }
+                current = elements[index]
+            default:
+                return nil
+            }
+        }
+        return current
+    }
+}

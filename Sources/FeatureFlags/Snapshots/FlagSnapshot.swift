@@ -152,3 +152,145 @@ public final class FlagSnapshot: Sendable {
         self.clock = clock
     }
 }
+
+extension FlagSnapshot: FlagEvaluator {
+    /// Evaluates a flag whatever the type of its value is.
+    public func resolve(_ key: String, context: EvaluationContext) -> Resolution {
+        guard let flag = flags[key] else { return notFound(key) }
+        return flag.resolve(context, clock: clock)
+    }
+
+    /// Evaluates all flags for one subject, as of one time. Flags that are quarantined or disabled are among them.
+    public func resolveAll(context: EvaluationContext) -> [String: Resolution] {
+        let now = clock()
+        return flags.mapValues { $0.resolve(context, clock: { now }) }
+    }
+
+    /// Evaluates a flag and explains the outcome: each evaluated operator with its place in the file and its result, and how
+    /// percentages were decided. For people; slower than ``resolve(_:context:)``.
+    public func explain(_ key: String, context: EvaluationContext) -> (resolution: Resolution, steps: [EvaluationStep])
+    {
+        guard let flag = flags[key] else { return (notFound(key), []) }
+        let trace = EvaluationTrace()
+        let resolution = flag.resolve(context, clock: clock, trace: trace)
+        WorkMeter.current?.add(trace.work)
+        return (resolution, trace.steps)
+    }
+
+    private func notFound(_ key: String) -> Resolution {
+        guard isLoaded else {
+            return .failure(.providerNotReady, "no flags could be read from \(source) yet", metadata: metadata)
+        }
+        return .failure(
+            .flagNotFound,
+            "there is no flag \(quoted(key)) in \(source)\(NearMiss.question(key, among: flags.keys))",
+            metadata: metadata
+        )
+    }
+}
+
+/// Puts the flags of several files together. A later file's flag takes the place of an earlier one's as a whole, also
+/// where it is quarantined: an error that shows is better than an answer out of the wrong file. Only a kill flag of an
+/// earlier file still kills then: a mistake must not end a kill.
+enum FlagLayers {
+    /// A file's part.
+    struct Layer {
+        /// The last good flags, or nil where the file was never good.
+        var snapshot: FlagSnapshot?
+        /// The kill flags that the newest file defines wrongly, and whose last good definitions are in the snapshot.
+        var retained: Set<String> = []
+        /// The kill flags out of damaged files since the last good one, the newest definition first, see ``DamagedFile``.
+        var salvaged: [String: [CompiledFlag]] = [:]
+    }
+
+    static func merged(
+        _ layers: [Layer],
+        sources: [String],
+        configuration: FlagConfiguration
+    ) -> FlagSnapshot {
+        if layers.count == 1, let layer = layers.first, layer.salvaged.isEmpty, let snapshot = layer.snapshot {
+            return snapshot
+        }
+        var flags: [String: CompiledFlag] = [:]
+        var quarantined: [String: FlagError] = [:]
+        var metadata: [String: FlagValue] = [:]
+        var warnings: [FlagWarning] = []
+        for layer in layers {
+            for (key, flag) in layer.snapshot?.flags ?? [:] {
+                let error = layer.snapshot?.quarantined[key]
+                if error != nil, configuration.killFlags.contains(key), !layer.retained.contains(key),
+                    let earlier = flags[key]
+                {
+                    flags[key] = CompiledFlag(key: key, behavior: .killing(earlier, otherwise: flag))
+                } else {
+                    flags[key] = flag
+                }
+                quarantined[key] = error
+            }
+            for (key, definitions) in layer.salvaged {
+                for flag in definitions.reversed() {
+                    flags[key] = CompiledFlag(key: key, behavior: .killing(flag, otherwise: flags[key]))
+                }
+            }
+            metadata.merge(layer.snapshot?.metadata ?? [:], uniquingKeysWith: { _, later in later })
+            warnings += layer.snapshot?.warnings ?? []
+        }
+        return FlagSnapshot(
+            source: sources.joined(separator: ", "),
+            metadata: metadata,
+            quarantined: quarantined,
+            warnings: warnings,
+            digest: layers.compactMap { $0.snapshot?.digest }.joined(separator: "+"),
+            flags: flags,
+            isLoaded: layers.contains { $0.snapshot != nil },
+            clock: configuration.clock
+        )
+    }
+}
+
+/// What tells the flags of two versions of a file apart, by key: the digest of a flag's definition, of the evaluators that
+/// it refers to, and of the file's metadata, which is a part of each outcome. White space and the order of members count
+/// for nothing.
+enum FlagFingerprints {
+    static func make(
+        of flags: [(key: String, node: JSONNode)],
+        metadata: [String: FlagValue],
+        evaluators: [String: JSONNode]
+    )
+        -> [String: SHA256.Digest]
+    {
+        let common = DeterministicCBOR.encode(.object(metadata))
+        var fingerprints: [String: SHA256.Digest] = [:]
+        for (key, node) in flags {
+            var hash = SHA256()
+            hash.update(data: common)
+            hash.update(data: DeterministicCBOR.encode(node.flagValue))
+            var names: Set<String> = []
+            collectReferences(node, &names)
+            for name in names.sorted() {
+                guard let evaluator = evaluators[name] else { continue }
+                hash.update(data: DeterministicCBOR.encode(.list([.string(name), evaluator.flagValue])))
+            }
+            fingerprints[key] = hash.finalize()
+        }
+        return fingerprints
+    }
+
+    /// The keys whose flags are new, gone or other ones.
+    static func changes(from old: [String: SHA256.Digest], to new: [String: SHA256.Digest]) -> Set<String> {
+        Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }
+    }
+
+    private static func collectReferences(_ node: JSONNode, _ names: inout Set<String>) {
+        switch node.value {
+        case .null, .bool, .int, .double, .string: return
+        case .array(let elements):
+            for element in elements { collectReferences(element, &names) }
+        case .object(let members):
+            for member in members {
+                if member.key == "$ref", case .string(let name) = member.value.value { names.insert(name) }
+                collectReferences(member.value, &names)
+            }
+        }
+    }
+}
