@@ -183,3 +183,85 @@ extension FlagFileRewriter {
         }
     }
 }
+
+/// A textual change at one place in a flag file.
+struct FlagFileEdit {
+    enum Change {
+        /// Replaces the value with this JSON.
+        case replace(String)
+        /// Adds a member to the object, with this JSON as its value.
+        case insert(key: String, String)
+        /// Removes the member or element.
+        case remove
+    }
+
+    let path: [FlagDocument.Step]
+    let change: Change
+
+    init(_ path: [FlagDocument.Step], _ change: Change) {
+        self.path = path
+        self.change = change
+    }
+}
+
+/// A list whose elements can change while its layout stays.
+struct JSONListText {
+    private var leading = ""
+    private var separator = ", "
+    private var trailing = ""
+    /// The elements as text.
+    var elements: [String] = []
+
+    init(document: FlagDocument, node: JSONNode) {
+        guard case .array(let nodes) = node.value else { return }
+        elements = nodes.map { document.text(of: $0) }
+        guard let first = nodes.first, let last = nodes.last else { return }
+        func text(_ range: Range<Int>) -> String { String(decoding: document.source.bytes[range], as: UTF8.self) }
+        leading = text((node.range.lowerBound + 1)..<first.range.lowerBound)
+        trailing = text(last.range.upperBound..<(node.range.upperBound - 1))
+        if nodes.count > 1 {
+            separator = text(first.range.upperBound..<nodes[1].range.lowerBound)
+        } else if leading.contains("\n") {
+            separator = "," + leading
+        }
+    }
+
+    var text: String { "[" + leading + elements.joined(separator: separator) + trailing + "]" }
+}
+
+/// Writes and parses small pieces of JSON.
+enum JSONText {
+    /// A quoted string.
+    static func string(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case _ where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+
+    /// The value of a JSON text.
+    static func value(_ text: String) throws(FlagError) -> FlagValue {
+        var warnings = FlagWarningList()
+        let source = try SourceText(bytes: Array(text.utf8), name: "value")
+        let node = try JSONParser.parse(source, warnings: &warnings)
+        if let number = node.unusableNumber {
+            throw FlagError(
+                .parseError,
+                JSONNode.unusableNumberMessage,
+                at: source.location(at: number.range.lowerBound)
+            )
+        }
+        return node.flagValue
+    }
+}

@@ -298,3 +298,10 @@ struct OperatorLint {
         )
     }
 }
+
+/// The evaluators that flags refer to.
+final class ReferenceList {
+    private(set) var names: Set<String> = []
+
+    func add(_ name: String) { names.insert(name) }
+}
