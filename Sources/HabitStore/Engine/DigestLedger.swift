@@ -144,3 +144,161 @@ private final class DigestSource {
         return digest
     }
 }
+
+/// What one change of a record adds to its leaf's digest.
+struct DigestChange: Comparable {
+    let id: UUID
+    let digest: RecordDigest
+
+    /// In the order of the identifiers.
+    static func < (left: DigestChange, right: DigestChange) -> Bool { left.id.words < right.id.words }
+
+    /// Appends the changes for a batch of new records, in the order of their identifiers, in which they are needed.
+    static func append(
+        _ batch: RecordBatch,
+        _ layout: RecordLayout,
+        _ form: CanonicalForm,
+        to changes: inout [DigestChange]
+    ) throws {
+        for place in batch.placesByIdentifier {
+            try form.write(batch[place], layout)
+            changes.append(DigestChange(id: batch.identifier(at: place), digest: RecordDigest(form.bytes)))
+        }
+    }
+}
+
+/// Adds up what is read of an entity, and holds it against the digests that the store has kept.
+@_spi(Engines) public struct DigestTally {
+    /// A kept digest that is not that of the records in its range.
+    public struct Deviation: Sendable, Codable {
+        /// The stored digest.
+        public let leaf: DigestLeaf
+        /// The digest of the records that were found.
+        public let found: RecordDigest
+    }
+
+    /// How far it has come: without the kept digests, which the store has.
+    public struct State: Codable {
+        fileprivate var place = 0
+        fileprivate var found = RecordDigest()
+        fileprivate var deviations: [Deviation] = []
+
+        /// Before the first record.
+        public init() {}
+
+        /// Whether it can be a state; one that was read from a file need not be.
+        package var isPlausible: Bool { place >= 0 }
+    }
+
+    private let leaves: [DigestLeaf]
+    /// How far it has come.
+    public private(set) var state: State
+    /// The last identifier of the range that is being added up, as two numbers of the same order.
+    private var last: (UInt64, UInt64)
+
+    /// Begins or continues a tally.
+    ///
+    /// - Parameters:
+    ///   - leaves: the stored digests, ascending.
+    ///   - state: the state of an earlier run with them.
+    public init(_ leaves: [DigestLeaf], _ state: State = State()) {
+        self.leaves = leaves
+        self.state = state
+        last = Self.last(leaves, state.place)
+    }
+
+    private static func last(_ leaves: [DigestLeaf], _ place: Int) -> (UInt64, UInt64) {
+        place < leaves.count ? leaves[place].range.last.words : (.max, .max)
+    }
+
+    /// The number of kept digests.
+    public var count: Int { leaves.count }
+
+    /// The kept digests, so far, that are not those of their records.
+    public var deviations: [Deviation] { state.deviations }
+
+    /// Adds the record that a cursor stands on; they come ascending.
+    public mutating func add(_ cursor: any AuditCursor) {
+        let canonical = cursor.canonical
+        let id: (UInt64, UInt64)
+        if canonical.count >= 17, canonical[0] == CanonicalForm.Tag.uuid.rawValue {
+            id = (
+                UInt64(bigEndian: canonical.loadUnaligned(fromByteOffset: 1, as: UInt64.self)),
+                UInt64(bigEndian: canonical.loadUnaligned(fromByteOffset: 9, as: UInt64.self))
+            )
+        } else {
+            id = cursor.identifier.words
+        }
+        while last < id, state.place < leaves.count { close() }
+        state.found += RecordDigest(canonical)
+    }
+
+    /// Closes the remaining leaves, after the last record.
+    public mutating func finish() {
+        while state.place < leaves.count { close() }
+    }
+
+    private mutating func close() {
+        let leaf = leaves[state.place]
+        if leaf.digest != state.found { state.deviations.append(Deviation(leaf: leaf, found: state.found)) }
+        state.found = RecordDigest()
+        state.place += 1
+        last = Self.last(leaves, state.place)
+    }
+}
+
+@_spi(Engines) extension EngineBackedStore {
+    /// Holds the digests that the store keeps against its records, as they are in the file.
+    public func checkDigests() throws -> [StoreFinding] {
+        try core.engine.read { snapshot in
+            try core.requireUnmigrated(snapshot)
+            var findings: [StoreFinding] = []
+            let kept = try schema.entities.indices.map { try snapshot.digestLeaves(entity: $0) }
+            for (leaves, entity) in zip(kept, schema.entities)
+            where leaves.map({ !DigestLeaf.divideAll($0) }) ?? kept.contains(where: { $0 != nil }) {
+                findings.append(
+                    StoreFinding(
+                        .damage,
+                        "digestMissing",
+                        "the kept digests of \(entity.name) do not cover all identifiers, each once: the file was changed past "
+                            + "the store's transactions, or damaged",
+                        entity: entity.name
+                    )
+                )
+            }
+            for (position, entity) in schema.entities.enumerated() {
+                guard let leaves = kept[position] else { continue }
+                var tally = DigestTally(leaves)
+                let cursor = try snapshot.auditCursor(entity: position, in: .all)
+                while try cursor.next() { tally.add(cursor) }
+                tally.finish()
+                findings += tally.deviations.map { finding($0, entity) }
+            }
+            return findings
+        }
+    }
+
+    private func finding(_ deviation: DigestTally.Deviation, _ entity: EntityDescription) -> StoreFinding {
+        let range = deviation.leaf.range
+        return StoreFinding(
+            .damage,
+            "digestDeviates",
+            "\(deviation.leaf.digest.count) \(entity.name) records were written from \(range.first.uuidString) to "
+                + "\(range.last.uuidString), and those found there (\(deviation.found.count)) are not the same: the file was "
+                + "changed past the store's transactions, or damaged",
+            entity: entity.name,
+            id: range.first
+        )
+    }
+
+    /// Rebuilds the store's digests from its records, once these are known to be intact.
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if the records cannot be read; the digests are unchanged then.
+    public func rebuildDigests() throws {
+        try core.engine.write { writer in
+            try core.requireUnmigrated(writer)
+            for entity in schema.entities.indices { try writer.removeDigestLeaves(entity: entity) }
+            try DigestLedger(writer, schema).begin()
+        }
+    }
+}

@@ -1,4 +1,13 @@
 import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
 
 /// A read transaction over an engine's snapshot.
 class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
@@ -201,5 +210,108 @@ final class SnapshotResolver<Snapshot: EngineSnapshot>: RelationshipResolver {
             if failure == nil { failure = error }
             return nil
         }
+    }
+}
+
+/// An engine's cursor as a transaction hands it out: it ends with the transaction, and stays on its thread.
+final class TransactionCursor<Snapshot: EngineSnapshot>: AuditCursor {
+    /// The position of the engine's cursor, shared with the transaction: a cursor that outlives the transaction, or is released on
+    /// another thread, does not touch the engine.
+    final class Place {
+        /// The engine's cursor; nil once the transaction has ended.
+        var base: (any AuditCursor)?
+
+        init(_ base: any AuditCursor) { self.base = base }
+    }
+
+    private let place: Place
+    private let transaction: EngineReadTransaction<Snapshot>
+
+    init(_ place: Place, of transaction: EngineReadTransaction<Snapshot>) {
+        (self.place, self.transaction) = (place, transaction)
+    }
+
+    deinit {
+        if transaction.thread.isCurrent { transaction.close(place) }
+    }
+
+    func next() throws -> Bool { try current().next() }
+
+    var identifier: UUID { required.identifier }
+
+    var canonical: UnsafeRawBufferPointer { required.canonical }
+
+    private func current() throws -> any AuditCursor {
+        try transaction.requireOpen()
+        guard let base = place.base else { throw transaction.thread.refusal }
+        return base
+    }
+
+    private var required: any AuditCursor {
+        guard transaction.thread.isCurrent, let base = place.base else {
+            fatalError("a transaction's cursor was read outside of its closure, or on another thread")
+        }
+        return base
+    }
+}
+
+/// The thread that a transaction belongs to, from its beginning to its end.
+///
+/// Objects from a transaction can escape: from its closure, into a task, to another thread. Each of them checks this first, so that
+/// none uses a connection that another caller may have by then. One atomic number is enough: only the transaction's own thread can
+/// find its own id there.
+package struct TransactionThread: ~Copyable, Sendable {
+    /// The thread; 0 once the transaction has ended.
+    @usableFromInline let owner: Atomic<UInt>
+
+    /// The transaction begins on the calling thread.
+    @inlinable
+    package init() { owner = Atomic(Self.current) }
+
+    /// Whether the calling thread may use the transaction.
+    @inlinable
+    @inline(__always)
+    package var isCurrent: Bool { owner.load(ordering: .relaxed) == Self.current }
+
+    /// The transaction ends; nothing of it can be used any more.
+    @inlinable
+    package func end() { owner.store(0, ordering: .releasing) }
+
+    /// Whether the transaction has ended. What its thread counted until then can be read by any thread.
+    @inlinable
+    package var hasEnded: Bool { owner.load(ordering: .acquiring) == 0 }
+
+    /// - Throws: ``HabitStoreError/Code/transactionEnded`` when the transaction has ended, or belongs to another thread.
+    @inlinable
+    @inline(__always)
+    package func require() throws {
+        guard isCurrent else { throw refusal }
+    }
+
+    /// Why the calling thread may not use the transaction.
+    @usableFromInline
+    @inline(never)
+    package var refusal: HabitStoreError {
+        guard owner.load(ordering: .relaxed) != 0 else {
+            return HabitStoreError(
+                .transactionEnded,
+                "a transaction was used after its closure had ended; use it inside of the closure only"
+            )
+        }
+        return HabitStoreError(
+            .transactionEnded,
+            "a transaction was used on another thread; use it on the thread that runs its closure only"
+        )
+    }
+
+    /// A number that names the calling thread while it lives; never 0.
+    @inlinable
+    @inline(__always)
+    static var current: UInt {
+        #if canImport(Glibc)
+        return UInt(pthread_self())
+        #else
+        return UInt(bitPattern: pthread_self())
+        #endif
     }
 }

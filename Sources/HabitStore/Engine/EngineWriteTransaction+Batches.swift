@@ -87,3 +87,94 @@ extension EngineWriteTransaction {
         changes.noteInsertions(entity, batch, schema.layouts[entity])
     }
 }
+
+/// The questions that storing records of one entity will ask.
+@_spi(Engines) public struct ExpectedQuestions {
+    /// The entity of the records.
+    public let entity: Int
+    /// The records: whether there are some under their identifiers, and the digests that they belong to.
+    public let records: RecordBatch
+    /// The attributes whose values must be unique, alone or together: which records have those of these records.
+    public let unique: [[Int]]
+    /// The referenced records, by entity: whether they exist.
+    public let targets: [Int: [UUID]]
+}
+
+extension EngineWriteTransaction {
+    /// Tells the engine what is going to be asked about a record.
+    func expect(_ record: RecordView, _ entity: Int) throws {
+        let batch = RecordBatch(schema.layouts[entity])
+        batch.append(record)
+        try expect(batch, entity)
+    }
+
+    /// Tells the engine what is going to be asked about the records of a batch.
+    func expect(_ batch: RecordBatch, _ entity: Int) throws {
+        var targets = ReferenceTargets()
+        try targets.note(batch, by: schema.storedReferences[entity])
+        try snapshot.expect(
+            ExpectedQuestions(
+                entity: entity,
+                records: batch,
+                unique: schema.uniquePositions[entity].map { [$0] }
+                    + schema.uniqueCombinations[entity].map(\.positions),
+                targets: Dictionary(grouping: targets.all, by: \.entity).mapValues { $0.map(\.id) }
+            )
+        )
+    }
+}
+
+/// What references that a transaction has set lead to.
+///
+/// It stands outside of the generic transactions that use it: sets of a type inside of one are not specialised.
+struct ReferenceTargets {
+    private(set) var all: Set<RecordKey> = []
+    /// Some that were noted lately, each in a place that follows from it: most records of a load refer to the same few. Empty
+    /// until there is a batch, since a write of one record has no use for it.
+    private var recent: [RecordKey?] = []
+
+    mutating func note(_ record: RecordView, since old: RecordView?, by references: [StoredReference]) throws {
+        for reference in references {
+            try reference.forEachNewTarget(of: record, since: old) {
+                note(RecordKey(entity: reference.destination, id: $0))
+            }
+        }
+    }
+
+    /// Notes what all records of a batch refer to.
+    mutating func note(_ batch: RecordBatch, by references: [StoredReference]) throws {
+        guard !references.isEmpty else { return }
+        if recent.isEmpty { recent = [RecordKey?](repeating: nil, count: 256) }
+        for place in 0..<batch.count { try note(batch[place], since: nil, by: references) }
+    }
+
+    private mutating func note(_ key: RecordKey) {
+        guard !recent.isEmpty else {
+            all.insert(key)
+            return
+        }
+        let (high, low) = key.id.words
+        let mixed = (high ^ low) &* 0x9E37_79B9_7F4A_7C15
+        let place = Int(truncatingIfNeeded: mixed &>> 56)
+        guard recent[place] != key else { return }
+        recent[place] = key
+        all.insert(key)
+    }
+}
+
+/// The effects of a deletion under the delete rules.
+struct Deletion {
+    /// The records to delete, each after the one whose deletion causes its own.
+    var records: [RecordKey] = []
+    var doomed: Set<RecordKey> = []
+    /// References into doomed records that become nil or lose a link.
+    var released: [(source: RecordKey, attribute: Int, target: UUID)] = []
+    /// References into doomed records by which a rule forbids the deletion, unless their record goes too.
+    var denying: [(source: RecordKey, target: RecordKey)] = []
+    /// References of doomed records by which a rule forbids the deletion, unless what they lead to goes too.
+    var holding: [(source: RecordKey, relationship: String, target: RecordKey)] = []
+
+    mutating func add(_ key: RecordKey) {
+        if doomed.insert(key).inserted { records.append(key) }
+    }
+}

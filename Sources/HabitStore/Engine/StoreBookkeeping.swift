@@ -237,3 +237,61 @@ enum StoreBookkeeping {
         migrations = try StoreBookkeeping.standing(snapshot).migrations
     }
 }
+
+/// A store's role, and the number of migrations of its file: a program that opened it before a migration learns from the number
+/// that its records now have another form.
+///
+/// Written as `authoritative`, or `authoritative 2` after two migrations.
+struct StoreStanding: Equatable {
+    /// More than any store has gone through.
+    private static let mostMigrations = 1_000_000_000
+
+    var role = StoreRole.authoritative
+    var migrations = 0
+
+    init() {}
+
+    init?(parsing text: String) {
+        if let role = StoreRole(rawValue: text) {
+            self.role = role
+            return
+        }
+        let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard parts.count == 2, let role = StoreRole(rawValue: String(parts[0])), let migrations = Int(parts[1]),
+            (1...Self.mostMigrations).contains(migrations)
+        else { return nil }
+        (self.role, self.migrations) = (role, migrations)
+    }
+
+    var text: String { migrations == 0 ? role.rawValue : "\(role.rawValue) \(migrations)" }
+}
+
+/// The keys of a store's own bookkeeping, as both engines keep them.
+package enum MetadataKey {
+    /// The store's identity, a UUID.
+    static let storeID = "storeID"
+    /// The identity that the stores of one user's data share, a UUID.
+    static let lineage = "lineage"
+    /// The schema's version, `3.0.0`.
+    static let schemaVersion = "schemaVersion"
+    /// The schema, as ``StoredSchema`` has it; absent in stores of older versions until they are opened for writing.
+    static let schema = "schema"
+    /// Before the entity's name: the hash of its declaration.
+    static let hashPrefix = "shape."
+    /// ``StoreStanding``; absent means authoritative and never migrated.
+    static let role = "role"
+    /// How often the role was handed over; absent means 0.
+    static let epoch = "epoch"
+    /// The last token whose history was pruned; absent means 0.
+    static let historyFloor = "historyFloor"
+    /// The last token, when the history does not hold it because it was pruned or never copied.
+    static let lastToken = "lastToken"
+    /// ``nfc`` in stores whose text was always written by a version that normalizes; absent in older ones.
+    package static let textForm = "textForm"
+    /// The value of ``textForm``.
+    package static let nfc = "nfc"
+    /// The state of an unfinished copy or import into the store, as JSON.
+    static let backfill = "backfill"
+    /// The rollout's state along with the role, as JSON: the stage of the store's user.
+    static let rollout = "rollout"
+}

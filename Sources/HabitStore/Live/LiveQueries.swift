@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -389,4 +390,77 @@ extension LiveQueries {
 extension HabitStore {
     /// Live queries that hear of what is written when they look for it.
     public var liveQueries: LiveQueries { LiveQueries.of(self) }
+}
+
+/// A store that knows more of its changes than that it can be read: live queries use it.
+package protocol LiveSource: HabitStore {
+    /// Runs `body` over one moment, for live queries: nothing of it is compared or recorded.
+    func readForLiveQueries(_ body: (any ReadTransaction) throws -> Void) throws
+
+    /// A number that is another one after each change, in whatever process, told without reading the store; nil where only
+    /// reading tells.
+    var changeNumber: UInt64? { get }
+
+    /// Whether what would be read is not what stands in the store's place any more. It opens nothing.
+    var isOutOfPlace: Bool { get }
+
+    /// Calls `wake` after changes, as soon as they can be known, until what this returns is let go of. It may be called for
+    /// nothing, and is not relied on.
+    func observeChanges(_ wake: @escaping @Sendable () -> Void) -> (any AnyObject & Sendable)?
+}
+
+/// Does something again and again, until it is let go.
+///
+/// `DispatchSourceTimer` may be used from any thread, and is not declared so.
+package final class Ticker: @unchecked Sendable {
+    private let timer: any DispatchSourceTimer
+
+    package init(everySeconds seconds: Double, _ work: @escaping @Sendable () -> Void) {
+        timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
+        timer.schedule(deadline: .now() + seconds, repeating: seconds)
+        timer.setEventHandler(handler: work)
+        timer.resume()
+    }
+
+    deinit { timer.cancel() }
+}
+
+/// What Dispatch needs for its first timer.
+///
+/// On Linux it opens three files then, and ends the process by a trap where the system gives it none: an app that had all its
+/// files open died at the first retry of a mirror. So this is done where an error can still be thrown.
+package enum DispatchTimers {
+    private static let isReady = Mutex(false)
+    /// More than it opens.
+    private static let descriptors = 6
+    private static let waitSeconds = 1.0
+
+    /// Sets a first timer, if none was set so far.
+    ///
+    /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened.
+    package static func prepare() throws {
+        try isReady.withLock { isReady in
+            guard !isReady else { return }
+            try requireDescriptors()
+            let isDone = DispatchSemaphore(value: 0)
+            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(1)) { isDone.signal() }
+            isReady = isDone.wait(timeout: .now() + waitSeconds) == .success
+        }
+    }
+
+    private static func requireDescriptors() throws {
+        var opened: [Int32] = []
+        defer { for descriptor in opened { close(descriptor) } }
+        for _ in 0..<descriptors {
+            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                throw HabitStoreError(
+                    .limitExceeded,
+                    "too few files can be opened for timers (\(String(cString: strerror(errno)))); close some, or raise "
+                        + "the limit with `ulimit -n`"
+                )
+            }
+            opened.append(descriptor)
+        }
+    }
 }

@@ -182,3 +182,27 @@ public struct StoreMigrator {
         return name
     }
 }
+
+/// How far a migration has come.
+public struct MigrationProgress: Sendable {
+    /// The version that the stage leads to.
+    public let to: Schema.Version
+    /// The number of the stage, from 1.
+    public let stage: Int
+    /// How many stages there are.
+    public let stages: Int
+    /// How many records were rewritten.
+    public let done: Int
+    /// How many have to be.
+    public let total: Int
+}
+
+/// The result of a migration.
+public struct MigrationOutcome: Sendable, Hashable, Codable {
+    /// The version that the store has reached.
+    public let version: Schema.Version
+    /// The stages, in order; none when the store was of that version already.
+    public internal(set) var steps: [MigrationStep]
+    /// The copies of the store made before stages that have hooks or drop something.
+    public internal(set) var backups: [String]
+}

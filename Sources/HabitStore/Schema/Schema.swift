@@ -397,3 +397,71 @@ extension Schema {
         return result
     }
 }
+
+/// A reference that an entity's own records hold, as writing looks at it: numbers only.
+struct StoredReference: Sendable {
+    /// The position of the attribute, an identifier or links.
+    let attribute: Int
+    /// The position of the entity that it leads to.
+    let destination: Int
+    /// The position of the relationship.
+    let relationship: Int
+
+    /// Those of an entity's relationships.
+    static func all(_ relationships: [Schema.Relationship]) -> [StoredReference] {
+        relationships.enumerated().compactMap { position, relationship in
+            guard relationship.isStored else { return nil }
+            return StoredReference(
+                attribute: relationship.attribute,
+                destination: relationship.destination,
+                relationship: position
+            )
+        }
+    }
+
+    /// Hands what a record refers to, and its earlier form did not refer to, to `body`.
+    func forEachNewTarget(of record: RecordView, since old: RecordView?, _ body: (UUID) throws -> Void) throws {
+        let targets = try identifiers(record)
+        guard !targets.isEmpty else { return }
+        var known: Set<UUID> = []
+        if let old {
+            let before = try identifiers(old)
+            if before.elementsEqual(targets) { return }
+            known = Set(try RecordView.links(before))
+        }
+        for offset in stride(from: 0, to: targets.count, by: 16) {
+            let target = targets.loadUnaligned(fromByteOffset: offset, as: UUID.self)
+            if known.isEmpty || !known.contains(target) { try body(target) }
+        }
+    }
+
+    private func identifiers(_ record: RecordView) throws -> UnsafeRawBufferPointer {
+        let bytes = try record.rawBytes(at: attribute)
+        guard bytes.count.isMultiple(of: 16) else { throw AttributeReader.outOfBounds }
+        return bytes
+    }
+}
+
+/// A combination of attributes that no two records may have in common, as positions.
+struct UniqueCombination: Sendable {
+    let entity: Int
+    let positions: [Int]
+
+    /// The combination that a record has; nil where one of the attributes is nil.
+    func values(of record: RecordView) throws -> [Value]? {
+        var values: [Value] = []
+        for position in positions {
+            let value = try record.value(at: position)
+            if value.isNull { return nil }
+            values.append(value)
+        }
+        return values
+    }
+
+    /// The attributes' names, for people: `name, startDate and endDate`.
+    func title(_ schema: Schema) -> String {
+        let names = positions.map { schema.entities[entity].attributes[$0].name }
+        guard names.count > 1 else { return names.first ?? "" }
+        return names.dropLast().joined(separator: ", ") + " and " + names[names.count - 1]
+    }
+}

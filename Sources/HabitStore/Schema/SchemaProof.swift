@@ -1,3 +1,4 @@
+import CFaultGuard
 import Foundation
 
 /// Proves that a model's code matches its declaration: reads records with known values through the model, and compares the values
@@ -154,5 +155,70 @@ extension AttributeDescription {
     /// samples that cannot be made of JSON.
     fileprivate var hasOneSample: Bool {
         hasOneValue || isOpaque && probe(0) == probe(1) && probe(0) == defaultValue
+    }
+}
+
+/// Running a model's code with values that no app has given it.
+enum ModelCode {
+    /// Runs `body`, which reads or writes a model of made-up values. Where the model's code ends the process, as a precondition in
+    /// its initializer does, a line on standard error says whose values those were and what to do; the process dies all the same.
+    static func withMadeUpValues<R, E: Error>(_ model: String, _ body: () throws(E) -> R) throws(E) -> R {
+        let words = """
+            HabitStore: the process ended in the code of the model \(model), which was being proven with made-up values. Its \
+            init(row:) has to take every value of its attributes' types, since a store may hold any: assign the properties in \
+            init(row:), and check values in the initializer that the app calls.
+
+            """
+        let result = words.withCString { text -> Result<R, E> in
+            let outer = habitstore_begin_dying_words(text)
+            defer { habitstore_end_dying_words(outer) }
+            do throws(E) {
+                return .success(try body())
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension Schema {
+    /// A record with invented values that could be stored next to any others: it refers to none, and is nil where that is allowed. Of the first
+    /// entity that can have such a record; nil if none can, or none has a Swift type in this program.
+    ///
+    /// - Parameter number: another number gives other values, if the type has many.
+    package func sampleModel(number: Int) throws -> (any PersistentModel)? {
+        for (position, entity) in entities.enumerated() where !entity.isUntyped {
+            guard let values = sampleValues(of: entity, at: position, number) else { continue }
+            return try ModelCode.withMadeUpValues(entity.name) {
+                try Self.model(entity.modelType, values, entity.layout)
+            }
+        }
+        return nil
+    }
+
+    private func sampleValues(of entity: EntityDescription, at position: Int, _ number: Int) -> [Value]? {
+        let references = Set(storedReferences[position].map { relationships[position][$0.relationship].attribute })
+        var values: [Value] = [.uuid(UUID())]
+        for (index, attribute) in entity.attributes.enumerated().dropFirst() {
+            if attribute.kind == .links {
+                values.append(.links([]))
+            } else if attribute.isOptional {
+                values.append(.null)
+            } else if references.contains(index) {
+                return nil
+            } else {
+                values.append(attribute.probe(number))
+            }
+        }
+        return values
+    }
+
+    private static func model<M: PersistentModel>(_ type: M.Type, _ values: [Value], _ layout: RecordLayout) throws -> M
+    {
+        try EncodedRecord(values, layout: layout).withView(layout) { view in
+            var reader = view.reader
+            return try M(row: &reader)
+        }
     }
 }
