@@ -2,6 +2,7 @@ import DurableFiles
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import Hashing
 
 extension Fleet {
     /// The fleet's part in an erasure: see ``forget(_:)``.
@@ -185,5 +186,92 @@ extension Fleet {
             guard try FleetFolder.contents(path, "a draft")?.firstRange(of: Data(user.utf8)) != nil else { continue }
             unlink(path)
         }
+    }
+}
+
+extension Fleet {
+    /// The users of a wave.
+    ///
+    /// - Parameter name: the wave's name, or its number from 1 if no wave has that name.
+    /// - Returns: the wave's number, from 0, and its users in order.
+    /// - Throws: ``HabitStoreError/Code/notFound`` if no waves were drawn, or none has this name.
+    public func wave(_ name: String) throws -> (number: Int, users: [String]) {
+        let members = try FleetMembers.load(folder.members)
+        let number = members.waves.firstIndex(of: name) ?? Int(name).map { $0 - 1 }
+        guard let number, members.waves.indices.contains(number) else {
+            throw HabitStoreError(
+                .notFound,
+                "the fleet has no wave \"\(name)\"; it has \(members.waves.joined(separator: ", "))",
+                at: .init(path: folder.members)
+            )
+        }
+        return (number, members.wave(number).map(\.user))
+    }
+
+    /// Records that the stores that a wave's users had left were removed. Each user's evidence has recorded it before.
+    ///
+    /// - Parameters:
+    ///   - wave: the wave's number, from 0.
+    ///   - failed: how many users' stores were kept.
+    /// - Throws: an error if the ledger cannot be written.
+    public func noteRetired(wave: Int, users: Int, failed: Int) throws {
+        try ledger.append(.retired(wave: wave, users: users, failed: failed))
+    }
+}
+
+/// The names of users on pages and in reports.
+///
+/// A pseudonym is 48 bits of the HMAC-SHA256 of the id, keyed by the salt of the fleet's waves: it stays the same as long as the fleet exists, and
+/// only readers of the fleet's files can find the user by trying ids.
+struct FleetNames: Sendable {
+    private let key: SymmetricKey
+    private let root: String
+    /// Whether to show ids.
+    private let showsUsers: Bool
+
+    /// - Parameter salt: the salt of the fleet's members.
+    init(salt: String, root: String, showsUsers: Bool) {
+        key = SymmetricKey(data: Data(salt.utf8))
+        (self.root, self.showsUsers) = (root, showsUsers)
+    }
+
+    /// A user's id or pseudonym.
+    func name(of user: String) -> String {
+        guard !showsUsers else { return user }
+        return String(HMAC<SHA256>.authenticationCode(for: Array(user.utf8), using: key).hexadecimal.prefix(12))
+    }
+
+    /// A text without the user's id and without paths into users' folders, whose names contain ids.
+    ///
+    /// - Parameter user: the user that the text is about; nil if there is none or it is unknown.
+    func text(_ text: String, about user: String? = nil) -> String {
+        guard !showsUsers else { return text }
+        let named = user.map { $0.isEmpty ? text : text.replacing($0, with: name(of: $0)) } ?? text
+        return named.replacing(/[uh]-(?:[0-9a-f]{2})+(?:-[0-9a-f]+)?/, with: "…")
+    }
+
+    /// A ledger event with users' names instead of ids.
+    func event(_ event: FleetEvent) -> FleetEvent {
+        guard case .halted(let person, let reason, let user) = event else { return event }
+        return .halted(by: person, because: text(reason, about: user), user: user.map(name(of:)))
+    }
+}
+
+extension Fleet {
+    /// The id of the member with this pseudonym.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` if no member has it; an error if the members cannot be read.
+    public func user(named name: String) throws -> String {
+        let members = try members()
+        let names = FleetNames(salt: members.salt, root: root, showsUsers: false)
+        let wanted = name.lowercased()
+        guard let member = members.members.first(where: { names.name(of: $0.user) == wanted }) else {
+            throw HabitStoreError(
+                .notFound,
+                "no member of the fleet has this name: names on the page have 12 digits and letters from a to f",
+                at: .init(path: folder.members)
+            )
+        }
+        return member.user
     }
 }

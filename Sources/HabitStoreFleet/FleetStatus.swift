@@ -132,3 +132,97 @@ public struct FleetStatus: Sendable {
         return moving + soaks...2 * moving + soaks
     }
 }
+
+/// The result of comparing the index with the stores.
+public struct FleetAudit: Sendable {
+    /// A user who differs from the index.
+    public struct Finding: Sendable, Hashable {
+        /// The user.
+        public let user: String
+        /// The difference, in one line.
+        public let message: String
+    }
+
+    /// How many users were examined.
+    public let users: Int
+    /// How many users' stores were compared.
+    public let compared: Int
+    /// The users who differ from the index.
+    public let findings: [Finding]
+
+    init(
+        _ index: FleetIndex,
+        _ stores: UserStores,
+        _ plan: FleetPlan,
+        _ signals: FleetSignals,
+        sample: Int?,
+        seed: UInt64,
+        comparesStores: Bool
+    ) throws {
+        var entries = try index.entries()
+        if let sample, sample < entries.count {
+            entries = Array(FleetMembers.shuffled(entries, by: "\(seed)", \.user).prefix(sample))
+        }
+        users = entries.count
+        let mover = FleetMover(stores: stores, plan: plan, signals: signals)
+        var findings = zip(entries, mover.look(at: entries.map(\.user))).compactMap { entry, found -> Finding? in
+            if found.stage != nil, let error = found.error { return Finding(user: entry.user, message: error) }
+            // No run has examined users who were not started yet.
+            guard let stage = entry.stage else { return nil }
+            guard let there = found.stage else {
+                return Finding(user: entry.user, message: found.error ?? "no store has the user's stage")
+            }
+            guard stage == there, entry.epoch == found.epoch else {
+                let epochs = "epoch \(entry.epoch ?? 0)) and the stores \(there.rawValue) (epoch \(found.epoch ?? 0)"
+                return Finding(user: entry.user, message: "the index says \(stage.rawValue) (\(epochs))")
+            }
+            return found.difference.map { Finding(user: entry.user, message: "the stores were found to differ: \($0)") }
+        }
+        let comparisons = comparesStores ? mover.compare(entries.map(\.user)) : []
+        compared = comparisons.count(where: \.isCompared)
+        findings += comparisons.compactMap { comparison in
+            comparison.problem.map { Finding(user: comparison.user, message: $0) }
+        }
+        self.findings = findings
+    }
+}
+
+/// The members whose stores differ: those with a mark and those whom the index lists. Each user's evidence decides, so this is never more optimistic
+/// than the evidence: a difference stays until a complete verification finds none.
+struct FleetDifferences {
+    let entries: [FleetStatus.Different]
+
+    /// - Throws: an error if the index or the marks cannot be read. Evidence that cannot be read refutes nothing.
+    init(_ index: FleetIndex, _ members: FleetMembers, root: String) throws {
+        let marks = DifferenceMarks(root: root)
+        let known = try index.different()
+        let marked = try marks.marked(among: members.members.map(\.user))
+        guard !known.isEmpty || !marked.isEmpty else {
+            entries = []
+            return
+        }
+        let rows = Dictionary(known.map { (UserKey($0.user), $0) }) { first, _ in first }
+        let markedKeys = Set(marked.map(UserKey.init))
+        entries = try members.members.compactMap { member in
+            let key = UserKey(member.user)
+            let (row, isMarked) = (rows[key], markedKeys.contains(key))
+            guard row != nil || isMarked else { return nil }
+            let word = (try? marks.word(of: member.user)) ?? .unknown
+            // A mark that outlived its difference is removed by the next look of a run or the next verification.
+            if word == .clean, !isMarked { return nil }
+            var entry = FleetStatus.Different(
+                user: member.user,
+                wave: member.wave,
+                stage: row?.stage,
+                message: row?.difference,
+                since: nil
+            )
+            if case .differs(let difference) = word {
+                (entry.message, entry.since) = (difference.message, difference.time)
+                entry.stage = entry.stage ?? difference.stage
+            }
+            if entry.stage == nil { entry.stage = try index.entry(member.user)?.stage }
+            return entry
+        }
+    }
+}

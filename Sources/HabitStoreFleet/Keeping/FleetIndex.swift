@@ -326,3 +326,55 @@ extension IndexDatabase.Value {
 
     fileprivate static func of(_ value: String?) -> Self { value.map { .text($0) } ?? .null }
 }
+
+extension FleetIndex {
+    /// Totals over all users.
+    func figures() throws -> (arrived: Int, largestLag: Int) {
+        var figures = (arrived: 0, largestLag: 0)
+        try database.query("SELECT count(arrived), max(lag) FROM member") {
+            figures = (arrived: $0.int(0), largestLag: $0.int(1))
+        }
+        return figures
+    }
+
+    /// Whether the last look found that a member's stores differ, or the gate is closed for that reason. The evidence may have refuted it since.
+    static let differs = """
+        (verdict = '\(Entry.different)' OR verdict = 'waits' AND difference IS NOT NULL
+          AND (reasons LIKE '%\(GateReason.Kind.shadowDifferences.rawValue)%'
+            OR reasons LIKE '%\(GateReason.Kind.verificationNotClean.rawValue)%'))
+        """
+
+    /// How many users wait for each reason; a user with several reasons counts under each.
+    func usersByReason() throws -> [String: Int] {
+        var users: [String: Int] = [:]
+        for group in try reasons(limit: Self.mostGroups) {
+            for kind in Set(group.reasons.split(separator: ",")) { users[String(kind), default: 0] += group.users }
+        }
+        return users
+    }
+
+    /// How many users wait for any of some reasons.
+    func users(waitingByAnyOf kinds: [String]) throws -> Int {
+        try reasons(limit: Self.mostGroups).reduce(0) { sum, group in
+            let isMeant = group.reasons.split(separator: ",").contains { kinds.contains(String($0)) }
+            return isMeant ? sum + group.users : sum
+        }
+    }
+
+    /// The most groups of users with the same reasons that are read.
+    private static let mostGroups = 10_000
+}
+
+/// The durations of writes by all users at one stage, in the period that ended at ``time``.
+public struct FleetWrites: Sendable, Hashable {
+    /// The end of the period.
+    public let time: Date
+    /// The stage of the users who wrote.
+    public let stage: Stage
+    /// How many writes there were.
+    public let count: Int
+    /// The median duration of a write, in seconds.
+    public let p50Seconds: Double
+    /// The 99th percentile of the durations of writes, in seconds.
+    public let p99Seconds: Double
+}

@@ -1,6 +1,7 @@
 import DurableFiles
 import Foundation
 import HabitStore
+import HabitStoreRollout
 import Hashing
 
 /// The record of what was done with a fleet: `ledger.jsonl`, one line for each event. Each line contains the hash of the one before, as in users'
@@ -205,4 +206,144 @@ public struct FleetLedger: Sendable {
     }
 
     private static func hash(_ data: Data) -> String { SHA256.hash(data: data).hexadecimal }
+}
+
+/// An event in a fleet's ledger. Only a halt caused by one user names that user, until the user is erased.
+///
+/// The JSON form is an object with the case's name as its key and the case's values as its value.
+public enum FleetEvent: Sendable, Hashable, Codable {
+    /// Waves were drawn, or their plan was replaced; `digest` is that of the members' file, `plan` that of the plan's.
+    case drawn(users: Int, digest: String, by: String, plan: String? = nil)
+    /// Users who have joined since were added to the last wave.
+    case joined(users: Int, digest: String)
+    /// A run began.
+    case began(by: String)
+    /// A run ended without an error: all waves are done, or a person stopped it.
+    case ended(isDone: Bool)
+    /// A hook confirmed that a wave may begin.
+    case waveConfirmed(wave: Int, hook: String)
+    /// A wave began to move its users.
+    case waveBegan(wave: Int, name: String, users: Int)
+    /// All users of a wave have reached the plan's stage, except those who cannot; the wave is now watched.
+    case soakBegan(wave: Int, passedOver: Int)
+    /// A wave's soak is over, and the next wave may begin.
+    case waveDone(wave: Int)
+    /// The fleet was paused: no new users are started.
+    case paused(by: String, because: String)
+    /// The pause ended: users are started again.
+    case unpaused(by: String, because: String)
+    /// The halt ended: users are moved again.
+    case resumed(by: String, because: String)
+    /// The fleet was halted: no users are moved. `user` is the user who caused it, if one did.
+    case halted(by: String, because: String, user: String?)
+    /// The users of a wave were taken back to `off`.
+    case tookBack(wave: Int, users: Int, failed: Int)
+    /// The kill switch was pulled for all users from the fleet's page.
+    case killed(by: String, because: String)
+    /// `rollout kill` took all users back within `seconds`, except `failed` ones.
+    case killLanded(by: String, users: Int, failed: Int, seconds: Double)
+    /// The stores that users of a wave had left were removed; those of `failed` users were kept.
+    case retired(wave: Int, users: Int, failed: Int)
+    /// The wall clock was moved by this many seconds during a run or between two runs.
+    case clockMoved(seconds: Int)
+    /// A user was erased: `digest` is that of the members' file without the user, nil if the user was in no wave. `redacted` lines had named the
+    /// user; from the first of them on, all lines have new hashes, and `head` is the ledger's head before that.
+    case forgotten(digest: String?, redacted: Int, head: String)
+
+    /// Whether it ends a halt. Users who were taken back before it do not halt the fleet again.
+    var isResumption: Bool { if case .resumed = self { true } else { false } }
+
+    /// Whether it starts or stops moving users.
+    var isOfMoving: Bool {
+        switch self {
+        case .began, .ended, .halted, .resumed: true
+        default: false
+        }
+    }
+}
+
+extension FleetEvent {
+    /// The names of all events in plans and hook messages.
+    static let kinds = [
+        "drawn", "joined", "began", "ended", "waveConfirmed", "waveBegan", "soakBegan", "waveDone", "paused",
+        "unpaused", "resumed", "halted", "tookBack", "killed", "killLanded", "retired", "clockMoved", "forgotten",
+    ]
+
+    /// The event's name.
+    public var kind: String {
+        switch self {
+        case .drawn: "drawn"
+        case .joined: "joined"
+        case .began: "began"
+        case .ended: "ended"
+        case .waveConfirmed: "waveConfirmed"
+        case .waveBegan: "waveBegan"
+        case .soakBegan: "soakBegan"
+        case .waveDone: "waveDone"
+        case .paused: "paused"
+        case .unpaused: "unpaused"
+        case .resumed: "resumed"
+        case .halted: "halted"
+        case .tookBack: "tookBack"
+        case .killed: "killed"
+        case .killLanded: "killLanded"
+        case .retired: "retired"
+        case .clockMoved: "clockMoved"
+        case .forgotten: "forgotten"
+        }
+    }
+
+    /// The wave of the event, from 0.
+    var wave: Int? {
+        switch self {
+        case .waveConfirmed(let wave, _), .waveBegan(let wave, _, _), .soakBegan(let wave, _), .waveDone(let wave),
+            .tookBack(let wave, _, _), .retired(let wave, _, _):
+            wave
+        default: nil
+        }
+    }
+}
+
+extension FleetEvent {
+    /// The event and its details for people.
+    public var words: (what: String, details: String) {
+        switch self {
+        case .drawn(let users, let digest, let person, _):
+            ("drawn", "\(users.counted("user")), by \(person), \(digest.prefix(12))…")
+        case .joined(let users, let digest):
+            ("joined", "\(users.counted("user")) in the last wave, \(digest.prefix(12))…")
+        case .began(let person): ("a run began", "by \(person)")
+        case .ended(let isDone): ("a run ended", isDone ? "all waves are done" : "")
+        case .waveConfirmed(let wave, let hook): ("wave \(wave + 1) is confirmed", "by the hook \(hook)")
+        case .waveBegan(let wave, let name, let users): ("wave \(wave + 1) began", "\(name), \(users.counted("user"))")
+        case .soakBegan(let wave, let passedOver):
+            ("wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver.counted("user")) skipped" : "")
+        case .waveDone(let wave): ("wave \(wave + 1) is done", "")
+        case .paused(let person, let reason): ("paused", "by \(person): \(reason)")
+        case .unpaused(let person, let reason): ("continued", "by \(person): \(reason)")
+        case .resumed(let person, let reason): ("resumed", "by \(person): \(reason)")
+        case .halted(let person, let reason, let user):
+            ("HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))
+        case .tookBack(let wave, let users, let failed):
+            ("wave \(wave + 1) was taken back", "\(users.counted("user")), \(failed) could not be")
+        case .retired(let wave, let users, let failed):
+            (
+                "wave \(wave + 1) was retired",
+                "the stores that \(users.counted("user")) had left are removed, those of \(failed) are kept"
+            )
+        case .forgotten(let digest, let redacted, let head):
+            (
+                "a user was erased",
+                (digest.map { "of the members, \($0.prefix(12))…; " } ?? "")
+                    + "\(redacted.counted("line")) redacted; the ledger was at \(head.prefix(20))…"
+            )
+        case .clockMoved(let seconds): ("the clock was moved", "by \(seconds) seconds")
+        case .killed(let person, let reason): ("KILLED", "by \(person): \(reason)")
+        case .killLanded(let person, let users, let failed, let seconds):
+            (
+                "a kill took effect",
+                "by \(person): \(users.counted("user")) in \((seconds * 10).rounded() / 10) s, \(failed) could not be taken back"
+            )
+        }
+    }
 }

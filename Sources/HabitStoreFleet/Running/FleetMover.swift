@@ -190,3 +190,90 @@ struct FleetMover: Sendable {
         return (signs.fingerprint, Int(clamping: signs.mark))
     }
 }
+
+extension FleetIndex.Entry {
+    /// The verdict on a user who reached the plan's stage and has left it.
+    static let demoted = "demoted"
+    /// The verdict on a user whose stores differ.
+    static let different = "different"
+
+    /// How many transactions were written since the user reached the plan's stage.
+    var writes: Int {
+        guard let token, let arrivedToken, token > arrivedToken else { return 0 }
+        // A damaged index may contain any numbers.
+        let (count, isTooMany) = token.subtractingReportingOverflow(arrivedToken)
+        return isTooMany ? .max : count
+    }
+
+    /// An entry for a member from a first look.
+    init(_ member: FleetMembers.Member, _ found: FleetMover.Found, _ plan: FleetPlan) {
+        self.init(
+            user: member.user,
+            wave: member.wave,
+            lane: member.lane,
+            bytes: member.bytes,
+            cleanReads: 0
+        )
+        take(found, plan)
+    }
+
+    /// Updates the entry with what was seen of the user.
+    mutating func take(_ found: FleetMover.Found, _ plan: FleetPlan) {
+        verdict = found.verdict
+        reasons = found.reasons
+        difference = found.difference ?? difference
+        guard let stage = found.stage else { return }
+        if stage != self.stage { moved = Date().timeIntervalSince1970 }
+        (self.stage, epoch, token, lag) = (stage, found.epoch, found.token, found.lag)
+        cleanReads = found.cleanReads
+        if stage >= plan.stage {
+            if arrived == nil { (arrived, arrivedToken) = (Date().timeIntervalSince1970, found.token) }
+        } else if arrived != nil {
+            arrived = nil
+            verdict = Self.demoted
+        }
+    }
+}
+
+/// Limits how fast users are started.
+struct FleetPaces {
+    private let usersPerSecond: Double?
+    private let bytesPerSecond: Double?
+    /// When the next users may be started.
+    private var next = ContinuousClock.now
+
+    init(_ pace: FleetPlan.Pace) {
+        usersPerSecond = pace.usersPerMinute.map { $0 / 60 }
+        bytesPerSecond = pace.mebibytesPerSecond.map { $0 * 1_048_576 }
+    }
+
+    /// How long to wait before starting more users.
+    var secondsToWait: Double { max(0, (next - ContinuousClock.now) / .seconds(1)) }
+
+    /// Records that users are started now; the next ones wait as long as these may take.
+    mutating func begin(_ bytes: [Int]) {
+        let users = usersPerSecond.map { Double(bytes.count) / $0 } ?? 0
+        let copying = bytesPerSecond.map { Double(bytes.reduce(0, +)) / $0 } ?? 0
+        next = max(next, .now) + .seconds(max(users, copying))
+    }
+}
+
+extension FleetPlan.Hours {
+    /// Whether a time is within the hours.
+    func contains(_ date: Date) -> Bool {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(identifier: timeZone) ?? .gmt
+        let parts = calendar.dateComponents([.hour, .minute], from: date)
+        let minute = (parts.hour ?? 0) * 60 + (parts.minute ?? 0)
+        return from < to ? (from..<to).contains(minute) : minute >= from || minute < to
+    }
+
+    /// `08:00–20:00 Europe/Berlin`.
+    var words: String {
+        func time(_ minute: Int) -> String {
+            let (hours, minutes) = (minute / 60, minute % 60)
+            return (hours < 10 ? "0" : "") + "\(hours):" + (minutes < 10 ? "0" : "") + "\(minutes)"
+        }
+        return "\(time(from))–\(time(to)) \(timeZone)"
+    }
+}

@@ -196,3 +196,97 @@ public final class FleetWatch: Sendable {
         return FleetOverview.Rehearsal(time: last.time, isClean: last.isClean)
     }
 }
+
+/// What ``FleetWatch`` has read at one time.
+public struct FleetSnapshot: Sendable {
+    /// A number that changes with every reading.
+    public let number: Int
+    /// When the files were read.
+    public let time: Date
+    /// The state of the kill switch.
+    public let killSwitch: FleetKillSwitch
+    /// The engine to which the flags move users; nil if they do not say.
+    public let newEngine: String?
+    /// The fleet's status, or why it cannot be read.
+    public let fleet: Result<FleetOverview, HabitStoreError>
+}
+
+/// Detects changes of a fleet: in its files, the kill switch's files, the index's change counter, and whether a run is at work.
+struct FleetSigns: Hashable {
+    /// A file's identity and modification, from `lstat`.
+    struct File: Hashable {
+        private let device: UInt64
+        private let number: UInt64
+        private let size: Int64
+        private let seconds: Int64
+        private let nanoseconds: Int64
+
+        init(_ path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else {
+                (device, number, size, seconds, nanoseconds) = (0, 0, -1, 0, 0)
+                return
+            }
+            #if canImport(Darwin)
+            let changed = status.st_mtimespec
+            #else
+            let changed = status.st_mtim
+            #endif
+            (device, number, size) = (
+                UInt64(truncatingIfNeeded: status.st_dev), UInt64(status.st_ino), Int64(status.st_size)
+            )
+            (seconds, nanoseconds) = (Int64(changed.tv_sec), Int64(changed.tv_nsec))
+        }
+
+        /// Whether it is the same file, even if it was written to.
+        func isSameFile(as other: File) -> Bool { size >= 0 && device == other.device && number == other.number }
+    }
+
+    private let files: [File]
+    private let version: Int
+    /// Whether a run is at work.
+    let isRunning: Bool
+
+    /// - Parameters:
+    ///   - flags: the flag file; nil for none.
+    ///   - version: the index's change counter.
+    init(_ folder: FleetFolder, _ place: StoreRoot, flags: String?, version: Int, isRunning: Bool) {
+        let paths =
+            [
+                folder.ledger, folder.members, folder.halted, folder.paused, folder.plan + ".json",
+                folder.plan + ".yaml", folder.hooks, DifferenceMarks(root: place.path).path,
+            ]
+            + RootSwitches.paths(place, flags: flags)
+        // A replaced database starts its counter again.
+        files = (paths + [folder.index]).map(File.init)
+        (self.version, self.isRunning) = (version, isRunning)
+    }
+}
+
+/// The state of a root's kill switch, from its files alone: it needs neither an index nor a store.
+public struct FleetKillSwitch: Sendable, Hashable {
+    /// Whether the sentinel file exists, which takes all users back.
+    public let isSentinelThere: Bool
+    /// Whether the kill flag is true for all users; nil without a flag file.
+    public let isFlagPulled: Bool?
+    /// Whether the root's latch records that all users were killed, until it is re-armed.
+    public let isLatched: Bool
+    /// When it was first pulled, by these files; nil if none says so.
+    public let since: Date?
+    /// The trigger that the latch records.
+    public let trigger: String?
+    /// Why the flags in effect differ from the flag file.
+    public let notes: [String]
+
+    init(_ switches: RootSwitches) {
+        isSentinelThere = switches.sentinel != nil
+        isFlagPulled = switches.isFlagPulled
+        isLatched = switches.latch != nil
+        since = [switches.sentinel?.since, switches.latch?.since].compactMap { $0 }.min()
+        trigger = switches.latch.flatMap { $0.text.isEmpty ? nil : $0.text }
+        notes = switches.notes
+    }
+
+    /// Whether it is pulled, or was pulled and not re-armed since.
+    public var isPulled: Bool { isSentinelThere || isFlagPulled == true || isLatched }
+}

@@ -203,3 +203,160 @@ final class HookDeliveries: Sendable {
 
     private func say(_ line: String) { state.withLock { $0.lines.append(line) } }
 }
+
+/// Delivers ledger lines to hooks, from the line after the last one that each has received.
+struct HookOutbox: Sendable {
+    let fleet: FleetName
+    let ledger: FleetLedger
+    let places: HookPlaces
+
+    /// A hook's pending lines, the earliest first, with their numbers and hashes.
+    static func owed(
+        _ hook: FleetPlan.Hook,
+        _ place: HookPlaces.Place?,
+        _ contents: FleetLedger.Contents
+    ) -> [(entry: FleetLedger.Entry, head: String)] {
+        zip(contents.entries, contents.heads).dropFirst(place?.told.map { count(of: $0, contents) } ?? 0)
+            .filter { hook.wants($0.0.event) }
+            .map { (entry: $0.0, head: $0.1) }
+    }
+
+    /// The number of lines up to a hook's last one, given its number and hash; 0 if the ledger does not contain it, unless a user was forgotten
+    /// since, which changes hashes.
+    private static func count(of told: String, _ contents: FleetLedger.Contents) -> Int {
+        if let place = contents.heads.firstIndex(of: told) { return place + 1 }
+        guard let number = told.split(separator: " ").first.flatMap({ Int($0) }), number >= 1 else { return 0 }
+        let isForgotten = contents.entries.dropFirst(number).contains {
+            if case .forgotten = $0.event { true } else { false }
+        }
+        return isForgotten ? number : 0
+    }
+
+    /// Delivers a hook's pending lines in order, until a delivery fails.
+    ///
+    /// - Parameters:
+    ///   - deadline: when to begin no further line; nil for never.
+    ///   - mayNote: whether progress may still be recorded.
+    /// - Returns: how many lines were delivered and why it stopped; no reason if nothing is pending.
+    func send(
+        to hook: FleetPlan.Hook,
+        until deadline: ContinuousClock.Instant? = nil,
+        mayNote: () -> Bool = { true }
+    ) -> (told: Int, failure: HookFailure?, problem: (any Error)?) {
+        var told = 0
+        do {
+            let owed = Self.owed(hook, places[hook.name], try ledger.read())
+            for (entry, head) in owed {
+                if let deadline, told > 0, ContinuousClock.now >= deadline {
+                    return (told, HookFailure("is slow, and got \(told) of \(owed.count) lines"), nil)
+                }
+                let message = try HookMessage(entry, fleet, to: hook)
+                try HookProgram.deliver(message, to: hook)
+                told += 1
+                guard mayNote() else { return (told, nil, nil) }
+                try places.update(hook.name) { $0 = .init(told: head, toldAt: Date()) }
+            }
+            if owed.isEmpty, places[hook.name]?.failure != nil {
+                try places.update(hook.name) { ($0.failure, $0.failingSince) = (nil, nil) }
+            }
+            return (told, nil, nil)
+        } catch let failure as HookFailure {
+            do {
+                try note(hook, failure, mayNote)
+                return (told, failure, nil)
+            } catch {
+                return (told, failure, error)
+            }
+        } catch {
+            return (told, HookFailure("cannot be notified: \(error)"), error)
+        }
+    }
+
+    private func note(_ hook: FleetPlan.Hook, _ failure: HookFailure, _ mayNote: () -> Bool) throws {
+        guard mayNote() else { return }
+        try places.update(hook.name) { place in
+            place.failure = failure.description
+            place.failingSince = place.failingSince ?? Date()
+        }
+    }
+}
+
+/// The hooks' positions in the ledger: `hooks.json` in the fleet's folder. The lines after its position are pending for a hook.
+///
+/// Only the process that holds the lock next to the file writes it. If the file is lost, all lines are delivered again, with the same identifiers.
+final class HookPlaces: Sendable {
+    /// The position of a hook.
+    struct Place: Codable, Sendable, Hashable {
+        /// The number and hash of the last line that was delivered; nil for none.
+        var told: String?
+        /// When that line was delivered.
+        var toldAt: Date?
+        /// Why the last try failed, and since when tries have failed; nil after a success.
+        var failure: String?
+        var failingSince: Date?
+    }
+
+    private struct File: Codable {
+        var version = 1
+        var hooks: [String: Place] = [:]
+    }
+
+    private let path: String
+    private let file: Mutex<File>
+
+    /// Reads the file; without one, nothing was delivered yet.
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if it is damaged.
+    init(_ folder: FleetFolder) throws {
+        path = folder.hooks
+        guard let data = try FleetFolder.contents(path, "the file of the hooks' progress") else {
+            file = Mutex(File())
+            return
+        }
+        guard let known = try? JSONDecoder().decode(File.self, from: data), known.version == 1 else {
+            throw HabitStoreError(
+                .corrupt,
+                "the file of the hooks' progress is damaged; remove it, and they get every line of the ledger again",
+                at: .init(path: path)
+            )
+        }
+        file = Mutex(known)
+    }
+
+    /// The position of a hook; nil if it is unknown.
+    subscript(hook: String) -> Place? { file.withLock { $0.hooks[hook] } }
+
+    /// Changes a hook's position and writes it to disk.
+    ///
+    /// - Throws: why it could not be written; this process uses the new position anyway.
+    func update(_ hook: String, _ change: (inout Place) -> Void) throws {
+        try file.withLock { file in
+            let before = file.hooks[hook]
+            change(&file.hooks[hook, default: Place()])
+            guard file.hooks[hook] != before else { return }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+            do {
+                try DurableFile.replace(path, try encoder.encode(file), draft: path + ".new")
+            } catch let failure as FileFailure {
+                throw HabitStoreError.system(failure, "the file of the hooks' progress")
+            }
+        }
+    }
+}
+
+/// When to retry a failed delivery.
+struct HookRetry: Sendable, Hashable {
+    /// The wait after the first failure, in seconds; it doubles after each further one, up to `mostSeconds`.
+    var firstSeconds = 1.0
+    var mostSeconds = 300.0
+    /// After this many seconds without success, the failure is reported once more.
+    var sayAfterSeconds = 3_600.0
+
+    /// A random wait, so that hooks that failed together are not retried together.
+    ///
+    /// - Parameter tries: how many tries have failed, from 1.
+    func wait(after tries: Int) -> Double {
+        min(mostSeconds, firstSeconds * Double(1 << min(max(0, tries - 1), 30))) * Double.random(in: 0.5...1)
+    }
+}

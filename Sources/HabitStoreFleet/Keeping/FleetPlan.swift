@@ -100,3 +100,102 @@ public struct FleetPlan: Sendable, Hashable {
             } + [wave("everybody", .percent(100), 0)]
     }()
 }
+
+extension FleetPlan {
+    /// The last stage up to the plan's that has shadow reads; nil if there is none.
+    var lastShadowedStage: Stage? { Stage.allCases.last { $0 <= stage && $0.shadow != nil } }
+
+    /// How fast and when users may be started.
+    struct Pace: Sendable, Hashable {
+        var usersPerMinute: Double?
+        var mebibytesPerSecond: Double?
+        var atOnce: Int
+        var heavyAtOnce: Int
+        var heavyBytes: Int
+        var hours: Hours?
+        /// Nil for the same hours as other users.
+        var heavyHours: Hours?
+    }
+
+    /// The pace that a wave sets itself; nil for the plan's.
+    struct OwnPace: Sendable, Hashable {
+        var usersPerMinute: Double?
+        var mebibytesPerSecond: Double?
+        var atOnce: Int?
+        var heavyAtOnce: Int?
+        var heavyBytes: Int?
+        var hours: Hours?
+        var heavyHours: Hours?
+    }
+
+    /// The pace of a wave: its own values, or else the plan's.
+    ///
+    /// - Parameter wave: the wave's number, from 0.
+    func pace(of wave: Int) -> Pace {
+        let own = waves.indices.contains(wave) ? waves[wave].own : OwnPace()
+        return Pace(
+            usersPerMinute: own.usersPerMinute ?? usersPerMinute,
+            mebibytesPerSecond: own.mebibytesPerSecond ?? mebibytesPerSecond,
+            atOnce: own.atOnce ?? atOnce,
+            heavyAtOnce: own.heavyAtOnce ?? heavyAtOnce,
+            heavyBytes: own.heavyBytes ?? heavyBytes,
+            hours: own.hours ?? hours,
+            heavyHours: own.heavyHours ?? heavyHours
+        )
+    }
+
+    /// The shortest time that a wave can take, in seconds: moving its users at the plan's pace, and the soak.
+    ///
+    /// - Parameter bytes: the total size of its users' stores.
+    public func leastSeconds(ofWave wave: Int, users: Int, bytes: Int) -> Double {
+        guard users > 0 else { return 0 }
+        let pace = pace(of: wave)
+        let moving = pace.usersPerMinute.map { Double(users) * 60 / $0 } ?? 0
+        let copying = pace.mebibytesPerSecond.map { Double(bytes) / 1_048_576 / $0 } ?? 0
+        return max(moving, copying) + waves[wave].soakSeconds
+    }
+}
+
+extension FleetPlan.Pace {
+    /// The lane of a user with stores of this size.
+    func lane(_ bytes: Int) -> FleetMembers.Lane { bytes >= heavyBytes ? .heavy : .normal }
+
+    /// How many users of a lane are moved at the same time.
+    func atOnce(_ lane: FleetMembers.Lane) -> Int { lane == .heavy ? heavyAtOnce : atOnce }
+
+    /// When users of a lane may be started; nil for always.
+    func hours(_ lane: FleetMembers.Lane) -> FleetPlan.Hours? { lane == .heavy ? heavyHours ?? hours : hours }
+}
+
+extension FleetPlan {
+    /// A program that gets a fleet's events.
+    public struct Hook: Sendable, Hashable {
+        /// The name that errors and reports use.
+        public let name: String
+        /// The path of the executable; nil in a plan that was drawn when hooks were URLs. The hook's events then wait until the plan is drawn again.
+        public let program: String?
+        /// The program's arguments.
+        public var arguments: [String] = []
+        /// The events that it gets; nil for all.
+        public var events: Set<String>?
+        /// Whether each wave waits until the hook has ended with exit code 0.
+        public var confirmsWaves = false
+        /// Whether it gets the ids of users for whom the fleet was halted.
+        public var namesUsers = false
+        /// How long the program may run, in seconds.
+        public var timeoutSeconds = 10.0
+
+        /// A hook that gets every event.
+        public init(name: String, program: String) {
+            (self.name, self.program) = (name, program)
+        }
+
+        /// A hook of a plan that was drawn when hooks were URLs.
+        init(formerlyNamed name: String) {
+            (self.name, program) = (name, nil)
+        }
+
+        /// Whether it gets an event.
+        func wants(_ event: FleetEvent) -> Bool { events?.contains(event.kind) ?? true }
+    }
+}
