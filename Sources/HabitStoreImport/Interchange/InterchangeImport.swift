@@ -259,3 +259,193 @@ public struct InterchangeImport {
         }
     }
 }
+
+/// The result of importing an export.
+public struct InterchangeReport: Sendable, Codable, Equatable {
+    /// The record counts of an entity.
+    public struct Count: Sendable, Codable, Equatable {
+        /// The entity.
+        public let entity: String
+        /// Records in the export.
+        public var inSource = 0
+        /// Records added to the store.
+        public var added = 0
+        /// Records that were already in the store and equal.
+        public var known = 0
+        /// Records that were already in the store and differ; they are kept unless updates were requested.
+        public var differing = 0
+    }
+
+    enum Standing {
+        case new
+        case same
+        case different
+    }
+
+    /// The format of the export.
+    public let format: InterchangeFormat
+    /// The path of the export.
+    public let path: String
+    /// The counts of each entity.
+    public var entities: [Count]
+    /// The number of dangling references that were removed.
+    public var cut = 0
+    /// The file with the removed references; nil if there are none.
+    public var attachment: String?
+    /// The number of records that differ from the export when read back after the import; nil for a rehearsal.
+    public var differences: Int?
+
+    init(_ work: InterchangeImport, _ schema: Schema, _ survey: InterchangeSurvey) {
+        format = work.format
+        path = work.source.path
+        entities = zip(schema.entities, survey.counts).map { Count(entity: $0.name, inSource: $1) }
+    }
+
+    mutating func note(_ entity: Int, _ standing: Standing) {
+        switch standing {
+        case .new: entities[entity].added += 1
+        case .same: entities[entity].known += 1
+        case .different: entities[entity].differing += 1
+        }
+    }
+}
+
+/// Finds and removes references in records.
+enum InterchangeReferences {
+    /// A reference to another record.
+    struct Target: Hashable {
+        /// The index of the attribute with the reference.
+        let attribute: Int
+        /// The index of the destination entity.
+        let entity: Int
+        let id: UUID
+    }
+
+    /// Dangling references, by the identifier of the record that has them.
+    typealias Cut = [UUID: [Target]]
+
+    static func targets(of values: [Value], _ entity: Int, _ schema: Schema) -> [Target] {
+        schema.relationships[entity].filter(\.isStored).flatMap { relationship -> [Target] in
+            let ids: [UUID]
+            switch values[relationship.attribute] {
+            case .uuid(let id): ids = [id]
+            case .links(let links): ids = links
+            default: ids = []
+            }
+            return ids.map { Target(attribute: relationship.attribute, entity: relationship.destination, id: $0) }
+        }
+    }
+
+    /// A record without its dangling references.
+    static func cutting(_ cut: Cut, _ entity: Int, _ record: EncodedRecord, _ schema: Schema) throws -> EncodedRecord {
+        guard !cut.isEmpty else { return record }
+        let layout = schema.entities[entity].layout
+        guard let targets = cut[try record.withView(layout) { try $0.identifier() }] else { return record }
+        var values = try record.values(layout)
+        for target in targets {
+            if case .links(let ids) = values[target.attribute] {
+                values[target.attribute] = .links(ids.filter { $0 != target.id })
+            } else {
+                guard schema.entities[entity].attributes[target.attribute].isOptional else {
+                    throw HabitStoreError(
+                        .danglingReference,
+                        "a \(schema.entities[entity].name) must refer to a record, and the one that it refers to is "
+                            + "neither in the export nor in the store",
+                        at: .init(entity: schema.entities[entity].name)
+                    )
+                }
+                values[target.attribute] = .null
+            }
+        }
+        return try EncodedRecord(values, layout: layout)
+    }
+}
+
+/// The file with dangling references, which a store does not accept from apps.
+enum InterchangeAttachment {
+    private struct Line: Codable {
+        let id: UUID
+        let attribute: String
+        let target: UUID
+    }
+
+    /// - Returns: the path of the file; nil if there are no such references.
+    static func write(
+        _ cut: InterchangeReferences.Cut,
+        of work: InterchangeImport,
+        _ schema: Schema,
+        in folder: String
+    ) throws -> String? {
+        guard !cut.isEmpty else { return nil }
+        var names: [UUID: Int] = [:]
+        try work.source.forEachRecord(schema) { entity, values, _ in
+            if case .uuid(let id) = values[0], cut[id] != nil { names[id] = entity }
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        var bytes = Data()
+        for (id, targets) in cut.sorted(by: { $0.key.uuidString < $1.key.uuidString }) {
+            for target in targets {
+                let entity = schema.entities[names[id] ?? 0]
+                let attribute = "\(entity.name).\(entity.attributes[target.attribute].name)"
+                bytes += try encoder.encode(Line(id: id, attribute: attribute, target: target.id))
+                bytes.append(UInt8(ascii: "\n"))
+            }
+        }
+        return try ContentNamedFile.write(bytes, as: "export", in: folder)
+    }
+}
+
+/// Stores encoded records through the models of a schema, so that all rules for an app's records apply.
+enum RecordStoring {
+    /// Throws unless each entity has a Swift type; without one, a model only knows a record's identifier.
+    static func requireTypes(_ schema: Schema) throws {
+        for entity in schema.entities where entity.attributes.count > 1 {
+            // Without types, every attribute has the identifier's key path.
+            guard entity.attributes[1].keyPath == entity.attributes[0].keyPath else { continue }
+            throw HabitStoreError(
+                .unsupported,
+                "the store's schema has no Swift types in this program; import into a new store",
+                at: .init(entity: entity.name)
+            )
+        }
+    }
+
+    static func save(
+        _ record: EncodedRecord,
+        of entity: EntityDescription,
+        _ transaction: any WriteTransaction,
+        _ place: String,
+        _ path: String
+    ) throws {
+        do {
+            try save(entity.modelType, record, entity.layout, transaction)
+        } catch let error as HabitStoreError {
+            throw HabitStoreError(
+                error.code,
+                "\(place): \(error.message); a new store (--into) takes everything unchanged",
+                at: .init(
+                    path: path,
+                    entity: error.location.entity,
+                    attribute: error.location.attribute,
+                    id: error.location.id
+                ),
+                underlying: error
+            )
+        }
+    }
+
+    private static func save<M: PersistentModel>(
+        _ type: M.Type,
+        _ record: EncodedRecord,
+        _ layout: RecordLayout,
+        _ transaction: any WriteTransaction
+    ) throws {
+        let model = try record.withView(layout) { view in
+            var reader = view.reader
+            return try M(row: &reader)
+        }
+        // Without Swift types, a schema's model only knows its identifier.
+        try transaction.save(model)
+    }
+}

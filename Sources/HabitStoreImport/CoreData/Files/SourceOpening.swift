@@ -254,3 +254,33 @@ package struct SourceOpening {
         }
     }
 }
+
+/// A notable finding about a Core Data file: something missing, guessed or unusual.
+public struct CoreDataOddity: Sendable, Hashable, Codable {
+    /// A stable name for programs, such as `logNeverCommitted`.
+    public let kind: String
+    /// One sentence without record values.
+    public let message: String
+    /// The entity concerned.
+    public let entity: String?
+    /// The attribute or relationship concerned.
+    public let property: String?
+    /// The number of occurrences, if that is meaningful.
+    public let count: Int?
+
+    init(_ kind: String, _ message: String, entity: String? = nil, property: String? = nil, count: Int? = nil) {
+        self.kind = kind
+        self.message = message
+        self.entity = entity
+        self.property = property
+        self.count = count
+    }
+}
+
+extension [String] {
+    /// The first texts and the number of the others: a table may have hundreds of columns, and a message must stay readable.
+    package func listed(_ separator: String = ", ", most: Int = 8) -> String {
+        guard count > most + 1 else { return joined(separator: separator) }
+        return prefix(most).joined(separator: separator) + " and \(count - most) more"
+    }
+}

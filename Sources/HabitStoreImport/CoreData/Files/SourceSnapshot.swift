@@ -131,3 +131,125 @@ final class SourceSnapshot {
         }
     }
 }
+
+/// The state of a database's files: the main file, its log and its rollback journal.
+struct SourceStamps: Equatable {
+    let main: FileStamp
+    let log: FileStamp?
+    let journal: FileStamp?
+    /// The header of the log; a log that has started over has other salts.
+    let logHeader: Data
+
+    /// Nil if there is no file at the path.
+    init?(_ path: String) {
+        guard let main = FileStamp(path) else { return nil }
+        self.main = main
+        log = FileStamp(path + "-wal")
+        journal = FileStamp(path + "-journal")
+        logHeader = Self.head(of: path + "-wal")
+    }
+
+    private static func head(of path: String) -> Data {
+        guard let file = FileHandle(forReadingAtPath: path) else { return Data() }
+        defer { try? file.close() }
+        return (try? file.read(upToCount: WriteAheadLog.headerSize)) ?? Data()
+    }
+
+    /// Whether a copy made between the two stamps is consistent. The log may have grown: frames appended after the copied part are ignored.
+    func allowsCopy(before: SourceStamps) -> Bool {
+        main == before.main && journal == before.journal && logHeader == before.logHeader
+            && (log?.inode == before.log?.inode) && (log?.size ?? 0) >= (before.log?.size ?? 0)
+    }
+
+    /// Whether the main file was last written longer ago than the clock's resolution, so that an unchanged time means unchanged bytes.
+    var isAtRest: Bool { !(0..<0.03).contains(main.ageSeconds) }
+}
+
+/// A `stat` fingerprint of a file's state.
+struct FileStamp: Equatable {
+    let size: Int64
+    let modified: timespec
+    let inode: UInt64
+
+    /// Nil if there is no file.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        size = Int64(status.st_size)
+        inode = UInt64(status.st_ino)
+        #if canImport(Darwin)
+        modified = status.st_mtimespec
+        #else
+        modified = status.st_mtim
+        #endif
+    }
+
+    /// Seconds since the last write, as far as the clock can be trusted.
+    var ageSeconds: Double {
+        Date().timeIntervalSince1970 - Double(modified.tv_sec) - Double(modified.tv_nsec) / 1e9
+    }
+
+    static func == (left: FileStamp, right: FileStamp) -> Bool {
+        left.size == right.size && left.inode == right.inode && left.modified.tv_sec == right.modified.tv_sec
+            && left.modified.tv_nsec == right.modified.tv_nsec
+    }
+}
+
+/// The header of a SQLite database (SQLite's file format, section 1.3).
+package struct DatabaseHeader {
+    private let bytes: [UInt8]
+
+    private static let magic = Array("SQLite format 3\0".utf8)
+    private static let size = 100
+
+    /// Reads the header of a file.
+    ///
+    /// - Parameter original: the path that errors name; nil for `file`.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` if the file is not a SQLite database.
+    init(of file: String, original: String? = nil) throws {
+        let path = original ?? file
+        guard access(file, R_OK) == 0 else { throw HabitStoreError.system(errno, "the file cannot be read", path) }
+        bytes = Self.head(of: file, Self.size)
+        guard bytes.count == Self.size else {
+            let what = bytes.isEmpty ? "the file is empty" : "the file is shorter than the header of a database"
+            throw HabitStoreError(.notAStore, what, at: .init(path: path))
+        }
+        guard bytes.starts(with: Self.magic) else {
+            throw HabitStoreError(
+                .notAStore,
+                "the file is not a SQLite database, or it is encrypted",
+                at: .init(path: path)
+            )
+        }
+    }
+
+    /// The size of a page in bytes.
+    var pageSize: Int {
+        let stated = Int(bytes[16]) << 8 | Int(bytes[17])
+        return stated == 1 ? 65_536 : stated
+    }
+
+    /// Whether commits go to a write-ahead log.
+    var usesLog: Bool { bytes[18] == 2 }
+
+    /// The number of pages; nil if the last writer did not record it, so that the file's length decides.
+    var pageCount: Int? {
+        let count = word(28)
+        return bytes[24..<28].elementsEqual(bytes[92..<96]) && pageSize >= 512 && count > 0 ? Int(count) : nil
+    }
+
+    /// Counts changes to the file.
+    var changeCounter: UInt32 { word(24) }
+
+    /// Counts changes to the schema.
+    var schemaCounter: UInt32 { word(40) }
+
+    private func word(_ offset: Int) -> UInt32 { bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
+
+    /// The first bytes of a file; fewer if the file is shorter.
+    package static func head(of path: String, _ count: Int) -> [UInt8] {
+        guard let file = FileHandle(forReadingAtPath: path) else { return [] }
+        defer { try? file.close() }
+        return Array((try? file.read(upToCount: count)) ?? Data())
+    }
+}

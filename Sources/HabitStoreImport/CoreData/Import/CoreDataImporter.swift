@@ -221,3 +221,215 @@ extension CoreDataHistory {
         transaction <= last && (first <= transaction + 1 || transaction == last)
     }
 }
+
+extension CoreDataImporter {
+    /// Imports everything into an empty target.
+    ///
+    /// Records come first, in batches that leave no trace in the target's history. No reader is served from the target until the last
+    /// transaction, which adds the history and the position; an interrupted import starts again from the beginning.
+    func importFirst(_ progress: (Int, Int) throws -> Void) throws {
+        if options.requiresHistory, file.history == nil { throw withoutHistory() }
+        report.mode = .first
+        var filling = try FillingAnEmptyStore(target)
+        let total = report.entities.reduce(0) { $0 + $1.records }
+        var untold: [Int: SpilledIdentifiers] = [:]
+        var batch: FillingAnEmptyStore.Batch = []
+        var done = 0
+        for entity in plan.entities {
+            guard let maker = makers[entity.source.number] else { continue }
+            var told = try ToldKeys(file, root: entity.source.root)
+            let ids = untold[entity.target] ?? SpilledIdentifiers()
+            untold[entity.target] = ids
+            try file.enumerate(entity.source, maker.reader) { row in
+                let made = try maker.make(row, identity: plan.identities[entity.source.root])
+                try account(made, of: entity.source)
+                if let record = made.record {
+                    batch.append((entity.target, made.id, record))
+                    report.note(entity.source.name) { $0.inserted += 1 }
+                    if try !told.contains(row.key) { try ids.append(made.id) }
+                }
+                done += 1
+                if batch.count >= FillingAnEmptyStore.batch {
+                    try attachment?.flush()
+                    try filling.put(batch)
+                    batch = []
+                    try progress(done, total)
+                }
+                return true
+            }
+        }
+        let position = SourcePosition(file, identities: plan.identities)
+        try attachment?.flush()
+        try filling.finish(batch) { transaction in
+            try write(position, to: transaction)
+            let source = plan.source.map {
+                HistoryChange(entity: plan.schema.entities[$0].name, id: position.id, kind: .insert)
+            }
+            try FillingAnEmptyStore.tell(
+                untold,
+                and: [source].compactMap { $0 },
+                author: options.author,
+                at: options.now(),
+                plan.schema,
+                transaction
+            )
+            try carryHistory(transaction)
+            try attachment?.flush()
+            try progress(total, total)
+        }
+        try options.didCommit?(position.transaction)
+    }
+
+    private func withoutHistory() -> HabitStoreError {
+        HabitStoreError(
+            .unsupported,
+            "the file has no persistent history that shows what is changed or deleted; it can be imported, but not followed",
+            at: .init(path: file.path)
+        )
+    }
+
+    /// Appends a transaction made by the import itself.
+    func append(_ changes: [HistoryChange], to transaction: any ReplicaTransaction) throws {
+        guard !changes.isEmpty else { return }
+        try transaction.append(
+            HistoryTransaction(
+                token: try transaction.nextToken(),
+                timestamp: options.now(),
+                author: options.author,
+                changes: changes
+            )
+        )
+    }
+
+    private func carryHistory(_ transaction: any ReplicaTransaction) throws {
+        try file.enumerateHistory { source, changes in
+            let carried = try carrier.carried(changes) { _, _ in nil }
+            try append(source, carried.map { carrier.change($0) }, to: transaction)
+            return true
+        }
+    }
+
+    func append(
+        _ source: CoreDataTransaction,
+        _ changes: [HistoryChange],
+        to transaction: any ReplicaTransaction
+    ) throws {
+        let net = HistoryCarrier.net(changes)
+        if source.author?.isReplacedByNFC == true {
+            report.replacedTexts += 1
+            try attachment?.add(ImportedTransaction(source, [], file.model))
+        }
+        try transaction.append(
+            HistoryTransaction(
+                token: try transaction.nextToken(),
+                timestamp: source.timestamp,
+                author: source.author,
+                changes: net
+            )
+        )
+        report.transactions += 1
+        report.changes += net.count
+        report.tombstones += net.filter { if case .delete = $0.kind { true } else { false } }.count
+    }
+}
+
+extension ReplicaTransaction {
+    func nextToken() throws -> HistoryToken { HistoryToken(rawValue: try information().token.rawValue + 1) }
+}
+
+extension CoreDataFile {
+    /// Refuses a file that is in an earlier state than the last import: it would bring back deleted records and undo changes.
+    func requireNoOlder(than age: SourceAge?, _ options: CoreDataImporter.Options) throws {
+        guard !options.allowsOlder, let age, let sign = try self.age.sign(ofBeingOlderThan: age, connection) else {
+            return
+        }
+        throw HabitStoreError(
+            .olderSource,
+            "the file is older than what was imported last: \(sign); nothing was changed (--allow-older imports it "
+                + "anyway)",
+            at: .init(path: path)
+        )
+    }
+}
+
+/// Prepares a store to be the target of a Core Data import.
+public enum CoreDataTarget {
+    /// The schema to open the target of a file with.
+    ///
+    /// - Parameter outline: the outline of an existing target; nil for a new one.
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` if the target was not made from a Core Data file.
+    public static func schema(for file: CoreDataFile, outline: StoreOutline? = nil) throws -> Schema {
+        if let outline {
+            guard let stored = outline.schema,
+                stored.entities.contains(where: { $0.name == DerivedSchema.sourceEntity })
+            else {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "the store was not made from a Core Data file; name a new one, or give a mapping to its schema"
+                )
+            }
+            return Schema(shapes: stored.entities, version: stored.version)
+        }
+        return try DerivedSchema(file, identities: try IdentityRule.choose(file)).plan().schema
+    }
+
+    /// The target's position in a file; nil if the file was never imported.
+    static func position(in store: any ReplicableStore, of file: CoreDataFile) throws -> SourcePosition? {
+        guard let entity = try? store.schema.position(ofEntity: DerivedSchema.sourceEntity) else { return nil }
+        let id = SourcePosition(storeID: file.metadata.storeID, model: "", identities: [:], transaction: nil).id
+        let layout = store.schema.entities[entity].layout
+        return try store.replicaRead { replica in
+            try replica.record(entity: entity, id: id).map { try SourcePosition($0.values(layout)) }
+        }
+    }
+}
+
+/// Keeps a store equal to a Core Data file while its app continues to write to it.
+///
+/// Not thread-safe: use it from one thread at a time.
+public final class CoreDataMirror {
+    /// Imports one state of the file into the store.
+    public typealias Update = (
+        CoreDataFile, CoreDataImporter.Options, (Int, Int) throws -> Void
+    ) throws -> CoreDataImportReport
+
+    private let path: String
+    private let apply: Update
+    private var seen: SourceStamps?
+
+    /// Creates a mirror.
+    public init(path: String, _ apply: @escaping Update) {
+        self.path = path
+        self.apply = apply
+    }
+
+    /// An update for a store whose schema is derived from the file's model. It opens the store for each update and closes it afterwards, so
+    /// that others can use it in between.
+    ///
+    /// - Parameter open: opens the store with ``CoreDataTarget/schema(for:outline:)``.
+    public static func derived(
+        _ open: @escaping (CoreDataFile) throws -> any UserStoreBackend
+    ) -> Update {
+        { file, options, progress in
+            let store = try open(file)
+            defer { store.close() }
+            return try CoreDataImporter(file, into: store, options).run(progress: progress)
+        }
+    }
+
+    /// Updates the store, unless the file is unchanged since the last time.
+    ///
+    /// - Returns: the report; nil if the file is unchanged.
+    /// - Throws: errors from opening and importing the file.
+    public func update(
+        _ options: CoreDataImporter.Options = CoreDataImporter.Options(),
+        progress: (Int, Int) throws -> Void = { _, _ in }
+    ) throws -> CoreDataImportReport? {
+        if let seen, let now = SourceStamps(try WholeFile.resolved(path)), now == seen { return nil }
+        let file = try CoreDataFile(path: path)
+        defer { file.close() }
+        let report = try apply(file, options, progress)
+        seen = file.stamps
+        return report
+    }
+}

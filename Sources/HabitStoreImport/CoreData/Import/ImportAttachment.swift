@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 import Hashing
@@ -53,5 +54,134 @@ final class ImportAttachment {
     func flush() throws {
         try file.append(pending)
         pending = []
+    }
+}
+
+/// A whole record in the attachment, for which the target has no entity.
+struct ImportedRow: Encodable {
+    let entity: String
+    let key: Int64
+    let id: UUID
+    let reason: String
+    let values: [String: StoredJSON]
+    let references: [String: Int64]
+    /// The table, and the columns of the values above by property name.
+    let table: String
+    let columns: [String: String]
+
+    init(_ row: CoreDataRow, of entity: CoreDataEntity, id: UUID, reason: String) {
+        self.entity = entity.name
+        key = row.key
+        self.id = id
+        self.reason = reason
+        var values: [String: StoredJSON] = [:]
+        for (attribute, value) in zip(entity.attributes, row.values) where !value.value.isNull || value.stored != nil {
+            values[attribute.name] = value.stored.map { StoredJSON($0) } ?? StoredJSON(value.value)
+        }
+        references = row.references.mapValues(\.key)
+        table = entity.table
+        let names = Array(values.keys) + Array(row.references.keys)
+        var columns = Dictionary(
+            names.compactMap { name in entity.column(of: name).map { (name, $0) } },
+            uniquingKeysWith: { first, _ in first }
+        )
+        for found in row.misplaced {
+            values[found.column] = StoredJSON(found.value)
+            columns[found.column] = found.column
+        }
+        self.values = values
+        self.columns = columns
+    }
+}
+
+/// A source transaction in the attachment, for a store with its own history.
+struct ImportedTransaction: Encodable {
+    struct Change: Encodable {
+        let entity: String
+        let key: Int64
+        let kind: String
+        let tombstone: [String: StoredJSON]?
+    }
+
+    let transaction: Int64
+    let secondsSince2001: Double
+    let author: String?
+    let context: String?
+    let process: String?
+    let bundle: String?
+    let changes: [Change]
+
+    init(_ source: CoreDataTransaction, _ changes: [CoreDataChange], _ model: CoreDataModel) {
+        transaction = source.number
+        secondsSince2001 = source.timestamp.timeIntervalSinceReferenceDate
+        author = source.author
+        context = source.context
+        process = source.process
+        bundle = source.bundle
+        self.changes = changes.map { change in
+            let values = change.tombstone.map { ($0.column, StoredJSON($0.value)) }
+            return Change(
+                entity: model.entity(number: change.entity)?.name ?? "\(change.entity)",
+                key: change.key,
+                kind: "\(change.kind)",
+                tombstone: values.isEmpty ? nil : Dictionary(values, uniquingKeysWith: { first, _ in first })
+            )
+        }
+    }
+}
+
+/// The paths of the files that an import writes next to a store.
+struct ImportNotes {
+    /// The path of the store, or a substitute for it.
+    let base: String
+
+    /// Values that the store cannot hold.
+    var attachment: String { base + ".unmapped.jsonl" }
+    /// The mapping from source records to store records.
+    var ledger: String { base + ".ledger.jsonl" }
+    /// A list of what is neither in the store nor in the attachment.
+    var statement: String { base + ".import.json" }
+}
+
+/// An append-only file of lines; appended lines are on disk when the call returns.
+struct AppendedFile {
+    let path: String
+
+    /// Calls `body` with each line; with none if there is no file.
+    func forEachLine(_ body: (String) throws -> Void) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        var rest: [UInt8] = []
+        try FileFailure.told {
+            try OpenFile(path, O_RDONLY).forEachChunk { chunk, _ in
+                rest += chunk
+                let parts = rest.split(separator: 0x0a, omittingEmptySubsequences: false)
+                for part in parts.dropLast() where !part.isEmpty { try body(String(decoding: part, as: UTF8.self)) }
+                rest = Array(parts.last ?? [])
+                return true
+            }
+        }
+        if !rest.isEmpty { try body(String(decoding: rest, as: UTF8.self)) }
+    }
+
+    func append(_ lines: [String]) throws {
+        guard !lines.isEmpty else { return }
+        let isNew = !FileManager.default.fileExists(atPath: path)
+        var bytes = Array(lines.joined(separator: "\n").utf8) + [0x0a]
+        // A line that a crash cut off must not swallow the next one.
+        if !isNew, !endsWithLine() { bytes.insert(0x0a, at: 0) }
+        try FileFailure.told {
+            let file = try OpenFile(path, O_WRONLY | O_CREAT | O_APPEND)
+            try file.write(bytes)
+            try file.synchronize()
+            // After a crash, a new file is only found if its folder was synchronized too.
+            if isNew { try DurableFile.synchronizeFolder(of: path) }
+        }
+    }
+
+    private func endsWithLine() -> Bool {
+        guard let file = FileHandle(forReadingAtPath: path) else { return true }
+        defer { try? file.close() }
+        guard let end = try? file.seekToEnd(), end > 0, (try? file.seek(toOffset: end - 1)) != nil else { return true }
+        return (try? file.read(upToCount: 1)) == Data([0x0a])
     }
 }

@@ -169,3 +169,118 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         }
     }
 }
+
+/// A constant in a mapping, in JSON: a boolean, a number, a text or null. Dates are texts in ISO 8601, or seconds since 2001-01-01 UTC;
+/// UUIDs are texts.
+public enum MappedConstant: Sendable, Hashable, Codable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    case string(String)
+
+    /// Decodes a constant.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .bool(flag)
+        } else if let number = try? container.decode(Int64.self) {
+            self = .int(number)
+        } else if let number = try? container.decode(Double.self) {
+            self = .double(number)
+        } else {
+            self = .string(try container.decode(String.self))
+        }
+    }
+
+    /// Encodes the constant.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let flag): try container.encode(flag)
+        case .int(let number): try container.encode(number)
+        case .double(let number): try container.encode(number)
+        case .string(let text): try container.encode(text)
+        }
+    }
+
+    /// The value for an attribute; nil if it is not of the attribute's kind.
+    package func value(of attribute: AttributeDescription) -> Value? {
+        switch self {
+        case .null: return attribute.isOptional ? .null : nil
+        case .bool(let flag): return fit(.bool(flag), attribute)
+        case .int(let number):
+            let date = Value.date(Date(timeIntervalSinceReferenceDate: Double(number)))
+            return attribute.kind == .date ? date : fit(.int(number), attribute)
+        case .double(let number):
+            let date = Value.date(Date(timeIntervalSinceReferenceDate: number))
+            return attribute.kind == .date ? date : fit(.double(number), attribute)
+        case .string(let text):
+            guard attribute.kind == .date else { return fit(.string(text), attribute) }
+            return (try? Date(text, strategy: .iso8601)).map { .date($0) }
+        }
+    }
+
+    private func fit(_ value: Value, _ attribute: AttributeDescription) -> Value? {
+        let fitted = ValueFit.fit(value, to: attribute)
+        return fitted.problem == nil ? fitted.value : nil
+    }
+}
+
+/// How an import converts a Core Data file: the target entity of each source entity, and the origin of each of its attributes.
+struct CoreDataPlan {
+    /// The origin of an attribute of the target.
+    enum Field: Hashable {
+        /// No origin: the attribute is nil or has no links.
+        case missing
+        /// A constant.
+        case constant(Value)
+        /// The record's identity, by ``IdentityRule``.
+        case identity
+        /// The record's key in its table.
+        case key
+        /// The name of the record's entity.
+        case entityName
+        /// An attribute of the source.
+        case attribute(String)
+        /// The texts of a list stored as JSON in an attribute of the source.
+        case texts(String)
+        /// The target of a to-one relationship of the source.
+        case reference(String)
+        /// The key of a to-one relationship's target whose entity is not in the file.
+        case referenceKey(String)
+        /// The record that has this one in a to-many relationship without an inverse, from the column on this side.
+        case owner(column: String, root: String)
+        /// A number in a column: the position in an ordered relationship.
+        case number(column: String)
+        /// The targets of a to-many relationship with its own link table.
+        case links(String)
+        /// The targets of such a relationship in order, as texts.
+        case linkOrder(String)
+    }
+
+    /// The conversion of one entity's records.
+    struct Entity {
+        let source: CoreDataEntity
+        /// The index of the entity in the target's schema.
+        let target: Int
+        /// The origins of the target's attributes, in their order.
+        let fields: [Field]
+    }
+
+    /// The target's entities.
+    let schema: Schema
+    /// The imported entities, by number.
+    let entities: [Entity]
+    /// The attribute whose UUIDs are the identities, by root entity; only for entities that have one.
+    let identities: [String: String]
+    /// The index of the entity that stores the target's position; nil in a schema that was not derived.
+    let source: Int?
+    /// Things that the import does not convert unchanged.
+    let oddities: [CoreDataOddity]
+
+    func entity(number: Int) -> Entity? { entities.first { $0.source.number == number } }
+}

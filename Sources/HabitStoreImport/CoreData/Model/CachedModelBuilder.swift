@@ -1,3 +1,4 @@
+import Foundation
 @_spi(Engines) import HabitStore
 
 /// Builds the model of a file from the model archived in it, for the entities that have tables.
@@ -170,5 +171,225 @@ extension Array where Element: Hashable {
     func uniqued() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }
+    }
+}
+
+/// The model that Core Data stores in its file: a compressed keyed archive of the app's `NSManagedObjectModel`.
+struct ArchivedModel {
+    struct Entity {
+        let name: String
+        /// The entity's name in the previous version.
+        let formerName: String?
+        let superentity: String?
+        let isAbstract: Bool
+        let className: String?
+        let properties: [Property]
+        let uniqueness: [[String]]
+    }
+
+    enum Property {
+        case attribute(ArchivedAttribute)
+        case relationship(ArchivedRelationship)
+        /// Transient attributes, fetched properties and properties of unknown kinds.
+        case notStored(String)
+
+        var name: String {
+            switch self {
+            case .attribute(let attribute): return attribute.name
+            case .relationship(let relationship): return relationship.name
+            case .notStored(let name): return name
+            }
+        }
+    }
+
+    let entities: [Entity]
+
+    private static let maximumSize = 64 << 20
+    private static let maximumNesting = 8
+    private let archive: KeyedArchive
+
+    /// Nil if the bytes are not an archived model.
+    init?(_ cache: Data) {
+        guard let archive = Self.archive(in: cache) else { return nil }
+        self.archive = archive
+        let root = archive.fields(archive.root)
+        let reader = ArchivedModelReader(archive: archive, maximumNesting: Self.maximumNesting)
+        entities = archive.elements(root["NSEntities"]?.reference).compactMap(reader.entity)
+        guard !entities.isEmpty else { return nil }
+    }
+
+    private static func archive(in cache: Data) -> KeyedArchive? {
+        if let plain = KeyedArchive(cache) { return plain }
+        for wrapping in Inflation.Wrapping.allCases {
+            if let bytes = Inflation.inflate(cache, wrapping, limit: maximumSize), let archive = KeyedArchive(bytes) {
+                return archive
+            }
+        }
+        return nil
+    }
+}
+
+struct ArchivedAttribute {
+    let name: String
+    let type: Int
+    let isOptional: Bool
+    let isDerived: Bool
+    let allowsExternalStorage: Bool
+    let defaultValue: String?
+    let valueClass: String?
+    let transformer: String?
+    let elements: [ArchivedAttribute]
+}
+
+struct ArchivedRelationship {
+    let name: String
+    let destination: String
+    let inverse: String?
+    let isToMany: Bool
+    let isOrdered: Bool
+    let isOptional: Bool
+    let deleteRule: Int
+}
+
+/// Reads entities and their properties from an archived model.
+struct ArchivedModelReader {
+    let archive: KeyedArchive
+    let maximumNesting: Int
+    /// The bit of `NSFlagsKey` for "allows external storage".
+    private static let externalStorageFlag = 4
+    private let budget = Budget()
+
+    /// Limits the number of attributes: a few bytes can encode an array that contains itself.
+    private final class Budget {
+        var left = 20_000
+    }
+
+    init(archive: KeyedArchive, maximumNesting: Int) {
+        (self.archive, self.maximumNesting) = (archive, maximumNesting)
+    }
+
+    func entity(_ reference: KeyedArchive.Reference) -> ArchivedModel.Entity? {
+        let fields = archive.fields(reference)
+        guard let name = fields["NSEntityName"]?.text else { return nil }
+        let parent = fields["NSSuperentity"]?.reference.flatMap { archive.fields($0)["NSEntityName"]?.text }
+        return ArchivedModel.Entity(
+            name: name,
+            formerName: fields["NSRenamingIdentifier"]?.text,
+            superentity: parent,
+            isAbstract: fields["NSIsAbstract"]?.bool ?? false,
+            className: fields["NSClassNameForEntity"]?.text,
+            properties: archive.elements(fields["NSProperties"]?.reference).compactMap(property),
+            uniqueness: archive.elements(fields["NSUniqueTuples"]?.reference).map { tuple in
+                archive.elements(tuple).compactMap(propertyName)
+            }.filter { !$0.isEmpty }
+        )
+    }
+
+    /// The name of a property in a uniqueness constraint, which lists names or property descriptions.
+    private func propertyName(_ reference: KeyedArchive.Reference) -> String? {
+        if case .string(let name) = archive.node(reference) { return name }
+        return archive.fields(described(reference))["NSPropertyName"]?.text
+    }
+
+    /// The property description that a reference leads to. For inherited properties, many versions of Core Data archive a stand-in
+    /// (`_NSPropertyDescriptionProxy`) that refers to the description in the declaring entity.
+    private func described(_ reference: KeyedArchive.Reference) -> KeyedArchive.Reference {
+        var current = reference
+        for _ in 0..<maximumNesting {
+            let fields = archive.fields(current)
+            guard fields["NSPropertyName"] == nil, let next = fields["NSUnderlyingProperty"]?.reference else { break }
+            current = next
+        }
+        return current
+    }
+
+    private func property(_ listed: KeyedArchive.Reference) -> ArchivedModel.Property? {
+        let reference = described(listed)
+        let fields = archive.fields(reference)
+        guard let name = fields["NSPropertyName"]?.text else { return nil }
+        if fields["NSIsTransient"]?.bool == true { return .notStored(name) }
+        if fields["NSAttributeType"] != nil { return attribute(reference, 0).map { .attribute($0) } }
+        guard fields["NSMaxCount"] != nil || fields["_NSDestinationEntityName"] != nil else { return .notStored(name) }
+        return relationship(name, fields)
+    }
+
+    private func relationship(_ name: String, _ fields: [String: KeyedArchive.Field]) -> ArchivedModel.Property {
+        func target(_ direct: String, _ object: String, _ key: String) -> String? {
+            fields[direct]?.text ?? fields[object]?.reference.flatMap { archive.fields(described($0))[key]?.text }
+        }
+        guard let destination = target("_NSDestinationEntityName", "NSDestinationEntity", "NSEntityName") else {
+            return .notStored(name)
+        }
+        return .relationship(
+            ArchivedRelationship(
+                name: name,
+                destination: destination,
+                inverse: target("_NSInverseRelationshipName", "NSInverseRelationship", "NSPropertyName"),
+                isToMany: fields["NSMaxCount"]?.int != 1,
+                isOrdered: fields["NSIsOrdered"]?.bool ?? fields["NSOrdered"]?.bool ?? false,
+                isOptional: fields["NSIsOptional"]?.bool ?? false,
+                deleteRule: fields["NSDeleteRule"]?.int ?? 0
+            )
+        )
+    }
+
+    private func attribute(_ reference: KeyedArchive.Reference, _ depth: Int) -> ArchivedAttribute? {
+        let fields = archive.fields(reference)
+        budget.left -= 1
+        guard budget.left > 0, depth < maximumNesting, let name = fields["NSPropertyName"]?.text,
+            let type = fields["NSAttributeType"]?.int
+        else { return nil }
+        return ArchivedAttribute(
+            name: name,
+            type: type,
+            isOptional: fields["NSIsOptional"]?.bool ?? false,
+            isDerived: fields["NSDerivationExpression"] != nil,
+            allowsExternalStorage: (fields["NSFlagsKey"]?.int ?? 0) & Self.externalStorageFlag != 0,
+            defaultValue: fields["NSDefaultValue"].flatMap(words),
+            valueClass: fields["NSAttributeValueClassName"]?.text,
+            transformer: fields["NSValueTransformerName"]?.text,
+            elements: type == CoreDataAttributeType.composite.rawValue ? elements(fields, depth) : []
+        )
+    }
+
+    /// The elements of a composite. Their key is undocumented, so every array of attributes is taken for them.
+    private func elements(_ fields: [String: KeyedArchive.Field], _ depth: Int) -> [ArchivedAttribute] {
+        for key in fields.keys.sorted() {
+            guard key != "$class", key != "NSEntity", let reference = fields[key]?.reference else { continue }
+            let members = archive.elements(reference).compactMap { attribute($0, depth + 1) }
+            if !members.isEmpty { return members }
+        }
+        return []
+    }
+
+    /// A default value in words; for an object of unknown kind, its class.
+    private func words(_ field: KeyedArchive.Field) -> String? {
+        switch field.node {
+        case .null: return nil
+        case .bool(let flag): return String(flag)
+        case .int(let number): return String(number)
+        case .real(let number): return String(number)
+        case .string(let text): return field.isNull ? nil : "\"\(text)\""
+        case .data(let bytes): return "\(bytes.count) bytes"
+        case .date(let date): return "\(date.timeIntervalSinceReferenceDate) seconds since 2001"
+        case .uid, .array: return nil
+        case .dictionary: return field.reference.flatMap(words)
+        }
+    }
+
+    private func words(_ reference: KeyedArchive.Reference) -> String? {
+        let fields = archive.fields(reference)
+        if let seconds = fields["NS.time"]?.node {
+            switch seconds {
+            case .real(let number): return "\(number) seconds since 2001"
+            case .int(let number): return "\(number) seconds since 2001"
+            default: break
+            }
+        }
+        if let text = fields["NS.string"]?.text ?? fields["NS.relative"]?.text { return "\"\(text)\"" }
+        if case .data(let bytes)? = fields["NS.uuidbytes"]?.node, bytes.count == 16 {
+            return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)).uuidString }
+        }
+        return archive.className(reference).map { "a \($0)" }
     }
 }

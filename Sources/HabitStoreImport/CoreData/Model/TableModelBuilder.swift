@@ -148,3 +148,140 @@ struct TableModelBuilder {
         return .boolean
     }
 }
+
+extension TableModelBuilder {
+    func guessTables(_ model: inout CoreDataModel) {
+        for (table, columns) in tables.columns.sorted(by: { $0.key < $1.key }) where table.hasPrefix("Z_") {
+            let sides = columns.map(\.name).filter { !$0.hasPrefix("Z_FOK_") }.map { ($0, Self.split($0)) }
+            guard sides.count == 2, let left = sides[0].1, let right = sides[1].1,
+                let first = model.entity(number: left.number), let second = model.entity(number: right.number)
+            else { continue }
+            // The column that leads to an entity is named after the relationship that leads there.
+            var there = Self.toMany(right.name, second.name, left.name, first.name)
+            there.storage = .table(table, here: sides[0].0, there: sides[1].0)
+            there.orderColumn = columns.map(\.name).first { $0 == "Z_FOK_\(sides[1].0.dropFirst(2))" }
+            add(relationship: there, declaredIn: first.name, &model)
+            var back = Self.toMany(left.name, first.name, right.name, second.name)
+            back.storage = .table(table, here: sides[1].0, there: sides[0].0)
+            back.orderColumn = columns.map(\.name).first { $0 == "Z_FOK_\(sides[0].0.dropFirst(2))" }
+            add(relationship: back, declaredIn: second.name, &model)
+        }
+    }
+
+    /// Splits a column name: `Z_13TAGS` is entity 13 and `tags`.
+    static func split(_ column: String) -> (number: Int, name: String)? {
+        guard column.hasPrefix("Z_") else { return nil }
+        let digits = column.dropFirst(2).prefix { $0.isASCII && $0.isNumber }
+        let name = column.dropFirst(2 + digits.count)
+        guard let number = Int(digits), !name.isEmpty else { return nil }
+        return (number, name.lowercased())
+    }
+
+    static func toMany(
+        _ name: String,
+        _ destination: String,
+        _ inverse: String?,
+        _ owner: String
+    ) -> CoreDataRelationship {
+        CoreDataRelationship(
+            name: name,
+            destination: destination,
+            inverse: inverse,
+            isToMany: true,
+            isOrdered: false,
+            isOptional: true,
+            deleteRule: "nullify",
+            declaredIn: owner,
+            isGuessed: true
+        )
+    }
+
+    func add(_ attribute: CoreDataAttribute, _ model: inout CoreDataModel) {
+        let names = Set(model.family(of: attribute.declaredIn).map(\.name))
+        for position in model.entities.indices where names.contains(model.entities[position].name) {
+            model.entities[position].attributes.append(attribute)
+        }
+    }
+
+    func add(relationship: CoreDataRelationship, declaredIn owner: String, _ model: inout CoreDataModel) {
+        let names = Set(model.family(of: owner).map(\.name))
+        for position in model.entities.indices where names.contains(model.entities[position].name) {
+            guard model.entities[position].relationship(relationship.name) == nil else { continue }
+            model.entities[position].relationships.append(relationship)
+        }
+    }
+}
+
+extension TableModelBuilder {
+    /// Guesses a reference from an integer column: it must have its own index, as Core Data creates for each reference, and lead to records
+    /// of only one entity, or of the entity it is named after.
+    func guessReference(
+        _ column: StoreTables.Column,
+        _ root: CoreDataEntity,
+        _ model: CoreDataModel,
+        _ owner: String
+    ) throws -> CoreDataRelationship? {
+        guard column.declaredType == "INTEGER" else { return nil }
+        let partner = tables.columns[root.table, default: []].first { other in
+            other.name.hasSuffix("_\(column.name.dropFirst())") && other.name.dropFirst().first?.isNumber == true
+        }
+        let number = partner.flatMap { Int($0.name.dropFirst().prefix { $0.isNumber }) }
+        var destination = number.flatMap { model.entity(number: $0) }
+        if destination == nil {
+            let index = "\(root.table)_\(column.name)_INDEX"
+            guard
+                try !connection.texts("SELECT name FROM sqlite_master WHERE type = 'index' AND name = '\(index)'")
+                    .isEmpty
+            else { return nil }
+            destination = try guessDestination(column.name, root, model)
+        }
+        guard let destination else { return nil }
+        var relationship = CoreDataRelationship(
+            name: column.name.dropFirst().lowercased(),
+            destination: destination.name,
+            inverse: nil,
+            isToMany: false,
+            isOrdered: false,
+            isOptional: true,
+            deleteRule: "nullify",
+            declaredIn: owner,
+            isGuessed: true
+        )
+        relationship.storage = .column(column.name, entityColumn: partner?.name)
+        return relationship
+    }
+
+    func guessDestination(
+        _ column: String,
+        _ root: CoreDataEntity,
+        _ model: CoreDataModel
+    ) throws -> CoreDataEntity? {
+        let word = column.dropFirst()
+        let roots = model.entities.filter { $0.superentity == nil }
+        if let same = model.entities.first(where: { $0.name.uppercased() == word }) { return same }
+        let named = model.entities.filter { $0.name.uppercased().hasSuffix(word) }
+        if named.count == 1 { return named[0] }
+        let name = SourceConnection.quoted(column)
+        let table = SourceConnection.quoted(root.table)
+        guard try connection.int("SELECT 1 FROM \(table) WHERE \(name) NOT NULL LIMIT 1") != nil else { return nil }
+        let fitting = try roots.filter { candidate in
+            let keys = "SELECT Z_PK FROM \(SourceConnection.quoted(candidate.table))"
+            return try connection.int(
+                "SELECT 1 FROM \(table) WHERE \(name) NOT NULL AND \(name) NOT IN (\(keys)) LIMIT 1"
+            ) == nil
+        }
+        return fitting.count == 1 ? fitting[0] : nil
+    }
+
+    /// Guesses a to-many relationship without an inverse, whose targets store their owner in a column.
+    func guessOwner(_ column: String, _ number: Int?, _ root: CoreDataEntity, _ model: inout CoreDataModel) {
+        guard let number, let owner = model.entity(number: number) else { return }
+        let digits = String(number)
+        let name = column.dropFirst(1 + digits.count).lowercased()
+        var relationship = Self.toMany(name, root.name, nil, owner.name)
+        relationship.storage = .otherSide(column: column)
+        let order = "Z_FOK_\(column.dropFirst())"
+        if tables.has(order, in: root.table) { relationship.orderColumn = order }
+        add(relationship: relationship, declaredIn: owner.name, &model)
+    }
+}

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import Hashing
 
 /// Accounts for everything in a Core Data file: compares each column of each table, row by row, with the store, the attachment, and the
 /// statement that the import wrote next to it.
@@ -92,5 +93,354 @@ public struct CoreDataAccount: Sendable, Encodable {
                 underlying: error
             )
         }
+    }
+}
+
+/// Searches for everything in all tables of a file.
+struct Accountant {
+    let file: CoreDataFile
+    let schema: Schema
+    let mapping: CoreDataMapping?
+    let kept: KeptValues
+    let statement: [NotCarried]
+    let ledger: WitnessLedger?
+    var items: [CoreDataAccount.Item] = []
+    /// The entities' names and parents by number, from the file's list.
+    var entities: [Int64: (name: String, parent: Int64)] = [:]
+
+    static let historyTables: Set<String> = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
+    private static let bookkeeping: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+    private static let ownColumns: Set<String> = [
+        "Z_ENT", "Z_NAME", "Z_SUPER", "Z_MAX", "Z_VERSION", "Z_UUID", "Z_PLIST", "Z_CONTENT",
+    ]
+
+    init(
+        file: CoreDataFile,
+        schema: Schema,
+        mapping: CoreDataMapping?,
+        kept: KeptValues,
+        statement: [NotCarried],
+        ledger: WitnessLedger?
+    ) {
+        (self.file, self.schema, self.mapping) = (file, schema, mapping)
+        (self.kept, self.statement, self.ledger) = (kept, statement, ledger)
+    }
+
+    mutating func account(_ store: any ReadTransaction) throws -> [CoreDataAccount.Item] {
+        try readEntities()
+        let tables = try file.connection.catalog().tables
+        var links: [String] = []
+        for table in tables where !table.hasPrefix("sqlite_") {
+            let columns = try self.columns(of: table)
+            let rows = Int(try file.connection.int("SELECT count(*) FROM \(Self.quoted(table))") ?? 0)
+            guard rows > 0 else { continue }
+            if Self.bookkeeping.contains(table) {
+                try accountBookkeeping(table, rows)
+            } else if let left = statement.first(where: { $0.table == table && $0.column == nil }), left.count >= rows {
+                var item = CoreDataAccount.Item(table, nil, count: rows)
+                item.name(left.reason)
+                items.append(item)
+            } else if Self.historyTables.contains(table) {
+                continue
+            } else if columns.contains("Z_PK"), columns.contains("Z_ENT"), root(of: table) != nil {
+                try accountRecords(table, columns, store)
+            } else {
+                links.append(table)
+            }
+        }
+        var taken: Set<LinkPlace> = []
+        for table in links { try accountLinks(table, try columns(of: table), store, &taken) }
+        if tables.contains("ATRANSACTION"), tables.contains("ACHANGE") { try accountHistory(store) }
+        return items
+    }
+
+    // MARK: The file
+
+    static func quoted(_ name: String) -> String { "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\"" }
+
+    func columns(of table: String) throws -> [String] {
+        let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table)) LIMIT 0")
+        return (0..<statement.columnCount).map { statement.columnName($0) }
+    }
+
+    private mutating func readEntities() throws {
+        let rows = try file.connection.prepare("SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_ENT > 0")
+        while try rows.step() {
+            guard let number = rows.optionalInt(0), let name = rows.text(1) else { continue }
+            entities[number] = (name, rows.optionalInt(2) ?? 0)
+        }
+    }
+
+    /// The root entity whose records are in a table.
+    func root(of table: String) -> String? {
+        entities.values.first { $0.parent == 0 && "Z" + $0.name.uppercased() == table.uppercased() }?.name
+    }
+
+    /// The names of an entity and its ancestors, nearest first.
+    func ancestry(_ number: Int64) -> [String] {
+        var result: [String] = []
+        var next = number
+        while let entity = entities[next], !result.contains(entity.name) {
+            result.append(entity.name)
+            next = entity.parent
+        }
+        return result
+    }
+
+    /// Accounts for Core Data's own tables. They contain only what describes the file, except for columns and keys that an app may have
+    /// added.
+    private mutating func accountBookkeeping(_ table: String, _ rows: Int) throws {
+        var item = CoreDataAccount.Item(table, nil, count: rows)
+        item.name("Core Data's own bookkeeping")
+        items.append(item)
+        for column in try columns(of: table) where !Self.ownColumns.contains(column) {
+            try accountStated(table, column)
+        }
+        guard table == "Z_METADATA", !file.metadata.appKeys.isEmpty else { return }
+        var keys = CoreDataAccount.Item(table, "Z_PLIST", count: file.metadata.appKeys.count)
+        nameIfStated(&keys)
+        items.append(keys)
+    }
+
+    /// Accounts for a column's values that satisfy a condition, from the import's statement alone.
+    mutating func accountStated(_ table: String, _ column: String, where condition: String = "1") throws {
+        let sql = "SELECT count(\(Self.quoted(column))) FROM \(Self.quoted(table)) WHERE \(condition)"
+        var item = CoreDataAccount.Item(table, column, count: Int(try file.connection.int(sql) ?? 0))
+        guard item.count > 0 else { return }
+        nameIfStated(&item)
+        items.append(item)
+    }
+
+    /// Applies the import's statement on a column, if it covers at least the unaccounted number.
+    func nameIfStated(_ item: inout CoreDataAccount.Item) {
+        guard let left = statement.first(where: { $0.table == item.table && $0.column == item.column }) else { return }
+        guard item.unaccounted <= left.count else { return }
+        item.name(left.reason)
+    }
+
+    // MARK: Identifiers
+
+    /// The derived identifier of a record, following the documentation.
+    func derived(_ root: String, _ key: Int64) -> UUID {
+        let text = "habitstore coredata\0\(file.metadata.storeID.uppercased())\0\(root)\0\(key)\0"
+        var digits = SHA256.hash(data: Data(text.utf8)).prefix(16).map { $0 }
+        digits[6] = 0x80 | (digits[6] & 0b1111)
+        digits[8] = 0x80 | (digits[8] & 0b11_1111)
+        return NSUUID(uuidBytes: digits) as UUID
+    }
+
+    /// Whether an identifier in the store belongs to the record with a key, in any table of the source.
+    func leads(_ id: UUID, to key: Int64, entity: Int, _ store: any ReadTransaction) throws -> Bool {
+        if let ledger { return try ledger.has(id, key: key) || isDerived(id, key) }
+        guard let place = schema.entities[entity].position(of: "coreDataKey") else { return false }
+        guard let values = try values(id, entity, store) else { return isDerived(id, key) }
+        return values[place] == .int(key)
+    }
+
+    private func isDerived(_ id: UUID, _ key: Int64) -> Bool {
+        entities.values.contains { $0.parent == 0 && derived($0.name, key) == id }
+    }
+
+    /// The values of a record; nil if there is none.
+    func values(_ id: UUID, _ entity: Int, _ store: any ReadTransaction) throws -> [Value]? {
+        var record: EncodedRecord?
+        _ = try store.withRow(entity: entity, id: id) { record = try $0.encoded() }
+        return try record?.values(schema.entities[entity].layout)
+    }
+}
+
+extension Accountant {
+    /// Accounts for every transaction and change of the file's persistent history.
+    mutating func accountHistory(_ store: any ReadTransaction) throws {
+        let transactions = try columns(of: "ATRANSACTION")
+        let author = authorExpression(transactions)
+        let found = ledger == nil ? try carried(author, store) : try keptTransactions()
+        try name(
+            "ATRANSACTION",
+            found.transactions,
+            found: found.transactionCount,
+            [
+                "ZTIMESTAMP", "ZAUTHOR", "ZAUTHORTS",
+            ]
+        )
+        let told = ["ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"]
+        let tombstones = try columns(of: "ACHANGE").filter { $0.hasPrefix("ZTOMBSTONE") }
+        try name("ACHANGE", found.changes, found: found.changeCount, told + tombstones)
+        // Changes of unknown kinds are not imported, whatever they contain.
+        for column in tombstones { try accountStated("ACHANGE", column, where: "ZCHANGETYPE IN (0, 1)") }
+        try accountNames(transactions)
+    }
+
+    /// Accounts for the names that no transaction uses; the others are accounted for with their transactions.
+    private mutating func accountNames(_ transactions: [String]) throws {
+        let table = "ATRANSACTIONSTRING"
+        guard file.tables.columns[table] != nil else { return }
+        // A null in the list would make `NOT IN` unknown for every row.
+        let used = transactions.filter { $0.hasSuffix("TS") }.map {
+            "Z_PK NOT IN (SELECT coalesce(t.\(Self.quoted($0)), 'none') FROM ATRANSACTION t)"
+        }
+        let isUnused = "Z_PK IS NULL OR (\((used + ["1"]).joined(separator: " AND ")))"
+        for column in try columns(of: table) where !["Z_PK", "Z_ENT", "Z_OPT"].contains(column) {
+            try accountStated(table, column, where: column == "ZNAME" ? isUnused : "1")
+        }
+    }
+
+    /// The numbers of transactions and changes in the source, and how many of them were found.
+    struct HistoryResult {
+        var transactions = 0
+        var transactionCount = 0
+        var changes = 0
+        var changeCount = 0
+    }
+
+    /// The SQL expression for the author of a transaction `t`, for both layouts.
+    private func authorExpression(_ columns: [String]) -> String {
+        var parts: [String] = []
+        if columns.contains("ZAUTHORTS") {
+            parts.append("(SELECT s.ZNAME FROM ATRANSACTIONSTRING s WHERE s.Z_PK = t.ZAUTHORTS)")
+        }
+        if columns.contains("ZAUTHOR") { parts.append("t.ZAUTHOR") }
+        return parts.isEmpty ? "NULL" : parts.count == 1 ? parts[0] : "coalesce(\(parts.joined(separator: ", ")))"
+    }
+
+    /// Adds the items of a history table: its rows, and each column not accounted for with the rows.
+    private mutating func name(_ table: String, _ rows: Int, found: Int, _ told: [String]) throws {
+        var item = CoreDataAccount.Item(table, table == "ATRANSACTION" ? "Z_PK" : "ZENTITYPK", count: rows)
+        if ledger == nil { item.carried = found } else { item.kept = found }
+        item.place = "the history"
+        if item.unaccounted > 0, let left = statement.first(where: { $0.table == table && $0.column == item.column }),
+            item.unaccounted <= left.count
+        {
+            item.named = item.unaccounted
+        }
+        if rows > 0 { items.append(item) }
+        for column in try columns(of: table)
+        where !["Z_PK", "Z_ENT", "Z_OPT"].contains(column) && !told.contains(column) {
+            let name = Self.quoted(column)
+            let values = Int(try file.connection.int("SELECT count(\(name)) FROM \(Self.quoted(table))") ?? 0)
+            guard values > 0 else { continue }
+            var item = CoreDataAccount.Item(table, column, count: values)
+            let isKept = ["ZCONTEXTNAME", "ZPROCESSID", "ZBUNDLEID"].contains { column.hasPrefix($0) }
+            if ledger != nil, isKept { item.kept = min(values, found) } else { nameIfStated(&item) }
+            items.append(item)
+        }
+    }
+
+    // MARK: History in the store
+
+    private func carried(_ author: String, _ store: any ReadTransaction) throws -> HistoryResult {
+        var result = HistoryResult()
+        let rows = try file.connection.prepare(
+            "SELECT t.Z_PK, t.ZTIMESTAMP, \(author) FROM ATRANSACTION t ORDER BY t.Z_PK"
+        )
+        var source: [(number: Int64, seconds: Double, author: String?)] = []
+        var isAtEnd = false
+        func fill() throws {
+            while source.count < 2, !isAtEnd {
+                guard try rows.step() else { return isAtEnd = true }
+                source.append((rows.optionalInt(0) ?? 0, rows.optionalDouble(1) ?? 0, rows.text(2)))
+                result.transactions += 1
+            }
+        }
+        try fill()
+        try store.enumerateHistory(after: .zero) { transaction in
+            guard let next = source.first else { return false }
+            guard transaction.timestamp.timeIntervalSinceReferenceDate == next.seconds,
+                transaction.author == next.author.map(Self.inStoresForm)
+            else { return true }
+            source.removeFirst()
+            result.transactionCount += 1
+            result.changeCount += try carriedChanges(of: next.number, transaction, store)
+            try fill()
+            return true
+        }
+        while !isAtEnd {
+            source.removeAll()
+            try fill()
+        }
+        result.changes = Int(try file.connection.int("SELECT count(*) FROM ACHANGE") ?? 0)
+        return result
+    }
+
+    private static func inStoresForm(_ text: String) -> String {
+        guard case .string(let normal)? = try? Value.string(text).normalized() else { return text }
+        return normal
+    }
+
+    /// The number of a source transaction's changes that are in one of the store's transactions.
+    private func carriedChanges(
+        of number: Int64,
+        _ transaction: HistoryTransaction,
+        _ store: any ReadTransaction
+    ) throws -> Int {
+        let columns = try self.columns(of: "ACHANGE")
+        let kept = columns.filter { $0.hasPrefix("ZTOMBSTONE") }
+        let names = (["ZCHANGETYPE", "ZENTITY", "ZENTITYPK"] + kept).map(Self.quoted).joined(separator: ", ")
+        let rows = try file.connection.prepare("SELECT \(names) FROM ACHANGE WHERE ZTRANSACTIONID = ?1")
+        try rows.bind(number, at: 1)
+        var told: [String: HistoryChange] = [:]
+        for change in transaction.changes {
+            told["\(change.entity.lowercased()) \(try key(of: change, store))"] = change
+        }
+        var count = 0
+        while try rows.step() {
+            guard let kind = rows.optionalInt(0), let entity = rows.optionalInt(1), let key = rows.optionalInt(2),
+                let root = ancestry(entity).last
+            else { continue }
+            let name = RecordFinder.entity(root, self).map { schema.entities[$0].name } ?? root
+            let ids = ["\(name.lowercased()) \(key)", "\(name.lowercased()) \(derived(root, key))"]
+            guard let change = ids.lazy.compactMap({ told[$0] }).first else {
+                // A record that no longer exists may have left no trace of its insertion.
+                if kind != 2, try isGone(key, root) { count += 1 }
+                continue
+            }
+            if kind == 2, case .delete(let tombstone) = change.kind {
+                let isWhole = kept.enumerated().allSatisfy { place, column in
+                    let cell = rows.value(3 + place)
+                    return cell.isNull || tombstone[column].map { WitnessCell.equals(cell, $0, file) } ?? false
+                }
+                if isWhole { count += 1 }
+            } else {
+                count += 1
+            }
+        }
+        return count
+    }
+
+    /// The key of the record that a change of the store concerns, or its identifier if the key is unknown.
+    private func key(of change: HistoryChange, _ store: any ReadTransaction) throws -> String {
+        if case .delete(let tombstone) = change.kind, case .int(let key)? = tombstone["coreDataKey"] { return "\(key)" }
+        guard let entity = schema.entities.firstIndex(where: { $0.name == change.entity }),
+            let place = schema.entities[entity].position(of: "coreDataKey"),
+            let values = try values(change.id, entity, store), case .int(let key) = values[place]
+        else { return "\(change.id)" }
+        return "\(key)"
+    }
+
+    private func isGone(_ key: Int64, _ root: String) throws -> Bool {
+        let tables = try file.connection.catalog().tables
+        guard let table = tables.first(where: { $0.uppercased() == "Z" + root.uppercased() }) else { return true }
+        return try file.connection.int("SELECT 1 FROM \(Self.quoted(table)) WHERE Z_PK = \(key)") == nil
+    }
+
+    // MARK: History in the attachment
+
+    private func keptTransactions() throws -> HistoryResult {
+        var result = HistoryResult()
+        let rows = try file.connection.prepare(
+            "SELECT t.Z_PK, t.ZTIMESTAMP, (SELECT count(*) FROM ACHANGE c WHERE c.ZTRANSACTIONID = t.Z_PK) FROM ATRANSACTION t"
+        )
+        while try rows.step() {
+            guard let number = rows.optionalInt(0) else { continue }
+            let changes = Int(rows.optionalInt(2) ?? 0)
+            result.transactions += 1
+            let isFollowed = try ledger?.followed(number) == true
+            let kept = try kept.transaction(number)
+            guard isFollowed || kept?.seconds == rows.optionalDouble(1) ?? 0 else { continue }
+            result.transactionCount += 1
+            result.changeCount += isFollowed ? changes : min(changes, kept?.changes ?? 0)
+        }
+        result.changes = Int(try file.connection.int("SELECT count(*) FROM ACHANGE") ?? 0)
+        return result
     }
 }

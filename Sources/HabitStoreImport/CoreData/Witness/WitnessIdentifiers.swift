@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Hashing
 
 /// The identifiers of a file's records, looked up one at a time. If several records have the same UUID, the lowest key keeps it.
@@ -68,5 +68,200 @@ final class WitnessIdentifiers {
         digits[6] = 0x80 | (digits[6] & 0b1111)
         digits[8] = 0x80 | (digits[8] & 0b11_1111)
         return NSUUID(uuidBytes: digits) as UUID
+    }
+}
+
+/// The mapping from source records to store records that a mapped import wrote. It is on disk, because it has as many entries as the source
+/// has records.
+final class WitnessLedger {
+    private let scratch: SourceConnection
+    private let idOfRecord: SourceStatement
+    private let hasKey: SourceStatement
+    private let keysOfID: SourceStatement
+    private let hasTransaction: SourceStatement
+
+    init(path: String) throws {
+        scratch = try SourceConnection(scratchFor: path)
+        try scratch.exec(
+            """
+            CREATE TABLE ids (record TEXT PRIMARY KEY, first INTEGER, second INTEGER) WITHOUT ROWID;
+            CREATE TABLE keys (first INTEGER, second INTEGER, key INTEGER, PRIMARY KEY (first, second, key)) WITHOUT ROWID;
+            CREATE TABLE transactions (number INTEGER PRIMARY KEY);
+            BEGIN
+            """
+        )
+        idOfRecord = try scratch.prepare("SELECT first, second FROM ids WHERE record = ?1")
+        hasKey = try scratch.prepare("SELECT 1 FROM keys WHERE first = ?1 AND second = ?2 AND key = ?3")
+        keysOfID = try scratch.prepare("SELECT key FROM keys WHERE first = ?1 AND second = ?2")
+        hasTransaction = try scratch.prepare("SELECT 1 FROM transactions WHERE number = ?1")
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        try read(path)
+    }
+
+    private func read(_ path: String) throws {
+        let addRecord = try scratch.prepare("INSERT OR REPLACE INTO ids VALUES (?1, ?2, ?3)")
+        let addKey = try scratch.prepare("INSERT OR IGNORE INTO keys VALUES (?1, ?2, ?3)")
+        let remove = try scratch.prepare("DELETE FROM ids WHERE record = ?1")
+        let addTransaction = try scratch.prepare("INSERT OR IGNORE INTO transactions VALUES (?1)")
+        try WitnessLines.read(path) { line in
+            guard let object = (try? JSONValueParser.parse(Array(line)))?.members else { return }
+            if let record = object["record"]?.text, let id = object["id"]?.text.flatMap({ UUID(uuidString: $0) }) {
+                let (first, second) = id.halves
+                try addRecord.bind(record, at: 1)
+                try addRecord.bind(first, at: 2)
+                try addRecord.bind(second, at: 3)
+                try addRecord.run()
+                if let key = record.split(separator: " ").last.flatMap({ Int64($0) }) {
+                    try addKey.bind(first, at: 1)
+                    try addKey.bind(second, at: 2)
+                    try addKey.bind(key, at: 3)
+                    try addKey.run()
+                }
+            }
+            if let gone = object["gone"]?.text {
+                try remove.bind(gone, at: 1)
+                try remove.run()
+            }
+            if let number = object["transaction"]?.integer {
+                try addTransaction.bind(Int64(number), at: 1)
+                try addTransaction.run()
+            }
+        }
+    }
+
+    /// The store's identifier of a source record, given as the root entity's name and a key.
+    func id(of record: String) throws -> UUID? {
+        defer { idOfRecord.reset() }
+        try idOfRecord.bind(record, at: 1)
+        guard try idOfRecord.step(), let first = idOfRecord.optionalInt(0), let second = idOfRecord.optionalInt(1)
+        else {
+            return nil
+        }
+        return UUID(halves: (first, second))
+    }
+
+    /// Whether a record with a key has an identifier.
+    func has(_ id: UUID, key: Int64) throws -> Bool {
+        defer { hasKey.reset() }
+        try hasKey.bind(id.halves.0, at: 1)
+        try hasKey.bind(id.halves.1, at: 2)
+        try hasKey.bind(key, at: 3)
+        return try hasKey.step()
+    }
+
+    /// The keys of the records with an identifier.
+    func keys(of id: UUID) throws -> [Int64] {
+        defer { keysOfID.reset() }
+        try keysOfID.bind(id.halves.0, at: 1)
+        try keysOfID.bind(id.halves.1, at: 2)
+        var keys: [Int64] = []
+        while try keysOfID.step() { keys.append(keysOfID.optionalInt(0) ?? 0) }
+        return keys
+    }
+
+    /// Whether a source transaction was followed.
+    func followed(_ transaction: Int64) throws -> Bool {
+        defer { hasTransaction.reset() }
+        try hasTransaction.bind(transaction, at: 1)
+        return try hasTransaction.step()
+    }
+}
+
+extension UUID {
+    fileprivate var halves: (Int64, Int64) {
+        withUnsafeBytes(of: uuid) { bytes in
+            (bytes.loadUnaligned(as: Int64.self), bytes.loadUnaligned(fromByteOffset: 8, as: Int64.self))
+        }
+    }
+
+    fileprivate init(halves: (Int64, Int64)) {
+        self.init(uuid: withUnsafeBytes(of: halves) { $0.loadUnaligned(as: uuid_t.self) })
+    }
+}
+
+/// The records that a mapped import refused, and the references to them.
+struct WitnessRefusals {
+    private let kept: KeptValues
+    private let target: any ReplicableStore
+
+    private static let chunk = 2_000
+
+    init(_ kept: KeptValues, _ target: any ReplicableStore) {
+        (self.kept, self.target) = (kept, target)
+    }
+
+    /// Whether the target lacks a record that the attachment has whole.
+    func has(_ table: String, _ key: Int64, _ id: UUID, _ entity: Int) throws -> Bool {
+        guard try kept.hasRecord(table, key) else { return false }
+        return try target.replicaRead { try $0.record(entity: entity, id: id) } == nil
+    }
+
+    /// Removes dangling references, and records that require them, since a store of Swift types has neither.
+    func removeDanglingReferences(_ store: any ReplicableStore) throws {
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            for entity in store.schema.entities.indices where try !removeDanglingReferences(of: entity, store) {
+                isSettled = false
+            }
+        }
+    }
+
+    /// - Returns: whether no record was removed, so that no further reference can dangle.
+    private func removeDanglingReferences(of entity: Int, _ store: any ReplicableStore) throws -> Bool {
+        let layout = store.schema.entities[entity].layout
+        var allStayed = true
+        var last: UUID?
+        var isAtEnd = false
+        while !isAtEnd {
+            var changes: [(id: UUID, record: EncodedRecord?)] = []
+            try store.replicaRead { replica in
+                isAtEnd = true
+                try replica.enumerate(entity: entity, after: last) { id, record in
+                    last = id
+                    let before = try record.values(layout)
+                    let values = try withoutDangling(before, entity, store.schema, replica)
+                    let record = try values.map { try EncodedRecord($0, layout: layout) }
+                    if values != before { changes.append((id, record)) }
+                    isAtEnd = changes.count < Self.chunk
+                    return isAtEnd
+                }
+            }
+            try store.replicate { transaction in
+                for change in changes {
+                    if let record = change.record {
+                        try transaction.put(entity: entity, id: change.id, record)
+                    } else {
+                        try transaction.remove(entity: entity, id: change.id)
+                        allStayed = false
+                    }
+                }
+            }
+        }
+        return allStayed
+    }
+
+    /// A record's values without dangling references; nil if it requires one.
+    private func withoutDangling(
+        _ values: [Value],
+        _ entity: Int,
+        _ schema: Schema,
+        _ replica: any ReplicaSnapshot
+    ) throws -> [Value]? {
+        var values = values
+        for relationship in schema.relationships[entity] where relationship.isStored {
+            func leads(_ id: UUID) throws -> Bool {
+                try replica.record(entity: relationship.destination, id: id) != nil
+            }
+            switch values[relationship.attribute] {
+            case .uuid(let id):
+                if try leads(id) { continue }
+                guard schema.entities[entity].attributes[relationship.attribute].isOptional else { return nil }
+                values[relationship.attribute] = .null
+            case .links(let ids): values[relationship.attribute] = .links(try ids.filter(leads))
+            default: continue
+            }
+        }
+        return values
     }
 }

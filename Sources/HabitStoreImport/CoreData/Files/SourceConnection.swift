@@ -1,0 +1,360 @@
+internal import CSQLite
+import Foundation
+@_spi(Engines) import HabitStore
+
+#if canImport(SQLite3)
+internal import SQLite3
+#endif
+
+/// A connection to the private copy of another app's database. Use it from one thread at a time.
+package final class SourceConnection {
+    /// The path that errors name: that of the original.
+    let path: String
+    fileprivate(set) var pointer: OpaquePointer?
+    private var known: SourceCatalog?
+
+    /// Opens a copy with its log or journal, or its main file alone.
+    ///
+    /// - Parameter largestValueBytes: the maximum size of a row or value. Stored values are never larger than the file; larger ones come
+    ///   from expressions in the schema.
+    init(copy: String, of path: String, isMainFileAlone: Bool = false, largestValueBytes: Int) throws {
+        self.path = path
+        var pointer: OpaquePointer?
+        let access = isMainFileAlone ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE
+        // This program chose the copy's name, so it needs no escaping in a URI.
+        let name = isMainFileAlone ? "file:\(copy)?immutable=1" : copy
+        let result = sqlite3_open_v2(name, &pointer, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
+        guard result == SQLITE_OK, let pointer else {
+            sqlite3_close_v2(pointer)
+            throw Self.error(result, nil, path, "opening the database")
+        }
+        self.pointer = pointer
+        sqlite3_extended_result_codes(pointer, 1)
+        // The database is untrusted: its schema must not call functions that access files or run code.
+        var state: Int32 = 0
+        _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_DEFENSIVE, 1, &state)
+        _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, &state)
+        // A view named like a table might never end.
+        _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_ENABLE_VIEW, 0, &state)
+        limit(pointer, largestValueBytes)
+        // The copy of the main file must not change, so that it can still be read without the log.
+        _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, &state)
+        try exec("PRAGMA trusted_schema = OFF")
+        try exec("PRAGMA cell_size_check = ON")
+        try exec("PRAGMA query_only = ON")
+    }
+
+    /// Opens an empty database for data that may exceed memory: private, unnamed, and removed with the connection or the process.
+    ///
+    /// - Parameter path: the path that errors name.
+    init(scratchFor path: String) throws {
+        self.path = path
+        var pointer: OpaquePointer?
+        let access = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+        let result = sqlite3_open_v2("", &pointer, access, nil)
+        guard result == SQLITE_OK, let pointer else {
+            sqlite3_close_v2(pointer)
+            throw Self.error(result, nil, path, "making room for what is compared")
+        }
+        self.pointer = pointer
+        sqlite3_extended_result_codes(pointer, 1)
+        try exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -\(Self.scratchCacheKiB)")
+    }
+
+    private static let scratchCacheKiB = 8_192
+
+    /// Limits what the file's schema, and statements built from its names, can consume. Tables may be as wide as SQLite allows at most.
+    private func limit(_ pointer: OpaquePointer, _ largestValueBytes: Int) {
+        for (limit, most) in [
+            // The witness converts bytes to hexadecimal.
+            (SQLITE_LIMIT_LENGTH, Int32(clamping: 2 * max(largestValueBytes, Self.leastLength))),
+            (SQLITE_LIMIT_SQL_LENGTH, 1_000_000), (SQLITE_LIMIT_COLUMN, 2_000), (SQLITE_LIMIT_EXPR_DEPTH, 500),
+            (SQLITE_LIMIT_COMPOUND_SELECT, 100), (SQLITE_LIMIT_VDBE_OP, 1_000_000),
+            (SQLITE_LIMIT_FUNCTION_ARG, Int32(Self.mostArguments)),
+            (SQLITE_LIMIT_ATTACHED, 0), (SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000),
+            (SQLITE_LIMIT_VARIABLE_NUMBER, 100), (SQLITE_LIMIT_TRIGGER_DEPTH, 1), (SQLITE_LIMIT_WORKER_THREADS, 0),
+        ] {
+            sqlite3_limit(pointer, limit, most)
+        }
+    }
+
+    /// A minimum, because small files have expressions too, and SQLite builds result rows within the same limit.
+    private static let leastLength = 1 << 20
+
+    deinit { close() }
+
+    /// Closes the connection.
+    func close() {
+        sqlite3_close_v2(pointer)
+        pointer = nil
+    }
+
+    package func prepare(_ sql: String) throws -> SourceStatement { try SourceStatement(sql, self) }
+
+    /// The first column of each row, as text.
+    package func texts(_ sql: String) throws -> [String] {
+        let statement = try prepare(sql)
+        var result: [String] = []
+        while try statement.step() { result.append(statement.text(0) ?? "") }
+        return result
+    }
+
+    /// The first column of the first row, as a number.
+    package func int(_ sql: String) throws -> Int64? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.optionalInt(0) : nil
+    }
+
+    /// The tables, divided into readable and unreadable ones.
+    package func catalog() throws -> SourceCatalog {
+        if let known { return known }
+        let catalog = try SourceCatalog(self)
+        known = catalog
+        return catalog
+    }
+
+    /// Whether the last call failed because it needs something of the app's: a module, a tokenizer or a function. The module of a virtual
+    /// table may also report its table as damaged.
+    func needsApp(isVirtual: Bool = false) -> Bool {
+        let code = sqlite3_errcode(pointer) & 0xff
+        return code == SQLITE_ERROR || (isVirtual && code == SQLITE_CORRUPT)
+    }
+
+    /// Replaces unknown collations of the app by a comparison of bytes. No statement here depends on the order of texts, but indexes can no
+    /// longer be checked.
+    func standInForCollations() {
+        sqlite3_collation_needed(pointer, nil) { _, database, encoding, name in
+            _ = sqlite3_create_collation(database, name, encoding, nil) { _, leftCount, left, rightCount, right in
+                let texts = (
+                    UnsafeRawBufferPointer(start: left, count: Int(leftCount)),
+                    UnsafeRawBufferPointer(start: right, count: Int(rightCount))
+                )
+                if texts.0.elementsEqual(texts.1) { return 0 }
+                return texts.0.lexicographicallyPrecedes(texts.1) ? -1 : 1
+            }
+        }
+    }
+
+    /// Runs statements without results.
+    func exec(_ sql: String) throws {
+        let result = sqlite3_exec(pointer, sql, nil, nil, nil)
+        guard result == SQLITE_OK else { throw error(result, "opening the database") }
+    }
+
+    func error(_ code: Int32, _ action: String) -> HabitStoreError { Self.error(code, pointer, path, action) }
+
+    /// A name quoted for SQL.
+    package static func quoted(_ name: String) -> String {
+        "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+    }
+
+    /// The condition that at least one expression is not null. The depth of an `OR` chain grows with its length, and SQLite limits the
+    /// depth of expressions.
+    static func isAnyFilled(_ expressions: [String]) -> String {
+        var parts = expressions
+        while parts.count > 1 {
+            parts = stride(from: 0, to: parts.count, by: mostArguments).map { start in
+                let group = parts[start..<min(start + mostArguments, parts.count)]
+                return group.count == 1 ? group[start] : "coalesce(\(group.joined(separator: ", ")))"
+            }
+        }
+        return "(\(parts.first ?? "NULL") NOT NULL)"
+    }
+
+    private static let mostArguments = 100
+
+    private static func error(
+        _ code: Int32,
+        _ database: OpaquePointer?,
+        _ path: String,
+        _ action: String
+    ) -> HabitStoreError {
+        let meaning: (HabitStoreError.Code, String)
+        switch code & 0xff {
+        case SQLITE_NOTADB: meaning = (.notAStore, "the file is not a SQLite database, or it is encrypted")
+        case SQLITE_CORRUPT: meaning = (.corrupt, "\(action) failed: the database is damaged")
+        case SQLITE_FULL: meaning = (.full, "\(action) failed: no space is left for the private copy")
+        case SQLITE_IOERR: meaning = (.inputOutput, "\(action) failed: the copy cannot be read")
+        case SQLITE_NOMEM, SQLITE_TOOBIG: meaning = (.limitExceeded, "\(action) failed: a row is too large")
+        default: meaning = (.corrupt, "\(action) failed (SQLite code \(code))")
+        }
+        return HabitStoreError(
+            meaning.0,
+            meaning.1,
+            at: .init(path: path),
+            detail: database.map { String(cString: sqlite3_errmsg($0)) }
+        )
+    }
+}
+
+/// A statement on another app's database. Columns are read by the type of the stored value, whatever type was declared.
+package final class SourceStatement {
+    private let connection: SourceConnection
+    private var pointer: OpaquePointer?
+
+    init(_ sql: String, _ connection: SourceConnection) throws {
+        self.connection = connection
+        let result = sqlite3_prepare_v2(connection.pointer, sql, -1, &pointer, nil)
+        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    }
+
+    deinit { sqlite3_finalize(pointer) }
+
+    package var columnCount: Int { Int(sqlite3_column_count(pointer)) }
+
+    package func columnName(_ column: Int) -> String {
+        sqlite3_column_name(pointer, Int32(column)).map { String(cString: $0) } ?? ""
+    }
+
+    /// Binds a number to a parameter, counted from 1.
+    func bind(_ value: Int64, at parameter: Int) throws {
+        let result = sqlite3_bind_int64(pointer, Int32(parameter), value)
+        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    }
+
+    /// Binds a text to a parameter, counted from 1.
+    func bind(_ text: String, at parameter: Int) throws {
+        let bytes = Array(text.utf8)
+        let result = sqlite3_bind_text(pointer, Int32(parameter), bytes, Int32(bytes.count), csqlite_transient())
+        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    }
+
+    /// Binds a double to a parameter, counted from 1.
+    func bind(_ number: Double, at parameter: Int) throws {
+        let result = sqlite3_bind_double(pointer, Int32(parameter), number)
+        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    }
+
+    /// Resets the statement, so that it can run again.
+    func reset() { sqlite3_reset(pointer) }
+
+    /// Moves to the next row; false after the last.
+    package func step() throws -> Bool {
+        switch sqlite3_step(pointer) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let result: throw connection.error(result, "reading rows")
+        }
+    }
+
+    /// Runs the statement to its end and resets it.
+    func run() throws {
+        defer { reset() }
+        while try step() {}
+    }
+
+    /// The stored value in a column of the row.
+    package func value(_ column: Int) -> SourceValue {
+        switch sqlite3_column_type(pointer, Int32(column)) {
+        case SQLITE_INTEGER: return .int(sqlite3_column_int64(pointer, Int32(column)))
+        case SQLITE_FLOAT: return .real(sqlite3_column_double(pointer, Int32(column)))
+        case SQLITE_TEXT:
+            guard let start = sqlite3_column_text(pointer, Int32(column)) else { return .text("") }
+            let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, Int32(column))))
+            guard let text = String(validating: bytes, as: UTF8.self) else { return .malformedText(Data(bytes)) }
+            return .text(text)
+        case SQLITE_BLOB: return .blob(blob(column))
+        default: return .null
+        }
+    }
+
+    /// A column as a number; nil for null.
+    package func optionalInt(_ column: Int) -> Int64? {
+        guard sqlite3_column_type(pointer, Int32(column)) != SQLITE_NULL else { return nil }
+        return sqlite3_column_int64(pointer, Int32(column))
+    }
+
+    /// The integer in a column; nil for other types, which SQLite would convert.
+    func integer(_ column: Int) -> Int64? {
+        guard sqlite3_column_type(pointer, Int32(column)) == SQLITE_INTEGER else { return nil }
+        return sqlite3_column_int64(pointer, Int32(column))
+    }
+
+    /// A column as a double; nil for null.
+    package func optionalDouble(_ column: Int) -> Double? {
+        guard sqlite3_column_type(pointer, Int32(column)) != SQLITE_NULL else { return nil }
+        return sqlite3_column_double(pointer, Int32(column))
+    }
+
+    /// A column as text; nil for null. Invalid UTF-8 becomes U+FFFD.
+    package func text(_ column: Int) -> String? {
+        guard let start = sqlite3_column_text(pointer, Int32(column)) else { return nil }
+        let count = Int(sqlite3_column_bytes(pointer, Int32(column)))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    func blob(_ column: Int) -> Data {
+        guard let start = sqlite3_column_blob(pointer, Int32(column)) else { return Data() }
+        return Data(bytes: start, count: Int(sqlite3_column_bytes(pointer, Int32(column))))
+    }
+}
+
+/// A value in a column of another app's database, by its storage class.
+package enum SourceValue: Sendable, Hashable {
+    case null
+    case int(Int64)
+    case real(Double)
+    case text(String)
+    /// A value with the storage class text that is not valid UTF-8.
+    case malformedText(Data)
+    case blob(Data)
+
+    package var isNull: Bool { self == .null }
+}
+
+/// The tables of another app's database, divided into those that can be read and those that only the app can read.
+package struct SourceCatalog {
+    /// A table that needs a module, a tokenizer or a function of its app.
+    package struct Unreadable: Hashable {
+        package let name: String
+        /// Whether it is a virtual table. Its module stores the contents in other tables, which are read like any other.
+        package let isVirtual: Bool
+        /// SQLite's message, which names the missing module.
+        let reason: String
+
+        /// The table and the missing part, for reports.
+        package var description: String { "\(name) (\(reason))" }
+
+        var oddity: CoreDataOddity {
+            isVirtual
+                ? CoreDataOddity(
+                    "virtualTableNotRead",
+                    "the virtual table \(description) is left alone: it needs its app"
+                )
+                : CoreDataOddity("tableUnreadable", "the table \(description) is not read: it needs its app")
+        }
+    }
+
+    /// The names of the readable tables, sorted.
+    package private(set) var tables: [String] = []
+    package private(set) var unreadable: [Unreadable] = []
+
+    /// Tries to read a row of each table.
+    ///
+    /// - Throws: errors from reading a damaged database.
+    init(_ connection: SourceConnection) throws {
+        let rows = try connection.prepare(
+            "SELECT name, sql LIKE 'CREATE VIRTUAL TABLE%' FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        )
+        while try rows.step() {
+            let (name, isVirtual) = (rows.text(0) ?? "", rows.optionalInt(1) == 1)
+            do {
+                try Self.probe(name, isVirtual, connection)
+                tables.append(name)
+            } catch let error as HabitStoreError where connection.needsApp(isVirtual: isVirtual) {
+                // SQLite's message for rows stored in the order of an unknown collation.
+                let reason = error.detail == "no query solution" ? "no such collation sequence" : error.detail
+                unreadable.append(Unreadable(name: name, isVirtual: isVirtual, reason: reason ?? error.message))
+            }
+        }
+    }
+
+    /// Some modules fail only when asked for a row.
+    private static func probe(_ name: String, _ isVirtual: Bool, _ connection: SourceConnection) throws {
+        let table = SourceConnection.quoted(name)
+        let row = try connection.prepare("SELECT * FROM \(table) LIMIT 1")
+        guard isVirtual else { return }
+        _ = try row.step()
+        _ = try connection.int("SELECT count(*) FROM \(table)")
+    }
+}
