@@ -170,3 +170,149 @@ import Foundation
         if goesOn { try finish() }
     }
 }
+
+extension LMDBSnapshot {
+    /// A walk whose candidates must come by identifier, which is not the index's order: it reads all keys first, and then the
+    /// records in the order in which they are stored.
+    func walkSorted(
+        _ plan: KeyPlan,
+        _ table: KeyTable,
+        _ index: KeyIndex,
+        _ walk: LMDBRangeWalk,
+        _ window: inout KeyWindow,
+        _ body: (inout AttributeReader) throws -> Bool
+    ) throws {
+        if !plan.lendsIdentifiersOnly, holdsCopies(index) {
+            return try walkSortedCopies(plan, table, index, walk, &window, body)
+        }
+        var keys: [IdentifierOrder] = []
+        try walk.forEach(plan.ranges, reverse: false) { record in
+            guard record.key.count > KeyFormat.identifierLength else { throw malformedKey(index) }
+            keys.append(IdentifierOrder(endOf: record.key))
+            return true
+        }
+        if ascends(plan) { keys.sort(by: <) } else { keys.sort(by: >) }
+        guard !plan.lendsIdentifiersOnly else { return try lend(keys, table, &window, body) }
+        // One cursor for all: with many identifiers, the next is often on the same page.
+        let cursor = try transaction.cursor(catalog.records(table))
+        for key in keys {
+            if window.passesOver() { continue }
+            let goesOn = try withUnsafeBytes(of: key.bytes) { id in
+                guard let record = try cursor.seekExact(id) else { throw missingRecord(id, table, index) }
+                var row = try view(table, id, record.value).reader
+                return try body(&row)
+            }
+            guard goesOn, window.goesOn() else { return }
+        }
+    }
+
+    /// The same for an index with copies, which are passed on in place, without searching for each record. Only for read snapshots,
+    /// in which nothing moves.
+    private func walkSortedCopies(
+        _ plan: KeyPlan,
+        _ table: KeyTable,
+        _ index: KeyIndex,
+        _ walk: LMDBRangeWalk,
+        _ window: inout KeyWindow,
+        _ body: (inout AttributeReader) throws -> Bool
+    ) throws {
+        var found: [(id: IdentifierOrder, copy: UnsafeRawBufferPointer)] = []
+        try walk.forEach(plan.ranges, reverse: false) { record in
+            guard record.key.count > KeyFormat.identifierLength else { throw malformedKey(index) }
+            found.append((IdentifierOrder(endOf: record.key), record.value))
+            return true
+        }
+        if ascends(plan) { found.sort { $0.id < $1.id } } else { found.sort { $1.id < $0.id } }
+        for (id, copy) in found {
+            if window.passesOver() { continue }
+            let goesOn = try withUnsafeBytes(of: id.bytes) { try emit($0, copy, table, index, body) }
+            guard goesOn, window.goesOn() else { return }
+        }
+    }
+
+    private func ascends(_ plan: KeyPlan) -> Bool { plan.order.first { $0.position == 0 }?.ascending ?? true }
+
+    private func lend(
+        _ keys: [IdentifierOrder],
+        _ table: KeyTable,
+        _ window: inout KeyWindow,
+        _ body: (inout AttributeReader) throws -> Bool
+    ) throws {
+        let row = IdentifierRow()
+        for key in keys {
+            if window.passesOver() { continue }
+            row.id = withUnsafeBytes(of: key.bytes) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+            guard try AttributeReader.withReader(of: row, layout: table.layout, body), window.goesOn() else { return }
+        }
+    }
+
+    /// The error for an index entry without a record.
+    func missingRecord(
+        _ id: UnsafeRawBufferPointer,
+        _ table: KeyTable,
+        _ index: KeyIndex
+    ) -> HabitStoreError {
+        HabitStoreError.damage(
+            "the index \(index.title) leads to a record that does not exist; run `\(OperatorCommand.name) check`",
+            at: .init(path: catalog.path, entity: table.name, id: UUID(key: id))
+        )
+    }
+}
+
+/// Walks key ranges with one cursor.
+struct LMDBRangeWalk {
+    private let cursor: LMDBCursor
+
+    init(_ cursor: LMDBCursor) { self.cursor = cursor }
+
+    /// Passes the records of the ranges to `body` in key order, or backwards, until it returns false.
+    ///
+    /// - Parameter ranges: disjoint and ascending.
+    @inline(__always)
+    func forEach(_ ranges: [KeyRange], reverse: Bool, _ body: (LMDBRecord) throws -> Bool) throws {
+        if reverse {
+            for range in ranges.reversed() { guard try backwards(range, body) else { return } }
+        } else {
+            for range in ranges { guard try forwards(range, body) else { return } }
+        }
+    }
+
+    /// - Returns: whether to continue.
+    @inline(__always)
+    private func forwards(_ range: KeyRange, _ body: (LMDBRecord) throws -> Bool) throws -> Bool {
+        var record = range.lower.isEmpty ? try cursor.first() : try cursor.seek(range.lower)
+        guard let upper = range.upper else {
+            while let found = record {
+                guard try body(found) else { return false }
+                record = try cursor.next()
+            }
+            return true
+        }
+        return try upper.withUnsafeBytes { upper in
+            while let found = record, KeyOrder.isBefore(found.key, upper) {
+                guard try body(found) else { return false }
+                record = try cursor.next()
+            }
+            return true
+        }
+    }
+
+    /// - Returns: whether to continue.
+    @inline(__always)
+    private func backwards(_ range: KeyRange, _ body: (LMDBRecord) throws -> Bool) throws -> Bool {
+        var record: LMDBRecord?
+        if let upper = range.upper {
+            guard !upper.isEmpty else { return true }
+            record = try cursor.seek(upper) == nil ? try cursor.last() : try cursor.previous()
+        } else {
+            record = try cursor.last()
+        }
+        return try range.lower.withUnsafeBytes { lower in
+            while let found = record, !KeyOrder.isBefore(found.key, lower) {
+                guard try body(found) else { return false }
+                record = try cursor.previous()
+            }
+            return true
+        }
+    }
+}

@@ -1,5 +1,6 @@
 import CLMDB
 import Dispatch
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -195,5 +196,92 @@ extension LMDBEnvironmentCore {
             at: .init(path: path),
             underlying: cause
         )
+    }
+}
+
+extension LMDBEnvironmentCore {
+    /// The current state of the file; the caller is inside.
+    fileprivate func position() throws -> LMDBSoundKeeper.Position {
+        var descriptor: mdb_filehandle_t = -1
+        var information = MDB_envinfo()
+        guard let environment, mdb_env_get_fd(environment, &descriptor) == 0,
+            mdb_env_info(environment, &information) == 0
+        else { throw LMDBError.error(.closed, "the store was closed", path: path) }
+        return LMDBSoundKeeper.Position(descriptor: descriptor, transaction: UInt64(information.me_last_txnid))
+    }
+
+    /// Notes the beginning of a write transaction; this thread is the writer.
+    func noteWriteBeginning(transaction: UInt64) {
+        var descriptor: mdb_filehandle_t = -1
+        guard let environment, mdb_env_get_fd(environment, &descriptor) == 0 else { return }
+        soundness.beginWrite(transaction: transaction, descriptor: descriptor)
+    }
+
+    /// Notes the commit or rollback of a write transaction; this thread is the writer.
+    func noteWriteEnd() {
+        guard let position = try? position() else { return soundness.forget() }
+        soundness.endWrite(position)
+    }
+}
+
+extension LMDBEnvironment {
+    /// Whether every page was checked since the system started, and only commits of these processes have changed the file since.
+    func isMarkedSound() throws -> Bool {
+        try withRead { _ in
+            let position = try core.position()
+            return try core.soundness.takeOpening(position) || core.soundness.isMarked { try core.position() }
+        }
+    }
+
+    /// The input of ``markSound(since:)``, to be taken before all pages are checked; nil if there is nothing to mark.
+    func soundnessBeforeWalk() throws -> LMDBSoundMark? {
+        guard !isReadOnly else { return nil }
+        return try withRead { _ in core.soundness.beginWalk(try core.position()) }
+    }
+
+    /// Records that every page was checked and is intact, unless the file has changed meanwhile.
+    func markSound(since beginning: LMDBSoundMark) throws {
+        try withRead { _ in core.soundness.endWalk(beginning, try core.position()) }
+    }
+}
+
+/// A lock that lets one process at a time begin a write transaction, with a limited wait.
+///
+/// Waiting for LMDB's own lock has no limit, so a process that freezes while writing would block all others. This lock is taken
+/// first: `flock` on the data file, which liblmdb never locks. The system releases it when its process dies. It belongs to the
+/// descriptor, so within a process only the current writer takes it.
+enum LMDBWriterLock {
+    /// A commit takes about as long as the shortest pause.
+    private static let pauses = AdvisoryLock.Pauses(microseconds: 20...1_000)
+
+    /// Acquires the lock, waiting until the deadline.
+    ///
+    /// - Throws: `.busy` if another process holds it longer.
+    static func take(_ descriptor: Int32, until deadline: DispatchTime, path: String) throws {
+        if try tryTake(descriptor, path: path) { return }
+        let beginning = DispatchTime.now().uptimeNanoseconds
+        let isTaken = try AdvisoryLock.wait(
+            pauses,
+            while: { DispatchTime.now() < deadline },
+            for: { try tryTake(descriptor, path: path) }
+        )
+        if isTaken { return }
+        let tenths = (DispatchTime.now().uptimeNanoseconds - beginning) / 100_000_000
+        throw LMDBError.error(
+            .busy,
+            "another process has been writing for \(Double(tenths) / 10) s; it may be frozen: end it, or try again later",
+            path: path
+        )
+    }
+
+    /// Releases the lock.
+    static func release(_ descriptor: Int32) { AdvisoryLock.release(descriptor) }
+
+    private static func tryTake(_ descriptor: Int32, path: String) throws -> Bool {
+        do {
+            return try AdvisoryLock.exclusive.tryTake(descriptor, path: path)
+        } catch {
+            throw LMDBError.error(error.number, during: "locking the file", path: path)
+        }
     }
 }
