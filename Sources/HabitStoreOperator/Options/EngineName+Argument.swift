@@ -1,6 +1,0 @@
-import ArgumentParser
-import HabitStore
-import HabitStoreRollout
-
-/// Arguments name engines.
-extension EngineName: ExpressibleByArgument {}

@@ -1,5 +1,0 @@
-import ArgumentParser
-import FeatureFlags
-
-/// Arguments name value types.
-extension FlagValueType: ExpressibleByArgument {}

@@ -1,5 +1,0 @@
-import ArgumentParser
-import HabitStoreRollout
-
-/// Arguments name stages.
-extension Stage: ExpressibleByArgument {}

@@ -1,2 +1,0 @@
-/// The output has no reader any more.
-struct OutputClosed: Error {}
