@@ -107,3 +107,55 @@ extension SQLiteHabitStore.Options {
         return options
     }
 }
+
+extension SQLiteHabitStore {
+    /// Bounds the memory that SQLite uses for all connections of this process. At the limit, each connection reuses cache pages
+    /// that it does not currently need instead of allocating more. Nothing fails because of the limit: a statement gets the memory
+    /// that it must have.
+    ///
+    /// This is SQLite's soft heap limit (https://www.sqlite.org/c3ref/hard_heap_limit64.html). It also applies to the process's
+    /// other uses of SQLite; a lower limit set by the app remains in effect.
+    public static func limitCaches(toBytes bytes: Int) { SQLiteMemory.limit(toBytes: bytes) }
+
+    /// The memory that SQLite uses for all connections of this process, in bytes.
+    public static var memoryBytes: Int { SQLiteMemory.bytes }
+}
+
+extension EngineName {
+    /// SQLite.
+    public static let sqlite: EngineName = "sqlite"
+}
+
+/// Opens users' stores in SQLite files.
+public struct SQLiteProvider: EngineProvider {
+    /// Creates the provider.
+    public init() {}
+}
+
+@_spi(Engines) extension SQLiteProvider: FileEngineProvider {
+    /// `sqlite`.
+    public var name: EngineName { .sqlite }
+
+    /// A writer's and four readers' connections, each with the file and its log, and the lock of writers.
+    public var cost: EngineCost { EngineCost(fileDescriptors: 10) }
+
+    /// The log, its index, and the writers' lock.
+    public var sidecars: [String] { ["-wal", "-shm", "-lock"] }
+
+    /// The log.
+    public var copiedSidecars: [String] { ["-wal"] }
+
+    /// Whether a file starts like an SQLite database.
+    public func recognizes(_ head: Data) -> Bool { head.starts(with: Data("SQLite format 3\0".utf8)) }
+
+    /// Opens a store.
+    public func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend {
+        try SQLiteHabitStore(path: place, schema: schema, access: access)
+    }
+
+    /// A store's outline.
+    public func outline(at place: String) throws -> StoreOutline { try SQLiteHabitStore.outline(ofStoreAt: place) }
+
+    /// Sets SQLite's soft heap limit; see ``SQLiteHabitStore/limitCaches(toBytes:)``.
+    public func limitCaches(toBytes bytes: Int) { SQLiteHabitStore.limitCaches(toBytes: bytes) }
+}

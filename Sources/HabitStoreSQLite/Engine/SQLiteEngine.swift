@@ -216,3 +216,85 @@ import Synchronization
     /// If the checkpoint fails here, nothing is lost: the log is read when the store is next opened.
     public func close() { _ = try? database.close() }
 }
+
+/// Brings the indexes of a file into the form that the schema declares.
+///
+/// SQLite maintains whatever indexes a file has and uses those that it can, so they affect the speed of an answer but not its
+/// contents.
+struct SQLiteIndexUpkeep {
+    private let indexes: [SQLiteColumnIndex]
+    /// The value of ``SQLiteFormat/indexesKey`` in a file with all of the indexes.
+    let list: String
+
+    init(_ tables: [SQLiteTable]) {
+        indexes = tables.flatMap(\.columnIndexes)
+        list = indexes.map(\.listedName).joined(separator: "\n")
+    }
+
+    /// The indexes that the file lists; nil in stores of the first versions.
+    static func listed(_ connection: SQLiteConnection) throws -> String? {
+        try connection.withStatement(SQLiteFormat.selectMetadata) { statement in
+            try statement.bind(SQLiteFormat.indexesKey, at: 1)
+            return try statement.step() ? try statement.text(at: 0) : nil
+        }
+    }
+
+    /// Creates the indexes that are missing or have other columns, and drops those that only an earlier schema declared. Runs in a
+    /// write transaction: if the process dies, the file is unchanged.
+    func complete(_ writer: SQLiteWriter) throws {
+        let connection = try writer.connection
+        let listed = try Self.listed(connection)
+        guard listed != list else { return }
+        let names = Set(indexes.map(\.name))
+        for line in (listed ?? "").split(separator: "\n") {
+            let name =
+                line.hasSuffix(SQLiteFormat.clusteringMark) ? line.dropLast(SQLiteFormat.clusteringMark.count) : line
+            if !names.contains(String(name)) { try drop(String(name), connection) }
+        }
+        for index in indexes {
+            let columns = try Self.columns(of: index.name, connection)
+            guard columns != index.columns else { continue }
+            try drop(index.name, connection)
+            try connection.exec(index.definition)
+        }
+        try writer.setMetadata(SQLiteFormat.indexesKey, list)
+    }
+
+    private func drop(_ name: String, _ connection: SQLiteConnection) throws {
+        try connection.exec("DROP INDEX IF EXISTS \(SQLiteFormat.quoted(name))")
+    }
+
+    /// The columns of an index in the file; empty without such an index.
+    static func columns(of index: String, _ connection: SQLiteConnection) throws -> [String] {
+        try connection.withStatement("SELECT name FROM pragma_index_info(?1) ORDER BY seqno") { statement in
+            try statement.bind(index, at: 1)
+            var names: [String] = []
+            while try statement.step() { names.append(try statement.text(at: 0)) }
+            return names
+        }
+    }
+}
+
+@_spi(Engines) extension SQLiteEngine {
+    /// Runs `body` in one write transaction, first on this schema's tables, then on those of another.
+    public func reshape<R>(
+        to schema: Schema,
+        _ body: (_ writer: SQLiteWriter, _ reshaped: (Set<String>) throws -> SQLiteWriter) throws -> R
+    ) throws -> R {
+        let newTables = try Self.tables(of: schema, path: database.path)
+        return try write { writer in
+            try body(writer) { rewritten in
+                let connection = try writer.connection
+                let kept = Set(newTables.map(\.description.name)).subtracting(rewritten)
+                for table in tables where !kept.contains(table.description.name) {
+                    for name in table.tableNames { try connection.exec("DROP TABLE \(SQLiteFormat.quoted(name))") }
+                }
+                for table in newTables where rewritten.contains(table.description.name) {
+                    for statement in table.definitions { try connection.exec(statement) }
+                }
+                try writer.setMetadata(SQLiteFormat.indexesKey, SQLiteIndexUpkeep(newTables).list)
+                return SQLiteWriter(connection, newTables, isKnownCanonical: false, hasDigests: false)
+            }
+        }
+    }
+}

@@ -188,3 +188,63 @@ extension SQLiteStatement {
         }
     }
 }
+
+/// State that an engine keeps with a connection between transactions.
+final class SQLiteConnectionNotes {
+    /// The definitions that the file was last found to match, and the schema cookie at that time.
+    var judged: (cookie: Int64, definitions: SQLiteDefinitions)?
+    /// The plans of earlier queries, created with the first of them.
+    private(set) lazy var plans = SQLitePlanCache()
+    /// How often rows were counted in order to choose a plan.
+    var probes: UInt64 = 0
+}
+
+extension SQLiteConnection {
+    /// The engine's state for this connection.
+    var notes: SQLiteConnectionNotes {
+        if let notes = companion as? SQLiteConnectionNotes { return notes }
+        let notes = SQLiteConnectionNotes()
+        companion = notes
+        return notes
+    }
+
+    /// Lends the statement of a plan. A cached plan keeps its statement, which saves the lookup by SQL text.
+    func withStatement<T>(of plan: SQLitePlan, _ body: (SQLiteStatement) throws -> T) throws -> T {
+        guard let kept = plan.kept else { return try withStatement(plan.sql, body) }
+        try checkOpen()
+        if let statement = kept.statement, cache.borrow(statement) {
+            defer { giveBack(statement) }
+            return try body(statement)
+        }
+        let statement = try borrowStatement(plan.sql)
+        if statement.isKept { kept.statement = statement }
+        defer { giveBack(statement) }
+        return try body(statement)
+    }
+}
+
+/// Counts the records that a statement visits in addition to the rows that it returns.
+struct SQLiteWorkCounter {
+    private let statement: SQLiteStatement
+    private let visits: SQLiteVisits?
+    private let scansOneTable: Bool
+
+    /// Starts counting; call it just before the statement runs.
+    init(_ plan: SQLitePlan, _ statement: SQLiteStatement) throws {
+        self.statement = statement
+        scansOneTable = plan.scansOneTable
+        visits = plan.countsVisits ? try plan.connection.countingVisits() : nil
+        visits?.reset()
+        _ = statement.takeScanSteps()
+    }
+
+    /// The number of records that were visited but not returned: all of them if the plan counts visits, otherwise those that a scan
+    /// of the whole table skipped, which SQLite counts anyway.
+    func passedOver(_ handedOut: Int) -> Int {
+        if let visits { return max(0, visits.count - handedOut) }
+        guard scansOneTable else { return 0 }
+        let steps = statement.takeScanSteps()
+        // The first row of a scan does not count as a step.
+        return steps > 0 ? max(0, steps + 1 - handedOut) : 0
+    }
+}

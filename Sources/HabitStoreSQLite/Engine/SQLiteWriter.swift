@@ -176,3 +176,89 @@ extension RecordView {
         return try rawBytes(at: position).elementsEqual(other.rawBytes(at: position))
     }
 }
+
+/// Inserting many records at a time.
+@_spi(Engines) extension SQLiteWriter {
+    /// Stores the records of a batch under identifiers that are not in use. If it pays, it stores them in the order of the table
+    /// and rebuilds the indexes afterwards; otherwise it keeps the given order, which is often that of an index.
+    ///
+    /// - Returns: the place of the first record whose identifier is taken; nil if all were stored.
+    public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
+        try fixWalks()
+        let table = tables[entity]
+        let rebuild = try SQLiteIndexRebuild(table, inserting: batch.count, connection)
+        let isSorted = !rebuild.isEmpty || table.columnIndexes.isEmpty
+        try rebuild.drop()
+        if let taken = try insert(batch, isSorted ? batch.placesByIdentifier : Array(0..<batch.count), table) {
+            return taken
+        }
+        try rebuild.make()
+        guard !table.linkPositions.isEmpty else { return nil }
+        for place in batch.placesByIdentifier {
+            try insertLinks(table, batch.identifier(at: place), batch[place])
+        }
+        return nil
+    }
+
+    private func insert(_ batch: RecordBatch, _ places: [Int], _ table: SQLiteTable) throws -> Int? {
+        try connection.withStatement(table.insert) { statement in
+            var taken: Int?
+            for place in places {
+                try statement.bind(batch[place], table)
+                try statement.run()
+                if try connection.changes == 0 { taken = min(taken ?? Int.max, place) }
+            }
+            return taken
+        }
+    }
+}
+
+/// Drops indexes while many records are inserted and rebuilds them afterwards: SQLite then sorts all entries instead of searching
+/// for the place of each record in each index. Everything happens in one transaction, which has all indexes when it commits.
+struct SQLiteIndexRebuild {
+    /// The least number of records for which a schema change pays: after it, other connections prepare their statements again.
+    private static let leastCount = 2_000
+
+    private let indexes: [SQLiteColumnIndex]
+    private let connection: SQLiteConnection
+
+    /// - Parameter count: the number of records that will be inserted.
+    init(_ table: SQLiteTable, inserting count: Int, _ connection: SQLiteConnection) throws {
+        self.connection = connection
+        // An index cannot be dropped while a statement reads, and a rebuild also sorts the records that are already there.
+        guard count >= Self.leastCount, !table.columnIndexes.isEmpty, !connection.isReading,
+            try Self.hasAtMost(2 * count, table, connection)
+        else {
+            indexes = []
+            return
+        }
+        indexes = try table.columnIndexes.filter { try Self.isAsDeclared($0, connection) }
+    }
+
+    /// Whether there is nothing to rebuild.
+    var isEmpty: Bool { indexes.isEmpty }
+
+    /// Only indexes that would come out the same: a file keeps the indexes of earlier versions unchanged.
+    private static func isAsDeclared(_ index: SQLiteColumnIndex, _ connection: SQLiteConnection) throws -> Bool {
+        try connection.withStatement("SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?1") { statement in
+            try statement.bind(index.name, at: 1)
+            return try statement.step() && !statement.isNull(at: 0) && statement.text(at: 0) == index.definition
+        }
+    }
+
+    private static func hasAtMost(_ limit: Int, _ table: SQLiteTable, _ connection: SQLiteConnection) throws -> Bool {
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM \(table.name) LIMIT ?1)"
+        return try connection.withStatement(sql) { statement in
+            try statement.bind(Int64(limit) + 1, at: 1)
+            return try statement.step() && statement.int64(at: 0) <= Int64(limit)
+        }
+    }
+
+    func drop() throws {
+        for index in indexes { try connection.exec("DROP INDEX \(SQLiteFormat.quoted(index.name))") }
+    }
+
+    func make() throws {
+        for index in indexes { try connection.exec(index.definition) }
+    }
+}

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 
@@ -262,5 +263,226 @@ extension SQLiteConnection {
                     + "belongs to this log, or move it away: \(move)"
             }
         return .damage(sentence, at: HabitStoreError.Location(path: path))
+    }
+}
+
+/// A row that every commit replaces, which shows whether a database file and a log belong together.
+///
+/// The file has the mark of its last checkpointed commit. The log has those of all commits since its start, and the first of them
+/// names its predecessor. SQLite's own log does not identify its file.
+struct SQLiteLogMark: Equatable, Sendable {
+    /// The key of the row in the store's metadata.
+    static let key = "logMark"
+    private static let fieldLength = 16
+    private static let separator = UInt8(ascii: "-")
+    private static let textLength = fieldLength * 5 + 4
+
+    /// The number of marked commits so far, including this one.
+    let number: UInt64
+    /// A random number that distinguishes this commit from any other with the same number.
+    let id: UInt64
+    /// The ``id`` of the previous marked commit; 0 for the first one.
+    let previous: UInt64
+    /// The schema cookie at this commit. A rebuilt file (`VACUUM INTO`) has the marks of the original but a higher cookie, and its
+    /// pages have other numbers.
+    let schemaCookie: UInt64
+
+    /// The mark of the commit after `mark`, or of the first one if that is nil.
+    init(after mark: SQLiteLogMark?, schemaCookie: Int64) {
+        number = (mark?.number ?? 0) &+ 1
+        id = UInt64.random(in: 1...UInt64.max)
+        previous = mark?.id ?? 0
+        self.schemaCookie = UInt64(UInt32(truncatingIfNeeded: schemaCookie))
+    }
+
+    /// Parses ``text``. Nil for anything else: a page torn by a power cut may have parts of two marks.
+    init?(_ text: UnsafeRawBufferPointer) {
+        guard text.count == Self.textLength, let number = Self.number(text, 0), let id = Self.number(text, 1),
+            let previous = Self.number(text, 2), let cookie = Self.number(text, 3), let sum = Self.number(text, 4)
+        else { return nil }
+        (self.number, self.id, self.previous, schemaCookie) = (number, id, previous, cookie)
+        guard sum == checksum else { return nil }
+    }
+
+    /// Five numbers of 16 hexadecimal digits, the last of which is a checksum. The length never changes, so that SQLite overwrites
+    /// the row in place.
+    var text: String {
+        String(unsafeUninitializedCapacity: Self.textLength) { bytes in
+            for (field, number) in [number, id, previous, schemaCookie, checksum].enumerated() {
+                let start = field * (Self.fieldLength + 1)
+                if field > 0 { bytes[start - 1] = Self.separator }
+                for digit in 0..<Self.fieldLength {
+                    let value = UInt8(truncatingIfNeeded: number >> (60 - 4 * UInt64(digit))) & 0xF
+                    bytes[start + digit] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+                }
+            }
+            return Self.textLength
+        }
+    }
+
+    private var checksum: UInt64 {
+        let numbers = (number.littleEndian, id.littleEndian, previous.littleEndian, schemaCookie.littleEndian)
+        return withUnsafeBytes(of: numbers) { XXHash3.hash($0) }
+    }
+
+    private static func number(_ text: UnsafeRawBufferPointer, _ field: Int) -> UInt64? {
+        let start = field * (fieldLength + 1)
+        guard field == 0 || text[start - 1] == separator else { return nil }
+        var number: UInt64 = 0
+        for position in start..<(start + fieldLength) {
+            switch text[position] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                number = number << 4 | UInt64(text[position] - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"):
+                number = number << 4 | UInt64(text[position] - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+        }
+        return number
+    }
+}
+
+extension SQLiteConnection {
+    /// Runs the body of a write transaction, and marks the commit if the body changed any row. A transaction without changes writes
+    /// nothing.
+    func withLogMark<T>(_ body: () throws -> T) throws -> T {
+        let before = totalChanges
+        let result = try body()
+        if totalChanges != before, isInTransaction { try advanceLogMark() }
+        return result
+    }
+
+    /// Replaces the mark with that of the next commit.
+    func advanceLogMark() throws {
+        let current = try withStatement(SQLiteFormat.selectMetadata) { statement in
+            try statement.bind(SQLiteLogMark.key, at: 1)
+            return try statement.step() ? try statement.text(at: 0) : nil
+        }
+        var text = current ?? ""
+        let cookie = try withStatement("PRAGMA schema_version") { try $0.step() ? $0.int64(at: 0) : 0 }
+        let last = text.withUTF8 { SQLiteLogMark(UnsafeRawBufferPointer($0)) }
+        let mark = SQLiteLogMark(after: last, schemaCookie: cookie)
+        try withStatement(SQLiteFormat.replaceMetadata) { statement in
+            try statement.bind(SQLiteLogMark.key, at: 1)
+            try statement.bind(mark.text, at: 2)
+            try statement.run()
+        }
+    }
+}
+
+/// Reads a write-ahead log frame by frame, like SQLite's recovery (https://www.sqlite.org/fileformat.html, 4). Other processes may
+/// write to it meanwhile; `WriteAheadLog` of HabitStoreImport maps a private copy instead.
+///
+/// SQLite has no locks on this file, so closing it drops none.
+final class SQLiteLogReader {
+    /// A frame whose checksum continues that of all frames before it.
+    struct Frame {
+        let page: UInt32
+        /// Whether it ends a transaction.
+        let isCommit: Bool
+    }
+
+    private static let headerLength = 32
+    private static let frameHeaderLength = 24
+    /// The number of bytes in a read.
+    private static let blockBytes = 1 << 16
+
+    /// The salts, which distinguish this log from others at the same path.
+    let salts: (UInt32, UInt32)
+    let pageSize: Int
+    private let file: OpenFile
+    private let path: String
+    private let isBigEndian: Bool
+    private var sums: (UInt32, UInt32)
+    private var block: [UInt8]
+    private var filled = 0
+    private var position = 0
+    /// The offset of the block in the file.
+    private var blockOffset: off_t
+
+    /// Opens a log; nil for one that SQLite would consider empty.
+    init?(_ path: String) throws {
+        guard let status = try SQLiteFiles.status(of: path), status.kind == .regular, status.sizeBytes > 0 else {
+            return nil
+        }
+        do {
+            file = try OpenFile(path, O_RDONLY | O_NOFOLLOW)
+        } catch {
+            // SQLite reports itself that the file cannot be read.
+            guard error.number != ENOENT, error.number != EACCES, error.number != ELOOP else { return nil }
+            throw SQLiteError.system(error.number, path: path, while: "opening the log")
+        }
+        self.path = path
+        var header = [UInt8](repeating: 0, count: Self.headerLength)
+        let count = try Self.read(file, path, &header, at: 0)
+        let words = header.withUnsafeBytes { bytes in (0..<8).map { Self.word(bytes, $0 * 4) } }
+        let (size, isBigEndian) = (Int(words[2]), words[0] & 1 == 1)
+        guard count == Self.headerLength, words[0] & ~1 == 0x377F_0682, words[1] == 3_007_000,
+            size >= 512, size <= 65_536, size & (size - 1) == 0
+        else { return nil }
+        sums = header.withUnsafeBytes { Self.sum(UnsafeRawBufferPointer(rebasing: $0[..<24]), (0, 0), isBigEndian) }
+        guard sums == (words[6], words[7]) else { return nil }
+        self.isBigEndian = isBigEndian
+        pageSize = size
+        salts = (words[4], words[5])
+        let frameLength = Self.frameHeaderLength + size
+        block = [UInt8](repeating: 0, count: max(1, Self.blockBytes / frameLength) * frameLength)
+        blockOffset = off_t(Self.headerLength)
+    }
+
+    /// Passes the next frame and its page to `body`; nil at the end of what SQLite would read.
+    func next<R>(_ body: (Frame, UnsafeRawBufferPointer) -> R) throws -> R? {
+        let frameLength = Self.frameHeaderLength + pageSize
+        if position + frameLength > filled {
+            blockOffset += off_t(position)
+            filled = try Self.read(file, path, &block, at: blockOffset)
+            position = 0
+            guard filled >= frameLength else { return nil }
+        }
+        return block.withUnsafeBytes { bytes in
+            let header = UnsafeRawBufferPointer(rebasing: bytes[position..<(position + Self.frameHeaderLength)])
+            let frame = Frame(page: Self.word(header, 0), isCommit: Self.word(header, 4) != 0)
+            guard frame.page != 0, Self.word(header, 8) == salts.0, Self.word(header, 12) == salts.1 else { return nil }
+            let start = position + Self.frameHeaderLength
+            let page = UnsafeRawBufferPointer(rebasing: bytes[start..<(start + pageSize)])
+            let sumsBefore = Self.sum(UnsafeRawBufferPointer(rebasing: header[..<8]), sums, isBigEndian)
+            sums = Self.sum(page, sumsBefore, isBigEndian)
+            guard sums == (Self.word(header, 16), Self.word(header, 20)) else { return nil }
+            position += frameLength
+            return body(frame, page)
+        }
+    }
+
+    /// Adds bytes to the two running checksums of a log.
+    private static func sum(
+        _ bytes: UnsafeRawBufferPointer,
+        _ sums: (UInt32, UInt32),
+        _ isBigEndian: Bool
+    ) -> (UInt32, UInt32) {
+        var (first, second) = sums
+        var position = 0
+        while position + 8 <= bytes.count {
+            let left = bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)
+            let right = bytes.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self)
+            first = first &+ (isBigEndian ? UInt32(bigEndian: left) : UInt32(littleEndian: left)) &+ second
+            second = second &+ (isBigEndian ? UInt32(bigEndian: right) : UInt32(littleEndian: right)) &+ first
+            position += 8
+        }
+        return (first, second)
+    }
+
+    private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+        UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
+    private static func read(
+        _ file: borrowing OpenFile,
+        _ path: String,
+        _ bytes: inout [UInt8],
+        at position: off_t
+    ) throws -> Int {
+        let count = bytes.withUnsafeMutableBytes { OpenFile.read(file.descriptor, into: $0, at: position) }
+        guard count >= 0 else { throw SQLiteError.system(errno, path: path, while: "reading the log") }
+        return count
     }
 }

@@ -1,5 +1,6 @@
+import DurableFiles
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 #if canImport(Glibc)
 import Glibc
@@ -134,5 +135,134 @@ extension SQLiteSharedFile {
         } catch {
             setCheckpointFailure(HabitStoreError(.internalInconsistency, "a checkpoint failed", underlying: error))
         }
+    }
+}
+
+extension SQLiteSharedFile {
+    /// The writer connection, after resolving the outcome of a failed commit. Only inside the write lock.
+    func settledWriter() throws -> SQLiteConnection {
+        if let writer, !hasOpenOutcome { return writer }
+        guard isWritable else {
+            throw HabitStoreError(
+                .permissionDenied,
+                "the store is open for reading only; open it for writing",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+        if writer == nil, !hasOpenOutcome {
+            let opened = try openWriter()
+            writer = opened
+            return opened
+        }
+        // Stays in doubt until all of this has succeeded.
+        markOpenOutcome()
+        retireReaders()
+        writer?.close()
+        writer = nil
+        let fresh = try SQLiteConnection(path: path, mode: .readWrite, options: options)
+        try fresh.inspect(nil)
+        try Self.prepareWriter(fresh)
+        try settle(fresh)
+        writer = fresh
+        clearOpenOutcome()
+        return fresh
+    }
+
+    /// Resolves the outcome of a failed commit for good.
+    ///
+    /// If no connection was left, recovery has read the log again: if the failed commit is complete there, it has happened, and
+    /// copying it into the database makes it durable (the sync that failed may have dropped it from the disk's queue). If another
+    /// process kept the log's index alive, the commit is not in it and has not happened, but its frames lie after the end of the
+    /// log, where a later recovery would pick them up, so they are overwritten.
+    private func settle(_ connection: SQLiteConnection) throws {
+        connection.setBusyTimeout(milliseconds: 0)
+        if try !connection.checkpoint(.truncate) { try connection.overwriteLogEnd() }
+        setCheckpointFailure(nil)
+    }
+
+    /// Closes all connections. The last user of the log empties it, if no other process is using it.
+    func close() throws {
+        retireReaders()
+        guard let last = writer else { return }
+        writer = nil
+        defer { last.close() }
+        // In doubt, the log is left unchanged: the next opening resolves the outcome.
+        guard !hasOpenOutcome, !last.hasMoved, try processLock.tryAcquire() else { return }
+        defer { processLock.release() }
+        last.setBusyTimeout(milliseconds: 0)
+        // Incomplete if another process is still reading; the log then remains, with everything in it.
+        _ = try last.checkpoint(.truncate)
+    }
+}
+
+/// An advisory lock between processes, on a file next to the store, so that one process at a time writes or checkpoints.
+///
+/// SQLite's own locks would be enough, except for a defect up to 3.51.2: two connections that restart the log at the same instant
+/// can damage it (https://www.sqlite.org/wal.html#walresetbug). The lock file is deliberately never deleted, because then two
+/// processes could lock different files with the same name. Not thread-safe; its owner lets one thread at a time use it.
+final class SQLiteProcessLock {
+    private static let pauses = AdvisoryLock.Pauses(microseconds: 250...4_000)
+
+    let path: String
+    private var descriptor: Int32 = -1
+
+    /// The lock of the store at a canonical path.
+    init(storePath: String) { path = storePath + "-lock" }
+
+    deinit { closeDescriptor() }
+
+    /// Acquires the lock, waiting until the deadline; then throws `.busy`.
+    func acquire(until deadline: Deadline) throws {
+        guard try AdvisoryLock.wait(Self.pauses, while: { !deadline.hasPassed }, for: tryAcquire) else {
+            throw HabitStoreError(
+                .busy,
+                "another process holds the write lock of the store longer than the stated wait; try again later",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+    }
+
+    /// Acquires the lock if it is free.
+    func tryAcquire() throws -> Bool {
+        if descriptor < 0 { try openDescriptor() }
+        do {
+            guard try AdvisoryLock.exclusive.tryTake(descriptor, path: path) else { return false }
+        } catch {
+            throw SQLiteError.system(error.number, path: path, while: "locking the lock file")
+        }
+        // A lock on a file that was deleted or replaced meanwhile excludes no other process.
+        if try isCurrent() { return true }
+        closeDescriptor()
+        return false
+    }
+
+    /// Releases the lock.
+    func release() {
+        guard descriptor >= 0 else { return }
+        AdvisoryLock.release(descriptor)
+    }
+
+    private func openDescriptor() throws {
+        do {
+            descriptor = try OpenFile.open(path, O_RDWR | O_CREAT | O_NOFOLLOW)
+        } catch {
+            throw SQLiteError.system(error.number, path: path, while: "opening the lock file")
+        }
+    }
+
+    private func closeDescriptor() {
+        guard descriptor >= 0 else { return }
+        close(descriptor)
+        descriptor = -1
+    }
+
+    private func isCurrent() throws -> Bool {
+        var mine = stat()
+        guard fstat(descriptor, &mine) == 0 else {
+            throw SQLiteError.system(errno, path: path, while: "looking at the lock file")
+        }
+        guard let named = try SQLiteFiles.status(of: path) else { return false }
+        return named.identity.inode == UInt64(mine.st_ino)
+            && named.identity.device == UInt64(truncatingIfNeeded: mine.st_dev)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 @_spi(Engines) import HabitStore
 
 extension SQLiteExpression {
@@ -165,5 +166,165 @@ extension BoundExpression {
         case .conditional(_, let first, let second): return first.givesData && second.givesData
         default: return false
         }
+    }
+}
+
+extension SQLiteExpression {
+    /// Swift compares Characters, SQL compares bytes. In NFC, equal Characters have equal bytes, so the bytes are found wherever
+    /// the Characters are. The reverse is not true: a combining mark that follows makes another Character.
+    mutating func text(
+        _ test: FilterExpression.TextTest,
+        _ text: BoundExpression,
+        _ part: BoundExpression,
+        _ use: Use
+    ) -> Condition? {
+        if case .attribute(let path, let position, .links, _) = text {
+            return test == .contains ? containsLink(path, position, part) : .never
+        }
+        if part == .literal(.null) || text == .literal(.null) { return .never }
+        guard use.allowsSuperset, textIsCanonical, test != .searches, text.givesText else { return nil }
+        return attempt { $0.bytes(test, text, part, use) }
+    }
+
+    private mutating func bytes(
+        _ test: FilterExpression.TextTest,
+        _ text: BoundExpression,
+        _ part: BoundExpression,
+        _ use: Use
+    ) -> Condition? {
+        guard let text = nested(4, { $0.value(text) }) else { return nil }
+        guard case .literal(.string(let constant)) = part else {
+            guard let part = nested(4, { $0.value(part) }) else { return nil }
+            let symbol = test == .beginsWith ? "= 1" : "> 0"
+            return leaf(
+                "instr(\(text.sql), \(part.sql)) \(symbol)",
+                canBeNull: text.canBeNull || part.canBeNull,
+                isExact: false,
+                use
+            )
+        }
+        // Every text contains the empty one.
+        if constant.isEmpty { return Condition(sql: "\(text.sql) IS NOT NULL", isExact: true) }
+        switch test {
+        case .contains:
+            let sql = "instr(\(text.sql), \(bind(.string(constant)))) > 0"
+            return leaf(sql, canBeNull: text.canBeNull, isExact: false, use)
+        case .beginsWith:
+            var sql = "\(text.sql) >= \(bind(.string(constant)))"
+            if let end = constant.endOfPrefix { sql = "(\(sql) AND \(text.sql) < \(bind(.string(end))))" }
+            return leaf(sql, canBeNull: text.canBeNull, isExact: false, use)
+        case .endsWith:
+            let bytes = Data(constant.utf8)
+            let start = bind(.int(-Int64(bytes.count)))
+            let sql = "substr(CAST(\(text.sql) AS BLOB), \(start)) = \(bind(.data(bytes)))"
+            return leaf(sql, canBeNull: text.canBeNull, isExact: false, use)
+        case .searches: return nil
+        }
+    }
+
+    private mutating func containsLink(_ path: BoundPath, _ position: Int, _ part: BoundExpression) -> Condition? {
+        nested(path.hops.isEmpty ? 9 : 18) { writer in
+            guard let links = writer.linkTable(path, position), let owner = writer.column(path, 0),
+                let target = writer.value(part)
+            else { return nil }
+            return Condition(
+                sql: "EXISTS (SELECT 1 FROM \(links.name) WHERE owner = \(owner) AND target = \(target.sql))",
+                isExact: true
+            )
+        }
+    }
+}
+
+extension BoundExpression {
+    /// Whether the value is a single text, not a list, as far as can be seen here.
+    fileprivate var givesText: Bool {
+        switch self {
+        case .attribute(_, _, .string, _), .literal(.string): return true
+        case .coalesce(let first, let second): return first.givesText && second.givesText
+        case .conditional(_, let first, let second): return first.givesText && second.givesText
+        default: return false
+        }
+    }
+}
+
+extension String {
+    /// The first text in byte order after all that begin with this one; nil if there is none.
+    ///
+    /// UTF-8 bytes sort in the order of the scalars.
+    var endOfPrefix: String? {
+        var scalars = Array(unicodeScalars)
+        while let last = scalars.popLast() {
+            // The surrogates, which follow U+D7FF, are not scalars.
+            let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+            guard let scalar = Unicode.Scalar(next) else { continue }
+            var result = String.UnicodeScalarView()
+            result.append(contentsOf: scalars)
+            result.append(scalar)
+            return String(result)
+        }
+        return nil
+    }
+}
+
+extension SQLiteExpression {
+    /// Whether any of the related records meets a condition.
+    mutating func some(_ collection: BoundCollection, _ inner: BoundExpression, _ use: Use) -> Condition? {
+        if let joined = attempt({ $0.ownersJoin(collection, inner, use) }) { return joined }
+        return members(collection, inner, use.forWhere, isNegated: false)
+            .map { Condition(sql: "EXISTS (SELECT 1 \($0.sql))", isExact: $0.isExact) }
+    }
+
+    /// Whether all related records meet a condition: whether none fails it.
+    mutating func every(_ collection: BoundCollection, _ inner: BoundExpression, _ use: Use) -> Condition? {
+        let use = Use(allowsSuperset: use.allowsSuperset, nullIsFalse: false)
+        return members(collection, inner, use, isNegated: true)
+            .map { Condition(sql: "NOT EXISTS (SELECT 1 \($0.sql))", isExact: $0.isExact) }
+    }
+
+    /// `FROM` and `WHERE` of the related records that meet a condition, or that fail it.
+    ///
+    /// The join with the records drops links to missing ones.
+    mutating func members(
+        _ collection: BoundCollection,
+        _ inner: BoundExpression,
+        _ use: Use,
+        isNegated: Bool
+    ) -> Condition? {
+        guard let owner = nested(collection.path.hops.isEmpty ? 0 : 9, { $0.column(collection.path, 0) }) else {
+            return nil
+        }
+        let member = Record(table: tables[collection.destination], alias: newAlias())
+        let table = "\(member.table.name) AS \(member.alias)"
+        let visit = visit(.related, member.alias)
+        var source: String
+        switch collection.storage {
+        case .referring(let attribute):
+            source = "FROM \(table) WHERE \(visit)\(member.alias).\(member.table.columns[attribute]) = \(owner)"
+        case .linked(let attribute):
+            guard let links = linkTable(collection.path, attribute) else { return nil }
+            let link = newAlias()
+            source =
+                "FROM \(links.name) AS \(link) JOIN \(table) ON \(member.alias).\"id\" = \(link).target "
+                + "WHERE \(visit)\(link).owner = \(owner)"
+        case .linking(let attribute):
+            guard let links = member.table.links[attribute] else { return nil }
+            let link = newAlias()
+            source =
+                "FROM \(links.name) AS \(link) JOIN \(table) ON \(member.alias).\"id\" = \(link).owner "
+                + "WHERE \(visit)\(link).target = \(owner)"
+        }
+        if inner.isAlwaysTrue, !isNegated { return Condition(sql: source, isExact: true) }
+        correlation += 1
+        defer { correlation -= 1 }
+        let condition = bound(collection.variable, to: member) { writer in
+            writer.attempt { $0.condition(inner, use) }
+        }
+        if let condition {
+            source += isNegated ? " AND NOT (\(condition.sql))" : " AND \(condition.sql)"
+            return Condition(sql: source, isExact: condition.isExact)
+        }
+        // A record can only meet the condition if it exists; that superset is what is left.
+        guard use.allowsSuperset, !isNegated else { return nil }
+        return Condition(sql: source, isExact: false)
     }
 }

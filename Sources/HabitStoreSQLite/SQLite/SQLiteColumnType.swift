@@ -1,8 +1,0 @@
-/// The storage class of a value, with SQLite's numbers.
-enum SQLiteColumnType: Int32, Sendable {
-    case integer = 1
-    case real = 2
-    case text = 3
-    case blob = 4
-    case null = 5
-}
