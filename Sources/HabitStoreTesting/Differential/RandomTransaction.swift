@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitTracker
 
 /// A transaction as a value, to run it in two stores.
 struct RandomTransaction: CustomStringConvertible {
@@ -74,5 +75,155 @@ struct RandomTransaction: CustomStringConvertible {
         _ transaction: any WriteTransaction
     ) throws -> Int {
         try transaction.delete(FetchDescriptor<M>(filter: filter))
+    }
+}
+
+/// The identifiers in the stores, as far as random operations need them.
+struct Population {
+    private(set) var habits: [UUID] = []
+    private(set) var entries: [UUID] = []
+    private(set) var tags: [UUID] = []
+    private(set) var drafts: [UUID] = []
+    /// The references between records.
+    private var links: [(holder: RandomTransaction.Named, target: RandomTransaction.Named)] = []
+
+    /// The approximate number of records to keep of each entity.
+    private static let wanted: (habits: Int, entries: Int, tags: Int, drafts: Int) = (30, 60, 12, 20)
+
+    /// An empty population.
+    init() {}
+
+    /// The population that a transaction reads.
+    init(_ transaction: any ReadTransaction) throws {
+        habits = try transaction.fetchIdentifiers(FetchDescriptor<Habit>())
+        entries = try transaction.fetchIdentifiers(FetchDescriptor<Entry>())
+        tags = try transaction.fetchIdentifiers(FetchDescriptor<Tag>())
+        drafts = try transaction.fetchIdentifiers(FetchDescriptor<Draft>())
+        links = try transaction.all(Entry.self).compactMap { entry in
+            entry.habitID.map { ((Entry.self, entry.id), (Habit.self, $0)) }
+        }
+        links += try transaction.all(Habit.self).flatMap { habit in
+            habit.tagIDs.sorted { $0.isBefore($1) }.map { ((Habit.self, habit.id), (Tag.self, $0)) }
+        }
+    }
+
+    /// A random transaction.
+    func transaction(_ generator: inout SeededGenerator) -> RandomTransaction {
+        let count = generator.chance(60) ? 1 : generator.int(2...6)
+        var steps: [RandomTransaction.Step] = []
+        for _ in 0..<count {
+            steps.append(.init(operation: operation(&generator), isCaught: generator.chance(15)))
+        }
+        if generator.chance(6) {
+            let related = savedAgain(&generator).map { RandomTransaction.Step(operation: $0, isCaught: false) }
+            let place = generator.int(0...steps.count)
+            steps.insert(contentsOf: related, at: place)
+        }
+        if generator.chance(3) { steps.append(.init(operation: .abandon, isCaught: false)) }
+        return RandomTransaction(steps: steps)
+    }
+
+    /// Deletes the target of a reference, and perhaps its holder, and then saves the holder again, and perhaps the target.
+    private func savedAgain(_ generator: inout SeededGenerator) -> [RandomTransaction.Operation] {
+        guard let link = generator.pickAny(links) else { return [] }
+        var operations: [RandomTransaction.Operation] = [
+            .delete(link.target.type, link.target.id), .saveAgain(link.holder.type, link.holder.id),
+        ]
+        if generator.chance(20) { operations.append(.saveAgain(link.target.type, link.target.id)) }
+        if generator.chance(20) { operations.insert(.delete(link.holder.type, link.holder.id), at: 0) }
+        if generator.chance(20) { operations.reverse() }
+        return operations
+    }
+
+    private func operation(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
+        switch generator.int(0...99) {
+        case 0..<30: return habitOperation(&generator)
+        case 30..<70: return entryOperation(&generator)
+        case 70..<82: return tagOperation(&generator)
+        case 82..<95: return draftOperation(&generator)
+        default: return deletionByFilter(&generator)
+        }
+    }
+
+    /// Inserts a new record, or saves or deletes an old one, so that the number of records stays near `wanted`.
+    private func operation<M: PersistentModel>(
+        _ generator: inout SeededGenerator,
+        _ ids: [UUID],
+        wanted: Int,
+        make: (UUID, inout SeededGenerator) -> M
+    ) -> RandomTransaction.Operation {
+        let old = generator.pickAny(ids)
+        if let old, generator.chance(ids.count > wanted ? 45 : 8) { return .delete(M.self, old) }
+        if let old, generator.chance(ids.count > wanted / 2 ? 50 : 10) {
+            let model = make(old, &generator)
+            return generator.chance(5) ? .insert(model) : .save(model)
+        }
+        if generator.chance(3) { return .delete(M.self, OddValues.id(&generator)) }
+        let model = make(OddValues.id(&generator), &generator)
+        return generator.chance(50) ? .insert(model) : .save(model)
+    }
+
+    private func habitOperation(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
+        operation(&generator, habits, wanted: Self.wanted.habits) { id, generator in
+            var links = Set((0..<generator.int(0...3)).compactMap { _ in generator.pickAny(tags) })
+            if generator.chance(2) { links.insert(OddValues.id(&generator)) }
+            return Habit(
+                id: id,
+                name: OddValues.text(&generator),
+                createdAt: OddValues.date(&generator),
+                streak: OddValues.int(&generator),
+                category: generator.chance(40) ? nil : OddValues.text(&generator),
+                isArchived: generator.chance(30),
+                timesPerPeriod: generator.int(1...4),
+                periodDays: generator.int(1...7),
+                unit: generator.chance(50) ? nil : OddValues.text(&generator),
+                target: generator.chance(50) ? nil : (generator.chance(2) ? .nan : OddValues.double(&generator)),
+                tagIDs: links
+            )
+        }
+    }
+
+    private func entryOperation(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
+        operation(&generator, entries, wanted: Self.wanted.entries) { id, generator in
+            var habit = generator.chance(20) ? nil : generator.pickAny(habits)
+            if generator.chance(2) { habit = OddValues.id(&generator) }
+            return Entry(
+                id: id,
+                date: OddValues.date(&generator),
+                note: generator.chance(40) ? nil : OddValues.text(&generator),
+                value: generator.chance(40) ? nil : OddValues.double(&generator),
+                habitID: habit
+            )
+        }
+    }
+
+    private func tagOperation(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
+        operation(&generator, tags, wanted: Self.wanted.tags) { id, generator in
+            Tag(id: id, name: OddValues.text(&generator))
+        }
+    }
+
+    private func draftOperation(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
+        operation(&generator, drafts, wanted: Self.wanted.drafts) { id, generator in
+            Draft(
+                id: id,
+                content: OddValues.text(&generator),
+                creationDate: OddValues.date(&generator),
+                attachments: (0..<generator.int(0...3)).map { _ in OddValues.text(&generator) }
+            )
+        }
+    }
+
+    private func deletionByFilter(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
+        let date = FilterExpression.literal(.date(OddValues.date(&generator)))
+        let text = FilterExpression.literal(.string(OddValues.text(&generator).normalizedToNFC()))
+        switch generator.int(0...3) {
+        case 0: return .deleteWhere(Entry.self, .compare(.equal, .attribute(AttributePath("date")), date))
+        case 1: return .deleteWhere(Habit.self, .compare(.equal, .attribute(AttributePath("name")), text))
+        case 2:
+            let name = AttributePath("name", of: RecordPath(hops: ["habit"]))
+            return .deleteWhere(Entry.self, .compare(.equal, .attribute(name), text))
+        default: return .deleteWhere(Draft.self, .text(.contains, .attribute(AttributePath("attachments")), text))
+        }
     }
 }

@@ -177,3 +177,184 @@ struct FuzzPredicateMaker {
         return root is PredicateExpressions.Variable<R.Output> ? FuzzTypedNode<V>(node) : take(node)
     }
 }
+
+extension FuzzPredicateMaker {
+    /// The body of a binding. Its type must be known before its variable exists, so it is always erased.
+    private func body<V, R>(
+        _ body: FuzzExpression,
+        _ scope: Scope,
+        _ variable: Int,
+        _ node: PredicateExpressions.Variable<V>,
+        _ failure: inout (any Error)?
+    ) -> Erased<R> {
+        var scope = scope
+        scope[variable] = FuzzTypedNode<V>(node)
+        do {
+            let expression: any StandardPredicateExpression<R> = try self.node(body, scope).typed()
+            return expression as? Erased<R> ?? Erased(expression)
+        } catch {
+            failure = error
+            return Erased(FuzzComputation { _ in throw FuzzTrap() })
+        }
+    }
+
+    func flatMap<W: FuzzOutput, R: FuzzOutput>(
+        _ variable: Int,
+        _ source: FuzzExpression,
+        _ body: FuzzExpression,
+        _ scope: Scope,
+        _ wrapped: W.Type,
+        _ result: R.Type
+    ) throws -> FuzzNode {
+        let source = try node(source, scope).typed(W?.self)
+        var failure: (any Error)?
+        func make<L: StandardPredicateExpression>(_ source: L) -> FuzzNode where L.Output == W? {
+            if body.type.isOptional {
+                return take(
+                    PredicateExpressions.OptionalFlatMap<L, W, Erased<R?>, R>(source) {
+                        self.body(body, scope, variable, $0, &failure)
+                    }
+                )
+            }
+            return take(
+                PredicateExpressions.OptionalFlatMap<L, W, Erased<R>, R>(source) {
+                    self.body(body, scope, variable, $0, &failure)
+                }
+            )
+        }
+        let node = make(source)
+        if let failure { throw failure }
+        return node
+    }
+
+    func elements<E: FuzzOutput>(
+        _ binding: FuzzBinding,
+        _ variable: Int,
+        _ source: FuzzNode,
+        _ body: FuzzExpression,
+        _ scope: Scope,
+        _ element: E.Type
+    ) throws -> FuzzNode {
+        var failure: (any Error)?
+        func make<L: StandardPredicateExpression>(_ source: L) -> FuzzNode where L.Output == [E] {
+            let test = { (node: PredicateExpressions.Variable<E>) -> Erased<Bool> in
+                self.body(body, scope, variable, node, &failure)
+            }
+            switch binding {
+            case .every:
+                return take(PredicateExpressions.SequenceAllSatisfy<L, Erased<Bool>>(source, builder: test))
+            case .filter: return take(PredicateExpressions.Filter<L, Erased<Bool>>(source, test))
+            case .some, .flatMap:
+                return take(PredicateExpressions.SequenceContainsWhere<L, Erased<Bool>>(source, builder: test))
+            }
+        }
+        let node = make(try source.typed([E].self))
+        if let failure { throw failure }
+        return node
+    }
+}
+
+/// A predicate's node whose type is known only at run time.
+class FuzzNode {
+    init() {}
+}
+
+/// A node with a known output type.
+final class FuzzTypedNode<Output>: FuzzNode {
+    let expression: any StandardPredicateExpression<Output>
+
+    init(_ expression: any StandardPredicateExpression<Output>) { self.expression = expression }
+}
+
+/// An expression does not have the promised type: a bug in the generator or the shrinker.
+struct FuzzTypeMismatch: Error, CustomStringConvertible {
+    let wanted: String
+    let found: String
+
+    var description: String { "a random expression has the type \(found) where \(wanted) is needed" }
+}
+
+extension FuzzNode {
+    /// The expression, cast to a type.
+    func typed<Output>(_ type: Output.Type = Output.self) throws -> any StandardPredicateExpression<Output> {
+        guard let node = self as? FuzzTypedNode<Output> else {
+            throw FuzzTypeMismatch(wanted: "\(Output.self)", found: "\(Swift.type(of: self))")
+        }
+        return node.expression
+    }
+}
+
+/// A node that hides the type of the node in it.
+///
+/// The type of a Foundation predicate contains the types of all its nodes, and Swift never frees a type's metadata: a million random predicates would
+/// be a
+/// million types. With this between a node and its operands there are a few hundred.
+struct Erased<Output>: StandardPredicateExpression {
+    let wrapped: any StandardPredicateExpression<Output>
+    /// Throws if evaluating would end the process.
+    let check: (@Sendable (PredicateBindings) throws -> Void)?
+
+    init(
+        _ wrapped: any StandardPredicateExpression<Output>,
+        check: (@Sendable (PredicateBindings) throws -> Void)? = nil
+    ) {
+        self.wrapped = wrapped
+        self.check = check
+    }
+
+    func evaluate(_ bindings: PredicateBindings) throws -> Output {
+        try check?(bindings)
+        return try wrapped.evaluate(bindings)
+    }
+
+    /// It exists only at run time.
+    init(from decoder: any Decoder) throws {
+        throw DecodingError.dataCorrupted(
+            .init(codingPath: decoder.codingPath, debugDescription: "an erased expression cannot be decoded")
+        )
+    }
+
+    /// It exists only at run time.
+    func encode(to encoder: any Encoder) throws {
+        throw EncodingError.invalidValue(
+            self,
+            .init(codingPath: encoder.codingPath, debugDescription: "an erased expression cannot be encoded")
+        )
+    }
+}
+
+extension Erased: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered { try lowerOperand(wrapped, context) }
+}
+
+extension Erased: CheckedExpression {
+    var operands: [any PredicateExpression] { [wrapped] }
+    func checked(_ bindings: PredicateBindings) throws -> Output { try wrapped.checkedValue(bindings) }
+}
+
+/// A node for the fuzzer's own evaluation of what no predicate can express.
+struct FuzzComputation<Output>: StandardPredicateExpression {
+    let body: @Sendable (PredicateBindings) throws -> Output
+
+    func evaluate(_ bindings: PredicateBindings) throws -> Output { try body(bindings) }
+
+    init(_ body: @escaping @Sendable (PredicateBindings) throws -> Output) { self.body = body }
+
+    /// It exists only at run time.
+    init(from decoder: any Decoder) throws {
+        throw DecodingError.dataCorrupted(
+            .init(codingPath: decoder.codingPath, debugDescription: "a computation cannot be decoded")
+        )
+    }
+
+    /// It exists only at run time.
+    func encode(to encoder: any Encoder) throws {
+        throw EncodingError.invalidValue(
+            body,
+            .init(codingPath: encoder.codingPath, debugDescription: "a computation cannot be encoded")
+        )
+    }
+}
+
+/// Evaluating would have ended the process.
+struct FuzzTrap: Error {}

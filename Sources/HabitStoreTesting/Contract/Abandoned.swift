@@ -1,4 +1,0 @@
-extension StoreContract {
-    /// Thrown to abandon a transaction.
-    struct Abandoned: Error {}
-}
