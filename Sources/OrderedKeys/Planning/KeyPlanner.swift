@@ -210,3 +210,267 @@ struct KeyPlanner {
         return path
     }
 }
+
+/// The candidates: an entity's own keys and each of its indexes.
+extension KeyPlanner {
+    /// The maximum number of ranges that are combined with those of the next attribute.
+    private static let mostCombinedRanges = 1_000
+
+    func recordsCandidate() throws -> KeyPlanCandidate {
+        var candidate = KeyPlanCandidate(access: .records, ranges: [.all])
+        let domain = KeyDomain(
+            prefix: [],
+            position: 0,
+            kind: .uuid,
+            isOptional: false,
+            budget: 0,
+            hasPresence: false,
+            buffer: snapshot.buffer
+        )
+        if let found = try narrow(&candidate, domain) {
+            candidate.ranges = found.ranges
+            candidate.isUnique = found.isPoints
+        }
+        candidate.givesOrder = orderKeys.isEmpty
+        candidate.isReverse = orderKeys.isEmpty && !identifierAscends
+        return candidate
+    }
+
+    func candidate(_ index: KeyIndex) throws -> KeyPlanCandidate? {
+        let layout = index.layout
+        let first = layout.parts[0].position
+        // Most indexes are irrelevant to a query, which can be decided without building keys.
+        guard first == orderKeys.first?.position || conditions.contains(where: { $0.mayConcern(first) }) else {
+            return nil
+        }
+        var candidate = KeyPlanCandidate(access: .index(index.place), ranges: [], partCount: layout.parts.count)
+        candidate.holdsCopies = snapshot.completeIndexes.holdCopies(index)
+        var prefix: [UInt8] = []
+        var bound = 0
+        while bound < layout.parts.count {
+            let part = layout.parts[bound]
+            guard let found = try equality(KeyDomain(part, of: layout, behind: prefix, snapshot.buffer)) else {
+                break
+            }
+            prefix = found.prefix
+            if found.isExact {
+                candidate.consumed.append(found.condition)
+            } else {
+                candidate.used.append(found.condition)
+            }
+            if attributes[part.position].isUnique, found.isValue { candidate.isUnique = true }
+            candidate.equalities += 1
+            bound += 1
+        }
+        // Records without links have no key, others have several: only the keys of a single link have each record once.
+        if layout.parts[bound...].contains(where: { $0.kind == .links }) { return nil }
+        candidate.ranges = [KeyRange(prefix: prefix)]
+        if bound < layout.parts.count { try narrow(&candidate, layout, from: bound, behind: prefix) }
+        applyOrder(&candidate, layout, bound: bound, prefixLength: prefix.count)
+        return candidate
+    }
+
+    /// The first condition that fixes the attribute to one value, and the prefix with that value.
+    private func equality(
+        _ domain: KeyDomain
+    ) throws -> (prefix: [UInt8], condition: Int, isExact: Bool, isValue: Bool)? {
+        for (place, condition) in conditions.enumerated() where condition.mayConcern(domain.position) {
+            if domain.kind == .links {
+                guard let (link, isExact) = link(condition.expression, domain.position),
+                    let found = try domain.key(.uuid(link))
+                else { continue }
+                return (found.bytes, place, isExact, false)
+            }
+            guard let found = try domain.selection(condition.expression), found.isPoints, found.ranges.count == 1
+            else { continue }
+            let isNil = found.ranges[0].lower.dropFirst(domain.prefix.count).first == 0
+            return (found.ranges[0].lower, place, found.isExact, !isNil)
+        }
+        return nil
+    }
+
+    /// The link that a condition requires, and whether it requires nothing else.
+    private func link(_ condition: BoundExpression, _ position: Int) -> (UUID, isExact: Bool)? {
+        switch condition {
+        case .text(.contains, .attribute(let path, position, _, _), .literal(.uuid(let id))) where path.isRoot:
+            return (id, true)
+        case .some(let collection, .compare(.equal, .attribute(let path, 0, _, _), .literal(.uuid(let id))))
+        where collection.path.isRoot && collection.storage == .linked(attribute: position)
+            && path.variable == collection.variable && path.hops.isEmpty:
+            // The linked record must exist, too.
+            return (id, false)
+        default: return nil
+        }
+    }
+
+    /// Narrows the ranges by every condition on one attribute.
+    ///
+    /// - Returns: the result; nil if nothing was narrowed.
+    private func narrow(
+        _ candidate: inout KeyPlanCandidate,
+        _ domain: KeyDomain
+    ) throws -> KeyDomain.Selection? {
+        var result: KeyDomain.Selection?
+        var rangeConditions = 0
+        for (place, condition) in conditions.enumerated()
+        where condition.mayConcern(domain.position) && !candidate.consumed.contains(place)
+            && !candidate.used.contains(place)
+        {
+            guard let found = try domain.selection(condition.expression), !found.isAll else { continue }
+            result = domain.intersection(result, found)
+            if found.isExact {
+                candidate.consumed.append(place)
+            } else {
+                candidate.used.append(place)
+            }
+            rangeConditions += 1
+        }
+        guard let result else { return nil }
+        if result.isPoints {
+            candidate.equalities += 1
+        } else {
+            candidate.rangeConditions += rangeConditions
+        }
+        return result
+    }
+
+    /// Narrows the ranges by an attribute of the key and, as long as its ranges are single values, by the next one.
+    private func narrow(
+        _ candidate: inout KeyPlanCandidate,
+        _ layout: IndexKeyLayout,
+        from bound: Int,
+        behind prefix: [UInt8]
+    ) throws {
+        guard
+            let found = try narrow(
+                &candidate,
+                KeyDomain(layout.parts[bound], of: layout, behind: prefix, snapshot.buffer)
+            )
+        else { return }
+        candidate.ranges = found.ranges
+        var isPoints = found.isPoints
+        for part in layout.parts[(bound + 1)...] where isPoints {
+            // Counted before narrowing: a condition that was used must be part of the ranges.
+            guard candidate.ranges.count <= Self.mostCombinedRanges else { return }
+            var attempt = candidate
+            guard let next = try narrow(&attempt, KeyDomain(part, of: layout, behind: [], snapshot.buffer)),
+                next.ranges.count * candidate.ranges.count <= Self.mostCombinedRanges
+            else { return }
+            attempt.ranges = candidate.ranges.flatMap { range in next.ranges.map { $0.behind(range) } }
+            candidate = attempt
+            isPoints = next.isPoints
+        }
+    }
+
+    // MARK: Order
+
+    /// An index gives the order if the attributes after its fixed ones are the order's keys, all in one direction.
+    private func applyOrder(
+        _ candidate: inout KeyPlanCandidate,
+        _ layout: IndexKeyLayout,
+        bound: Int,
+        prefixLength: Int
+    ) {
+        let rest = layout.parts[bound...].filter { !constants.contains($0.position) }
+        guard rest.count == orderKeys.count, zip(rest, orderKeys).allSatisfy({ $0.position == $1.position }) else {
+            return
+        }
+        let ascends = orderKeys.first?.ascending ?? identifierAscends
+        guard orderKeys.allSatisfy({ $0.ascending == ascends }) else { return }
+        candidate.givesOrder = true
+        candidate.isReverse = !ascends
+        let repair = KeyPlan.OrderRepair(
+            firstPart: bound,
+            start: prefixLength,
+            reversesEqualKeys: ascends != identifierAscends,
+            sortsCutTexts: rest.contains(where: \.isVariable)
+        )
+        if repair.isNeeded { candidate.repair = repair }
+    }
+}
+
+/// One way to execute a query.
+struct KeyPlanCandidate {
+    var access: KeyPlan.Access
+    var ranges: [KeyRange]
+    /// The distinct positions of the conditions that the ranges meet exactly.
+    var consumed: [Int] = []
+    /// The positions of the conditions that narrowed the ranges but must still be evaluated.
+    var used: [Int] = []
+    /// Whether each range has at most one record.
+    var isUnique = false
+    var equalities = 0
+    var rangeConditions = 0
+    var isReverse = false
+    var givesOrder = false
+    var repair: KeyPlan.OrderRepair?
+    var partCount = 0
+    /// Whether the index has copies of the records, so that none must be looked up.
+    var holdsCopies = false
+
+    var isNarrowed: Bool { equalities + rangeConditions > 0 }
+
+    /// Higher is better, as far as can be decided without reading keys.
+    ///
+    /// - Parameter conditions: the number of conditions.
+    func rank(_ conditions: Int) -> (Int, Int, Int, Int, Int, Int) {
+        (
+            isUnique ? 1 : 0, equalities, rangeConditions, givesOrder ? 1 : 0,
+            consumed.count == conditions ? 1 : 0, holdsCopies ? 1 : -partCount
+        )
+    }
+}
+
+/// One part of a conjunction, in the planner's form.
+struct KeyPlanCondition {
+    /// The condition in the filter; the rest of the filter consists of these.
+    let original: BoundExpression
+    /// The condition that indexes are asked for.
+    var expression: BoundExpression { didSet { subject = Self.subject(expression) } }
+    /// The attribute of the condition; nil if its form must be examined for each attribute.
+    private(set) var subject: Int?
+    /// The access path that found the identifiers in its place, for descriptions; nil for a condition from the filter.
+    private(set) var source: String?
+
+    init(_ condition: BoundExpression) {
+        original = condition
+        expression = condition
+        subject = Self.subject(condition)
+    }
+
+    /// Replaces the condition with one that holds for the same records.
+    ///
+    /// - Parameter source: the access path that led to it.
+    mutating func replace(by condition: BoundExpression, from source: String) {
+        expression = condition
+        self.source = source
+    }
+
+    /// The attribute that it makes constant in all results.
+    var constant: Int? {
+        guard subject != nil, let comparison = expression.rootComparison, comparison.comparison == .equal else {
+            return nil
+        }
+        return comparison.position
+    }
+
+    /// Whether it bounds an attribute on one side, and so never makes it constant.
+    var isBound: Bool {
+        guard subject != nil, let root = expression.rootComparison, !root.value.isNull else { return false }
+        switch root.comparison {
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: return true
+        case .equal, .notEqual: return false
+        }
+    }
+
+    @inline(__always)
+    func mayConcern(_ position: Int) -> Bool { subject.map { $0 == position } ?? true }
+
+    private static func subject(_ condition: BoundExpression) -> Int? {
+        switch condition {
+        case .compare: return condition.rootComparison?.position
+        case .isIn(.attribute(let path, let position, _, _), _) where path.isRoot: return position
+        default: return nil
+        }
+    }
+}
