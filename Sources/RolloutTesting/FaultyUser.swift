@@ -1,8 +1,118 @@
 import Foundation
 @_spi(Engines) import HabitStore
-import HabitStoreRollout
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import HabitStoreTesting
 import HabitTracker
+import ShadowVerifier
 import Synchronization
+
+/// A user at a stage whose stores fail and hang on request.
+package struct FaultyUser: Sendable {
+    package let staged: StagedUser
+    /// The user's stage.
+    package let stage: Stage
+    private let plans: [EngineName: FaultPlan]
+
+    /// Brings a user to a stage, without faults.
+    package init(at stage: Stage, _ rollout: RolloutUnderTest) throws {
+        self.stage = stage
+        staged = try rollout.user(at: stage)
+        plans = Dictionary(uniqueKeysWithValues: staged.engines.names.map { ($0, FaultPlan()) })
+    }
+
+    /// The faults of a store.
+    package func plan(_ side: StoreSide) throws -> FaultPlan {
+        try require(plans[side == .old ? staged.old : staged.new], "the plan of the \(side.rawValue) store")
+    }
+
+    /// Ends all faults.
+    package func heal() { for plan in plans.values { plan.heal() } }
+
+    /// Opens the user's store as another process would, with the faults injected.
+    package func open(_ change: (inout RolloutOptions) -> Void = { _ in }) throws -> UserStore {
+        try staged.stores { options in
+            options.mirror.waitSeconds = 0.2
+            options.mirror.retrySeconds = 0.01
+            options.mirror.longestRetrySeconds = 0.05
+            options.mirror.closingWaitSeconds = 0.2
+            options.stepLimitSeconds = 1
+            options.opener = { [plans, engines = staged.engines] address, access, schema in
+                // The copies of a rehearsal or a self-comparison are not the user's stores.
+                let isCopy = ["rehearsal-", "self-comparison-"].contains { address.path.contains($0) }
+                guard let plan = plans[address.engine], !isCopy else {
+                    return try engines.open(address, access, schema: schema)
+                }
+                return try FaultInjectingStore(plan, path: address.path) {
+                    try engines.open(address, access, schema: schema)
+                }
+            }
+            change(&options)
+        }.store(for: "alice")
+    }
+
+    /// Pulls the kill switch for all users, in one process.
+    package func pullTheKillSwitch(_ store: UserStore) throws {
+        try staged.want(stage.rawValue, kill: true)
+        store.reloadFlags()
+    }
+
+    /// Opens one of the stores without faults, once all others have closed it.
+    package func contents<R>(_ side: StoreSide, _ body: (any UserStoreBackend) throws -> R) throws -> R {
+        try staged.withStore(side, .readOnly, body)
+    }
+}
+
+extension FaultyUser {
+    /// Checks the user after all faults have ended and all processes have closed the stores: the user can read and write again, the ledger's outcomes
+    /// are true, and the stores are equal if the stage keeps them equal. Violations go to the ledger.
+    package func expectRecovery(_ ledger: Ledger) throws {
+        heal()
+        let store = try open { $0.mirror.waitSeconds = 10 }
+        if ledger.writeAgainAndAgain(store) != .acknowledged {
+            ledger.complain("the fault has gone, and no write is taken: \(ledger.outcomes.suffix(3))")
+        }
+        ledger.read(store)
+        if !store.settleMirror(waitSeconds: 60) {
+            ledger.complain("the fault has gone, and the mirror is \(store.mirrorStatus)")
+        }
+        let reached = try store.stage()
+        store.close()
+        let here = try contents(reached.authority) { try ledger.expectWhole($0, "the \(reached.authority) store") }
+        guard let side = reached.mirror else { return }
+        let there = try contents(side) { try ledger.expectWhole($0, "the \(side) store") }
+        if here != there { ledger.complain("\(here.symmetricDifference(there).count) writes are in one store only") }
+        let report = try contents(.old) { old in
+            try contents(.new) { new in
+                try ShadowVerifier(.init(name: "old", store: old), .init(name: "new", store: new)).run()
+            }
+        }
+        if report.verdict != .match { ledger.complain("the stores differ: \(report.differences)") }
+        let tokens = (report.a.information.token, report.b.information.token)
+        if tokens.0 != tokens.1 { ledger.complain("the stores are at the tokens \(tokens.0) and \(tokens.1)") }
+    }
+
+    /// Runs a body that may hang; after `seconds`, ends all faults and waits for it.
+    ///
+    /// - Returns: whether it finished without that.
+    package func withinSeconds(_ seconds: Double, _ body: @escaping @Sendable () -> Void) async -> Bool {
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            body()
+            done.signal()
+        }
+        return await withCheckedContinuation { continuation in
+            // A separate thread, so that other cells continue.
+            Thread.detachNewThread {
+                let isOver = done.wait(timeout: .now() + seconds) == .success
+                if !isOver {
+                    heal()
+                    done.wait()
+                }
+                continuation.resume(returning: isOver)
+            }
+        }
+    }
+}
 
 /// The outcomes of writes that a caller was given, and a check that they are true.
 package final class Ledger: Sendable {
