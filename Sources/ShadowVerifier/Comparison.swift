@@ -1,5 +1,6 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
+import Hashing
 
 /// One comparison under way: two transactions at one token, and the report that grows.
 struct Comparison {
@@ -181,5 +182,209 @@ struct Comparison {
             note(StoreDifference(.unexpected, "both stores are at token \(token), \(expected) is expected"))
         }
         return schema.entities.count
+    }
+}
+
+extension Comparison {
+    /// As good as none: thirty years.
+    private static var longestLimitSeconds: Double { 1e9 }
+
+    /// The time limit of the comparison has come.
+    private struct TimeLimitReached: Error {}
+
+    /// Compares, and draws the verdict also where an error or the time limit ends the comparison.
+    mutating func runToVerdict(_ progress: (ShadowVerifier.Progress) throws -> Void) throws {
+        // A clock has an end, which a limit may exceed.
+        let deadline = options.timeLimitSeconds.map { limit in
+            ContinuousClock.now + .seconds(limit > 0 ? min(limit, Self.longestLimitSeconds) : 0)
+        }
+        do {
+            try run { state in
+                if let deadline, ContinuousClock.now >= deadline { throw TimeLimitReached() }
+                try progress(state)
+            }
+        } catch is TimeLimitReached {
+            let limit = options.timeLimitSeconds ?? 0
+            report.conclude(cutShort: .timedOut, at: level, reason: "the time limit of \(limit) s was reached")
+        } catch let error as HabitStoreError where options.reportsErrors {
+            report.failure = VerificationReport.Failure(error)
+            report.conclude(cutShort: .error, at: level, reason: error.description)
+        }
+        if let recorder = options.recorder { record(with: recorder) }
+    }
+}
+
+extension Comparison {
+    /// Runs every query on both stores, and compares records, order, count and errors.
+    ///
+    /// - Returns: the number of queries.
+    mutating func compareQueries(_ progress: (ShadowVerifier.Progress) throws -> Void) throws -> Int {
+        for query in options.queries {
+            let recordQuery = try query.recordQuery()
+            let left = try run(recordQuery, in: transactions.a)
+            let right = try run(recordQuery, in: transactions.b)
+            let before = report.differenceCount
+            let observed = { MismatchEvidence.answers(RecordedQuery(query), a: left.answer, b: right.answer) }
+            for difference in QueryAnswer.differences(
+                left.answer,
+                right.answer,
+                query: query.name,
+                entity: query.entity,
+                names: (stores.a.name, stores.b.name)
+            ) {
+                note(difference, observed: observed)
+            }
+            compareValues(left, right, query)
+            if left.answer.errorCode == nil, report.differenceCount == before {
+                compareWithExpectation(left.answer, query)
+            }
+            report.queries.append(
+                QueryComparison(
+                    name: query.name,
+                    matches: report.differenceCount == before,
+                    countA: left.answer.errorCode == nil ? left.answer.identifiers.count : nil,
+                    countB: right.answer.errorCode == nil ? right.answer.identifiers.count : nil,
+                    millisecondsA: left.milliseconds,
+                    millisecondsB: right.milliseconds,
+                    planA: left.plan,
+                    planB: right.plan
+                )
+            )
+            try advance(progress)
+        }
+        return options.queries.count
+    }
+
+    /// A query's answer, how it came about, and how long that took.
+    private struct Run {
+        var answer = QueryAnswer()
+        /// A digest of each record.
+        var digests: [RecordDigest] = []
+        var plan = ""
+        var milliseconds = 0.0
+    }
+
+    private func run(_ query: RecordQuery, in transaction: any ReadTransaction) throws -> Run {
+        var run = Run()
+        let start = ContinuousClock.now
+        do {
+            let form = CanonicalForm()
+            try transaction.enumerateRecords(query) { record in
+                run.answer.identifiers.append(record.id)
+                form.write(record.values)
+                run.digests.append(RecordDigest(form.bytes))
+                return true
+            }
+            run.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+            run.answer.count = try transaction.countRecords(query)
+            let plan = try transaction.explain(query).description
+            run.plan = options.showsValues ? plan : plan.hidingQuotedText
+        } catch let error as HabitStoreError where error.code.isAboutTheQuery {
+            run.answer.errorCode = error.code.rawValue
+        }
+        return run
+    }
+
+    /// The same identifiers, one of them with other values.
+    private mutating func compareValues(_ left: Run, _ right: Run, _ query: QueryFile.Query) {
+        guard left.answer.identifiers == right.answer.identifiers,
+            let place = zip(left.digests, right.digests).enumerated().first(where: { $1.0 != $1.1 })?.offset
+        else { return }
+        note(
+            StoreDifference(
+                .queryRecords,
+                "query \"\(query.name)\" gives the same identifiers in both stores, with other values in the record at "
+                    + "position \(place + 1)",
+                entity: query.entity,
+                id: left.answer.identifiers[place],
+                query: query.name
+            )
+        )
+    }
+
+    private mutating func compareWithExpectation(_ answer: QueryAnswer, _ query: QueryFile.Query) {
+        guard let expectations = options.expectations else { return }
+        guard let expected = expectations.queries[query.name] else {
+            note(
+                StoreDifference(.unexpected, "query \"\(query.name)\" has no expected result", query: query.name)
+            )
+            return
+        }
+        let listed = Array(answer.identifiers.prefix(Expectations.listedIdentifiers))
+        guard expected.count != answer.identifiers.count || expected.identifiers != listed else { return }
+        note(
+            StoreDifference(
+                .unexpected,
+                "query \"\(query.name)\" gives \(answer.identifiers.count) records in both stores, "
+                    + (expected.count == answer.identifiers.count
+                        ? "but not those that are expected, or in another order" : "\(expected.count) are expected"),
+                entity: query.entity,
+                query: query.name
+            )
+        )
+    }
+}
+
+extension HabitStoreError.Code {
+    /// Whether the error belongs to the query and is part of the answer; others mean that the store cannot be read.
+    fileprivate var isAboutTheQuery: Bool {
+        [.invalidQuery, .unknownEntity, .unknownAttribute, .evaluationFailed, .unsupported].contains(self)
+    }
+}
+
+extension Comparison {
+    /// Takes down the listed differences, while the transactions in which they were found still stand.
+    mutating func record(with recorder: MismatchRecorder) {
+        let key = options.showsValues ? nil : SymmetricKey(size: .bits256)
+        let inverse = inverseEvidence()
+        for difference in report.differences {
+            if let evidence = inverse[difference.differenceID] {
+                recorder.add(RecordedMismatch(difference: difference, evidence: evidence))
+                continue
+            }
+            recorder.add(RecordedMismatch(difference: difference, evidence: evidence(of: difference, key)))
+        }
+    }
+
+    private func evidence(of difference: StoreDifference, _ key: SymmetricKey?) -> MismatchEvidence {
+        if let observed = evidence[difference.differenceID] { return observed }
+        switch difference.kind {
+        case .count:
+            guard let entity = difference.entity else { break }
+            return .counts(a: report.a.counts[entity] ?? 0, b: report.b.counts[entity] ?? 0)
+        case .attribute, .missingInA, .missingInB, .queryRecords:
+            guard let entity = difference.entity, let id = difference.id else { break }
+            return .records(
+                a: record(transactions.a, entity, id, key),
+                b: record(transactions.b, entity, id, key)
+            )
+        default: break
+        }
+        return .statement("what it was seen in is not recorded, and only the stores can be asked again")
+    }
+
+    private func record(
+        _ transaction: any ReadTransaction,
+        _ entity: String,
+        _ id: UUID,
+        _ key: SymmetricKey?
+    ) -> RecordedRecord {
+        do {
+            let position = try schema.position(ofEntity: entity)
+            let cursor = try transaction.contents(entity: position, in: IdentifierRange(first: id, last: id))
+            guard try cursor.next() else { return RecordedRecord(attributes: nil) }
+            var reader = CanonicalReader(cursor.canonical)
+            var attributes: [RecordedAttribute] = []
+            for attribute in schema.entities[position].attributes {
+                guard let part = try reader.next() else { break }
+                let shown = part.value.map(shown) ?? "no \(attribute.kind.rawValue)"
+                attributes.append(RecordedAttribute(name: attribute.name, part, shown: shown, key: key))
+            }
+            return RecordedRecord(attributes: attributes)
+        } catch let error as HabitStoreError {
+            return RecordedRecord(error)
+        } catch {
+            return RecordedRecord(HabitStoreError(.inputOutput, "the record cannot be read", underlying: error))
+        }
     }
 }

@@ -147,3 +147,95 @@ public struct ShadowVerifier {
         return VerificationReport.Side(name: side.name, information: try transaction.information(), counts: counts)
     }
 }
+
+/// The scope of a verification, and what its report shows.
+public struct VerificationOptions: Sendable {
+    /// How much is read.
+    public var depth = VerificationDepth.full
+    /// The queries to compare.
+    public var queries: [QueryFile.Query] = []
+    /// Results that both stores must give.
+    public var expectations: Expectations?
+    /// Whether the report holds the user's values; otherwise only their kinds and lengths.
+    public var showsValues = false
+    /// How many differences are listed; all of them are counted.
+    public var maximumDifferences = 1_000
+    /// How often equal tokens are looked for while writers are at work, one or two milliseconds apart; for stores that
+    /// stand still, no longer than half a second.
+    public var tokenTries = 1_000
+    /// A file that keeps how far a verification has come, so that one that was killed can be taken up; nil for none. It is
+    /// gone once the verification has ended.
+    public var checkpointPath: String?
+    /// Records between two checkpoints.
+    var checkpointRecords = 65_536
+    /// Differences of these places are listed and do not count.
+    public var ignoreRules = IgnoreRules.none
+    /// The instant by which ignore rules have expired or not; nil for the time of the comparison.
+    public var now: Date?
+    /// How long the comparison may take; after that it ends as ``VerificationReport/Verdict/timedOut``. Nil for no limit.
+    public var timeLimitSeconds: Double?
+    /// Whether an error of a store that can be opened ends the comparison as ``VerificationReport/Verdict/error``, with
+    /// what was found before it; otherwise it is thrown.
+    public var reportsErrors = false
+    /// Takes down what each listed difference was seen in, so that it can be replayed; nil for nothing.
+    public var recorder: MismatchRecorder?
+
+    /// The defaults: everything but queries.
+    public init() {}
+}
+
+/// How much of two stores is read to compare them.
+public enum VerificationDepth: String, Sendable, Codable, CaseIterable {
+    /// The digests that each store's own transactions keep are believed: equal ones tell equal contents, and where they
+    /// differ only the records below them are read. Files, indexes and relationships are not looked at.
+    case keptDigests
+    /// Every record of both stores is read from its file, and kept digests are checked against what was read.
+    case full
+    /// As ``full``, and nothing kept is believed: no checkpoint is taken up, and what each store's own transactions read
+    /// is compared with what its file holds.
+    case paranoid
+}
+
+/// Observations of two stores' tokens while waiting for equal ones.
+struct TokenWatch {
+    /// How long to wait for stores that stand still, in seconds: no process is working that could bring them together.
+    private static let stillnessSeconds = 0.5
+
+    private let limit: Int
+    private var tries = 0
+    private var first: (a: HistoryToken, b: HistoryToken)?
+    private var last: (a: HistoryToken, b: HistoryToken)?
+    private var stillSince = ContinuousClock.now
+
+    /// - Parameter limit: how often tokens are looked at, at most.
+    init(limit: Int) { self.limit = limit }
+
+    /// Notes two tokens that are not equal.
+    ///
+    /// - Returns: whether another look may help.
+    mutating func goesOn(_ a: HistoryToken, _ b: HistoryToken) -> Bool {
+        tries += 1
+        first = first ?? (a, b)
+        if let last, last == (a, b) {
+            if ContinuousClock.now - stillSince > .seconds(Self.stillnessSeconds) { return false }
+        } else {
+            stillSince = .now
+        }
+        last = (a, b)
+        return tries < limit
+    }
+
+    /// Why the two cannot be compared.
+    func reason(_ nameA: String, _ nameB: String) -> String {
+        guard let first, let last else { return "the stores stand at different tokens" }
+        let now = "\(nameA) is at token \(last.a) and \(nameB) at token \(last.b) of the same history"
+        guard first != last else {
+            return now
+                + ": bring the one at the lower token up to date with `\(OperatorCommand.name) copy`, or find out by `\(OperatorCommand.name) rollout doctor` why a "
+                + "user's store does not follow, then verify again"
+        }
+        return now
+            + "; in \(tries) looks they were never equal, from \(first.a) and \(first.b) on: verify again when there are "
+            + "fewer writers"
+    }
+}

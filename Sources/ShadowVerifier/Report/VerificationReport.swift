@@ -45,3 +45,133 @@ public struct VerificationReport: Sendable, Codable {
     /// How many rules ignored something.
     public var appliedRuleCount: Int { ignoreRules.count { $0.differences > 0 } }
 }
+
+extension VerificationReport {
+    /// The outcome of a comparison as a whole.
+    public enum Verdict: String, Sendable, Codable, CaseIterable {
+        /// Nothing differs.
+        case match
+        /// Something differs, and no rule ignores it.
+        case mismatch
+        /// The stores stand at different tokens of one history and cannot be compared.
+        case skewed
+        /// Something differs, and named rules ignore all of it. Never as good as ``match``.
+        case ignored
+        /// A store could not be read to the end, or has records that this version's models cannot read; what was compared shows no
+        /// difference that counts.
+        case error
+        /// The time limit came first; what was compared before shows no difference that counts.
+        case timedOut
+    }
+}
+
+extension VerificationReport {
+    /// One level of a comparison.
+    public struct Level: Sendable, Codable {
+        /// `store checks`, `counts`, `contents`, `kept digests`, `own reading`, `relationships`, `history`, `queries`.
+        public var name: String
+        /// How many things were compared.
+        public var compared: Int
+        /// The unit of the count: `records`, `links`, `queries`.
+        public var unit: String
+        /// How many differences it found, those that are ignored among them.
+        public var differences: Int
+        /// How long it took.
+        public var seconds: Double
+    }
+}
+
+extension VerificationReport {
+    /// One of the two stores.
+    public struct Side: Sendable, Codable {
+        /// As it was named by the caller.
+        public var name: String
+        /// The store's information about itself.
+        public var information: StoreInformation
+        /// Records of each entity.
+        public var counts: [String: Int]
+    }
+}
+
+extension VerificationReport {
+    /// The error that ended a comparison.
+    public struct Failure: Sendable, Codable, Hashable {
+        /// The stable name of ``HabitStoreError/Code``.
+        public var code: String
+        /// One sentence, without the user's values.
+        public var message: String
+
+        init(_ error: HabitStoreError) {
+            code = error.code.rawValue
+            message = error.description
+        }
+    }
+}
+
+extension VerificationReport {
+    /// Counts a difference, and lists it with its identifier and the rule that ignores it.
+    ///
+    /// - Parameter limit: how many are listed.
+    /// - Returns: the identifier; nil when it is counted only.
+    mutating func note(_ difference: StoreDifference, limit: Int) -> String? {
+        var difference = difference
+        differenceCount += 1
+        if let position = ignoreRules.firstIndex(where: { !$0.isExpired && $0.rule.covers(difference) }) {
+            ignoreRules[position].differences += 1
+            ignoredCount += 1
+            difference.ignoredBy = ignoreRules[position].rule.name
+        }
+        guard makeRoom(for: difference, limit: limit) else { return nil }
+        difference.distinguish(from: differences)
+        differences.append(difference)
+        return difference.differenceID
+    }
+
+    /// Ignored differences never keep others from being listed.
+    private mutating func makeRoom(for difference: StoreDifference, limit: Int) -> Bool {
+        if differences.count < limit { return true }
+        guard ignoredCount > 0, difference.ignoredBy == nil,
+            let last = differences.lastIndex(where: { $0.ignoredBy != nil })
+        else { return false }
+        differences.remove(at: last)
+        return true
+    }
+
+    /// Sets the verdict of a comparison that finished.
+    mutating func conclude() {
+        if openDifferenceCount > 0 {
+            verdict = .mismatch
+        } else if failure != nil {
+            verdict = .error
+        } else {
+            verdict = ignoredCount > 0 ? .ignored : .match
+        }
+    }
+
+    /// Draws the verdict of a comparison that was cut short: a difference stays one, and without any nothing is proven.
+    mutating func conclude(cutShort verdict: Verdict, at level: String, reason: String) {
+        self.verdict = openDifferenceCount > 0 ? .mismatch : verdict
+        self.reason = reason
+        notCompared.append("\(level), and the levels after it: \(reason)")
+    }
+}
+
+/// How one query compared.
+public struct QueryComparison: Sendable, Codable {
+    /// The query's name.
+    public var name: String
+    /// Whether records, order and count are the same.
+    public var matches: Bool
+    /// Records that the first store gave; nil when it failed.
+    public var countA: Int?
+    /// Records that the second store gave; nil when it failed.
+    public var countB: Int?
+    /// How long the first store took.
+    public var millisecondsA: Double
+    /// How long the second store took.
+    public var millisecondsB: Double
+    /// How the first store answered it.
+    public var planA: String
+    /// How the second store answered it.
+    public var planB: String
+}
