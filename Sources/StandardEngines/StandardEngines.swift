@@ -1,6 +1,81 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreLMDB
 import HabitStoreRollout
+import HabitStoreSQLite
+import ShadowVerifier
+
+extension Engines {
+    /// The engines SQLite and LMDB.
+    public static let standard: Engines = {
+        do {
+            return try Engines([SQLiteProvider(), LMDBProvider()])
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }()
+}
+
+extension UserStores {
+    /// Users' stores under `root`, with SQLite and LMDB; see ``HabitStoreRollout/UserStores/init(root:store:flags:engines:schema:queries:options:)``.
+    public convenience init(
+        root: String,
+        store: String? = nil,
+        flags: String?,
+        schema: Schema,
+        queries: [QueryFile.Query] = [],
+        options: RolloutOptions = RolloutOptions()
+    ) throws {
+        try self.init(
+            root: root,
+            store: store,
+            flags: flags,
+            engines: .standard,
+            schema: schema,
+            queries: queries,
+            options: options
+        )
+    }
+
+    /// Users' stores under `root`, with SQLite and LMDB and flags from any origin.
+    public convenience init(
+        root: String,
+        store: String? = nil,
+        flags: FlagOrigin,
+        schema: Schema,
+        queries: [QueryFile.Query] = [],
+        options: RolloutOptions = RolloutOptions()
+    ) throws {
+        try self.init(
+            root: root,
+            store: store,
+            flags: flags,
+            engines: .standard,
+            schema: schema,
+            queries: queries,
+            options: options
+        )
+    }
+}
+
+/// For code that concerns only these two engines: sweeps over both, and tests.
+extension EngineName {
+    /// SQLite and LMDB.
+    package static let standard = Engines.standard.names
+
+    /// The other engine of the two.
+    package var otherStandard: EngineName { Engines.standard.pair(old: self).new }
+
+    /// The name of a user's store file with this engine.
+    package var fileName: String { "store.\(rawValue)" }
+}
+
+extension UserDirectory {
+    /// The address of the user's store with an engine.
+    package func address(_ engine: EngineName) -> StoreAddress {
+        Engines.standard.address(engine, ofUser: user, inFolder: path)
+    }
+}
 
 extension StoreAddress {
     /// Parses an address: `sqlite:PATH`, `lmdb:PATH`, or a path whose engine is recognised.
