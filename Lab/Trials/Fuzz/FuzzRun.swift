@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
@@ -137,5 +138,120 @@ extension StoreUnderTest {
                 options: .init(identity: identity, now: clock)
             )
         }
+    }
+}
+
+/// Asks all stores random queries, for a time or up to a number, and fails if one gives a different answer.
+struct FuzzCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fuzz",
+        abstract: "Run random queries on all stores, which must give equal answers.",
+        discussion: "Exit codes: 0 all agreed; 1 a store gave a different answer; 2 the queries could not be run."
+    )
+
+    /// The data to query.
+    enum DataChoice: String, CaseIterable, ExpressibleByArgument {
+        case livedIn = "lived-in"
+        case specimens
+        case both
+    }
+
+    @Option(help: "Run for this many seconds.")
+    var seconds: Double?
+
+    @Option(help: "Run this many queries; 20000 if neither is given.")
+    var queries: Int?
+
+    @Option(help: "The seed from which all queries follow.")
+    var seed: UInt64 = 1
+
+    @Option(help: "Start at the query with this number, to repeat one.")
+    var first = 0
+
+    @Option(help: "The data to query.")
+    var data = DataChoice.both
+
+    @Option(help: "The lived-in store.")
+    var fixture = "fixtures/lived-in.sqlite"
+
+    @Option(help: "Stop after this many disagreements.")
+    var find = 1
+
+    @Option(help: "Threads, each with its own stores and seed.")
+    var jobs = 1
+
+    var extent: QueryFuzz.Extent { seconds.map { .seconds($0) } ?? .queries(queries ?? 20_000) }
+
+    func validate() throws {
+        guard seconds == nil || queries == nil else {
+            throw ValidationError("--seconds and --queries cannot both be given")
+        }
+        guard seconds ?? 0 >= 0, queries ?? 0 >= 0, first >= 0 else {
+            throw ValidationError("--seconds, --queries and --first must be 0 or more")
+        }
+        guard find >= 1, (1...64).contains(jobs) else {
+            throw ValidationError("--find must be 1 or more, and --jobs from 1 to 64")
+        }
+    }
+
+    func run() throws {
+        let isAgreed: Bool
+        do {
+            isAgreed = try FuzzRun(self).run()
+        } catch {
+            FileHandle.standardError.write(Data("habitstore-trials fuzz: \(error)\n".utf8))
+            throw ExitCode(2)
+        }
+        if !isAgreed { throw ExitCode.failure }
+    }
+}
+
+/// Runs random live queries over random commits on all stores, and fails if an answer differs from a fetch.
+struct LiveFuzzCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fuzz-live",
+        abstract: "Compare random live queries with fetches after each of many random commits.",
+        discussion:
+            "Exit codes: 0 they agreed; 1 a live query gave a different answer; 2 the commits could not be made."
+    )
+
+    @Option(help: "How many commits, over all stores.")
+    var commits = 200_000
+
+    @Option(help: "The seed of the commits and the queries.")
+    var seed: UInt64 = 1
+
+    /// After this many commits a new store is used.
+    private static let commitsOfAStore = 2_500
+
+    func validate() throws {
+        guard commits > 0 else { throw ValidationError("--commits must be 1 or more") }
+    }
+
+    func run() throws {
+        do {
+            try follow()
+        } catch let disagreement as Disagreement {
+            print(disagreement)
+            throw ExitCode.failure
+        } catch {
+            FileHandle.standardError.write(Data("habitstore-trials fuzz-live: \(error)\n".utf8))
+            throw ExitCode(2)
+        }
+    }
+
+    private func follow() throws {
+        var (done, run) = (0, seed)
+        while done < commits {
+            for store in [StoreUnderTest.sqlite, .lmdb, .inMemory] where done < commits {
+                let wanted = min(Self.commitsOfAStore, commits - done)
+                let report = try LiveQueryTest(seed: run, commits: wanted).run(against: store)
+                done += report.commits
+                print("\(store): \(report); \(done) commits in all")
+                fflush(nil)
+            }
+            run += 1
+        }
+        print("no disagreement in \(done) commits")
     }
 }

@@ -1,0 +1,298 @@
+import ArgumentParser
+import CSystemFaults
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import StandardEngines
+
+/// Runs several processes on one user at the same time; stops, continues and kills them, restores older files, and checks what is left.
+struct TangleSweepCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tangle-sweep",
+        abstract:
+            "Stop and kill processes that move, kill, copy and write one user concurrently, make their system calls fail, and check the stores.",
+        discussion:
+            "The seed reproduces the processes and the events, but not the results, since the processes race."
+    )
+
+    @OptionGroup var options: ScenarioOptions
+
+    @Option(help: "How many processes to kill.")
+    var kills = 60
+
+    @Option(help: "An earlier version of this executable, which runs some of the processes.")
+    var previous: String?
+
+    func run() throws {
+        let seed = options.sweep.printedSeed()
+        // A process may die while the sweep writes to it.
+        signal(SIGPIPE, SIG_IGN)
+        let folder = try options.sweep.makeFolder("tangle")
+        let templates = try TangleTemplates(in: folder)
+        let previous = previous.map { URL(fileURLWithPath: $0) }
+        try options.run(in: folder, TangleFigures(), expects: CrashPoint.all, until: { $0.kills >= kills }) {
+            number,
+            place,
+            figures in
+            let scenario = TangleScenario(seed: seed, number: number)
+            if options.verbose { print(scenario) }
+            return try Self.run(scenario, previous, place, templates, &figures)
+        }
+    }
+
+    private static func run(
+        _ scenario: TangleScenario,
+        _ previous: URL?,
+        _ folder: URL,
+        _ templates: TangleTemplates,
+        _ figures: inout TangleFigures
+    ) throws -> Bool {
+        let (root, older) = (folder.appendingPathComponent("root"), folder.appendingPathComponent("older"))
+        let base = try templates.copy(
+            scenario.start,
+            scenario.old,
+            hasLongEvidence: scenario.hasLongEvidence,
+            to: root
+        )
+        if scenario.lacksControl {
+            let files = try TangleFiles(root: root)
+            try files.apply(.missingControl, from: files)
+        }
+        var run = try TangleRun(scenario, previous: previous, in: folder)
+        let reports = try run.run(&figures)
+        if let tampering = scenario.tampering {
+            _ = try templates.copy(scenario.start, scenario.old, hasLongEvidence: false, to: older)
+            try TangleFiles(root: root).apply(tampering, from: try TangleFiles(root: older))
+        }
+        // The recovery changes the files that it checks: keep a copy for investigations.
+        try FileManager.default.copyItem(at: root, to: folder.appendingPathComponent("before"))
+        let outcome = TangleRecovery(root: root, scenario: scenario, base: base, reports: reports, isMixed: run.isMixed)
+            .check()
+        figures.add(run, reports, outcome)
+        for violation in outcome.violations { print("VIOLATION \(scenario): \(violation)") }
+        return outcome.violations.isEmpty
+    }
+}
+
+/// The counts of a tangle sweep.
+struct TangleFigures: ScenarioFigures {
+    private(set) var kills = 0
+    private(set) var violations = 0
+    private var scenarios = 0
+    private var acknowledged = 0
+    private var open = 0
+    private var keptOpen = 0
+    private(set) var places: [String: Int] = [:]
+    private var events: [String: Int] = [:]
+    private var refusals: [String: Int] = [:]
+    private var ends: [String: Int] = [:]
+    private var skipped: Set<String> = []
+
+    /// Counts a death.
+    mutating func died(at point: String) {
+        kills += 1
+        places[point, default: 0] += 1
+    }
+
+    /// Counts the result of a scenario.
+    mutating func add(_ run: TangleRun, _ reports: [Report], _ outcome: TangleRecovery.Outcome) {
+        scenarios += 1
+        events.merge(run.done, uniquingKeysWith: +)
+        skipped.formUnion(run.skipped)
+        for report in reports {
+            acknowledged += report.acknowledged.count
+            open += report.open.count
+            events.merge(report.done, uniquingKeysWith: +)
+            refusals.merge(report.refusals, uniquingKeysWith: +)
+        }
+        keptOpen += outcome.keptOpen
+        for end in outcome.ends { ends[end, default: 0] += 1 }
+        violations += outcome.violations.count
+    }
+
+    func lines(seconds: Double, isVerbose: Bool) -> [String] {
+        var lines = ["events:"] + Self.table(events)
+        lines += ["users after reopening:"] + Self.table(ends)
+        if isVerbose { lines += ["refusals:"] + Self.table(refusals) }
+        lines += skipped.sorted().map { "left out: \($0)" }
+        lines.append(
+            "\(scenarios) scenarios with \(kills) kills in \(Int(seconds)) s, \(acknowledged) writes acknowledged, "
+                + "\(open) in flight or unknown, of which \(keptOpen) took effect"
+        )
+        return lines
+    }
+}
+
+/// Runs the processes of a scenario and its events.
+struct TangleRun {
+    private let scenario: TangleScenario
+    /// The executable of an earlier version.
+    private let previous: URL?
+    private let folder: URL
+    private let root: URL
+    private let files: TangleFiles
+    private var processes: [TangleProcess] = []
+    /// The current process at each place; one that was killed may have a successor.
+    private var places: [Int] = []
+    /// The events that took place, with their counts.
+    private(set) var done: [String: Int] = [:]
+    /// The events that were impossible here, and why.
+    private(set) var skipped: Set<String> = []
+
+    /// The time limit for all processes to end, in seconds.
+    private static let endingSeconds = 90.0
+    private static let noMemory = "\(TangleTroublemaker.limited) \(TangleTrouble.memory.rawValue)"
+    /// The time limit for a process to pause.
+    private static let pausingSeconds = 6.0
+
+    /// - Parameter previous: the executable of an earlier version, which runs some of the processes.
+    init(_ scenario: TangleScenario, previous: URL?, in folder: URL) throws {
+        self.scenario = scenario
+        self.previous = previous
+        self.folder = folder
+        root = folder.appendingPathComponent("root")
+        files = try TangleFiles(root: root)
+        if !system_faults_are_supported() {
+            skipped.insert("failing calls and shifted clocks, which need glibc")
+        }
+    }
+
+    /// Whether processes of an earlier version take part.
+    var isMixed: Bool { previous != nil && scenario.parts.contains(where: \.isPrevious) }
+
+    /// Runs everything until all processes have ended.
+    ///
+    /// - Returns: the report of each process.
+    mutating func run(_ figures: inout TangleFigures) throws -> [Report] {
+        defer { for process in processes { process.signal(SIGKILL) } }
+        for (place, part) in scenario.parts.enumerated() {
+            places.append(place)
+            try begin(part, crashPoint: part.crashPoint)
+        }
+        let started = Date()
+        for event in scenario.events {
+            Thread.sleep(until: started.addingTimeInterval(event.seconds))
+            try apply(event)
+        }
+        Thread.sleep(until: started.addingTimeInterval(scenario.seconds))
+        showEvidence()
+        for process in processes { process.signal(SIGCONT) }
+        for (place, part) in scenario.parts.enumerated() {
+            let process = processes[places[place]]
+            if part.isKilled { process.signal(SIGKILL) } else { process.close() }
+        }
+        let isStuck = waitForAll()
+        return processes.map { report($0, isStuck: isStuck, &figures) }
+    }
+
+    private mutating func begin(_ part: TangleScenario.Part, crashPoint: String?) throws {
+        let lane = processes.count + 1
+        let flags = folder.appendingPathComponent("flags-\(lane).json").path
+        let old = part.isExchanged ? scenario.old.otherStandard : scenario.old
+        var arguments = [
+            "--root", root.path, "--flags", flags, "--old", old.rawValue, "--lane", "\(lane)",
+            "--seed", "\(part.seed &+ UInt64(lane))",
+        ]
+        if part.isSilent { arguments.append("--silent") }
+        let program = part.isPrevious ? previous : nil
+        let duties = part.duties.filter { program == nil || TangleDuty.known.contains($0) }
+        if !duties.isEmpty { arguments += ["--duty"] + duties.map(\.rawValue) }
+        if program == nil, !part.troubles.isEmpty {
+            arguments += ["--trouble"] + part.troubles.map(\.rawValue) + (part.isLasting ? ["--lasting"] : [])
+        }
+        let errors = folder.appendingPathComponent("errors-\(lane)")
+        let process = try TangleProcess(arguments, of: program, lane: lane, crashPoint: crashPoint, errors: errors)
+        processes.append(process)
+        count(program == nil ? "begun" : "begun, previous version")
+    }
+
+    private mutating func apply(_ event: TangleEvent) throws {
+        let process = processes[places[event.process]]
+        switch event.kind {
+        case .stop:
+            process.signal(SIGSTOP)
+            count("stopped")
+        case .goOn: process.signal(SIGCONT)
+        case .kill: process.signal(SIGKILL)
+        case .begin:
+            places[event.process] = processes.count
+            try begin(scenario.parts[event.process], crashPoint: nil)
+        case .replaceSQLite: try replace(.sqlite)
+        case .replaceLMDB: try replace(.lmdb)
+        case .hideEvidence:
+            guard files.setEvidence(isWritable: false) else {
+                skipped.insert("read-only evidence, which needs chattr and the right to use it")
+                return
+            }
+            count("evidence made read-only")
+        case .showEvidence: showEvidence()
+        }
+    }
+
+    private func showEvidence() {
+        if done["evidence made read-only"] != nil { _ = files.setEvidence(isWritable: true) }
+    }
+
+    private mutating func count(_ what: String) { done[what, default: 0] += 1 }
+
+    /// Replaces a store's file with a copy of itself, while all processes are paused and have it open.
+    private mutating func replace(_ engine: EngineName) throws {
+        // An earlier version continues to write to the old file, under the lock of the new one.
+        guard !isMixed || engine != .lmdb else { return count("replacements skipped: an earlier version took part") }
+        let running = processes.filter(\.isRunning)
+        for process in running {
+            process.signal(SIGCONT)
+            process.tell("pause")
+        }
+        defer { for process in running { process.tell("resume") } }
+        let deadline = Date(timeIntervalSinceNow: Self.pausingSeconds)
+        while running.contains(where: { $0.isRunning && !isAnswered($0) }) {
+            guard Date() < deadline else { return count("replacements skipped: a process did not pause") }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        guard running.allSatisfy({ !$0.isRunning || $0.count(of: TangleProcess.unpaused) == 0 }) else {
+            return count("replacements skipped: a process did not pause")
+        }
+        if try files.replaceByCopy(engine) { count("store replaced by a copy of itself") }
+    }
+
+    private func isAnswered(_ process: TangleProcess) -> Bool {
+        process.count(of: TangleProcess.paused) + process.count(of: TangleProcess.unpaused) > 0
+    }
+
+    /// Waits for all processes to end.
+    ///
+    /// - Returns: whether some had to be killed.
+    private func waitForAll() -> Bool {
+        let deadline = Date(timeIntervalSinceNow: Self.endingSeconds)
+        while processes.contains(where: \.isRunning) {
+            guard Date() < deadline else {
+                for process in processes { process.signal(SIGKILL) }
+                return true
+            }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        return false
+    }
+
+    private func report(_ process: TangleProcess, isStuck: Bool, _ figures: inout TangleFigures) -> Report {
+        let end = process.end()
+        try? end.output.write(to: folder.appendingPathComponent("told-\(process.lane)"))
+        var report = Report()
+        report.take(end.output)
+        let hadNoMemory = report.done[Self.noMemory] != nil && end.ranOutOfMemory
+        let point = process.crashPoint?.split(separator: ":").first.map(String.init)
+        switch (end.isSignalled, end.wasKilled) {
+        case (true, true): figures.died(at: "at random")
+        // No program survives if its language runtime runs out of memory.
+        case (true, false) where hadNoMemory: figures.died(at: "at an allocation, with no memory left")
+        case (true, false) where end.status == SIGKILL && point != nil: figures.died(at: point ?? "")
+        case (true, false):
+            report.note(violation: "process \(process.lane) died of signal \(end.status): \(end.death.summary)")
+        case (false, _) where end.status != 0 || isStuck:
+            report.note(violation: "process \(process.lane) exited with status \(end.status): \(end.death.summary)")
+        case (false, _): break
+        }
+        return report
+    }
+}
