@@ -1,6 +1,97 @@
 import Foundation
 import HabitStore
 import HabitStoreImport
+import HabitTracker
+
+/// Compares a store with its source, using none of the import's code: the source is counted and summed by SQL, by Foundation's JSON parser,
+/// or line by line, and the store is read back record by record.
+struct TrackerVerification {
+    private let finding: TrackerRecognition.Finding
+    private let path: String
+    private let plan: TrackerPlan
+
+    private static let mostDifferences = 10
+
+    init(_ finding: TrackerRecognition.Finding, _ path: String, _ plan: TrackerPlan) {
+        self.finding = finding
+        self.path = path
+        self.plan = plan
+    }
+
+    func compare(
+        with store: any HabitStore,
+        _ timeZone: TimeZone,
+        _ report: TrackerReport
+    ) throws -> TrackerReport.Verification {
+        let expected = try expected().sorted { $0.order.lexicographicallyPrecedes($1.order) }
+        let found = try store.read { try self.found($0, timeZone) }.sorted {
+            $0.order.lexicographicallyPrecedes($1.order)
+        }
+        var differences: [String] = []
+        let balance: RecordBalance
+        if expected.count != found.count {
+            differences.append("the source has \(expected.count) habits, and \(found.count) are here")
+        }
+        let entries = (expected.reduce(0) { $0 + $1.entries }, found.reduce(0) { $0 + $1.entries })
+        if entries.0 != entries.1 {
+            differences.append("the source has \(entries.0) entries, and \(entries.1) are here")
+        }
+        let pairs = zip(expected, found).filter { !$0.0.isEqual(to: $0.1) }
+        for (left, right) in pairs.prefix(Self.mostDifferences) {
+            differences.append("a habit has \(left) in the source and \(right) here")
+        }
+        if pairs.count > Self.mostDifferences {
+            differences.append("and \(pairs.count - Self.mostDifferences) more habits differ")
+        }
+        if case .database(let database, let format) = finding {
+            var account = try TrackerAccount(database, format, attachment: report.attachment, expected)
+            differences += try account.differences()
+            balance = account.balance
+        } else {
+            var account = try LeafAccount(plan, in: store, attachment: report.attachment, timeZone)
+            try account.take(finding, path: path)
+            differences += account.differences
+            balance = account.balance
+        }
+        let edited = report.habits.differing + report.entries.differing
+        if !differences.isEmpty, edited > 0 {
+            differences.append("\(edited) records were changed here or in the source since they were imported first")
+        }
+        return TrackerReport.Verification(
+            isEqual: differences.isEmpty,
+            habits: expected.count,
+            entries: entries.0,
+            differences: differences,
+            setAside: balance.findings
+        )
+    }
+
+    private func expected() throws -> [HabitTally] {
+        switch finding {
+        case .database(let database, let format): try DatabaseTally.count(database, format)
+        case .files(let files): try TextTally.loop(files)
+        case .tables(let tables, let mapping, let timeZone): try TableTally.count(tables, mapping, timeZone)
+        case .habitBull(let bytes): TextTally.habitBull(String(decoding: bytes, as: UTF8.self))
+        case .json(_, let format): try JSONTally.count(path, format)
+        case .harsh(let habits, let log): try TextTally.harsh(habits ?? "", log ?? "")
+        }
+    }
+
+    private func found(_ transaction: any ReadTransaction, _ timeZone: TimeZone) throws -> [HabitTally] {
+        var tallies: [UUID: HabitTally] = [:]
+        for habit in plan.habits {
+            guard let habit = try transaction.model(Habit.self, id: habit.id) else { continue }
+            tallies[habit.id] = HabitTally(name: habit.name)
+        }
+        for id in plan.entries.map(\.id) {
+            guard let entry = try transaction.model(Entry.self, id: id), let habit = entry.habitID,
+                let day = LocalDay(containing: entry.date, in: timeZone)
+            else { continue }
+            tallies[habit]?.add(day: day.description, value: entry.value, note: entry.note)
+        }
+        return Array(tallies.values)
+    }
+}
 
 /// Accounts for every column of every row in another tracker's database: each must be in the columns that the tally compares with the
 /// store, or in the attachment by name and value. Anything else is a difference.
@@ -174,5 +265,64 @@ struct TrackerAccount {
             }
         }
         return result
+    }
+}
+
+/// How much of a source became records, according to the witness. Rows saying that nothing was done do not count.
+struct RecordBalance {
+    private struct Side {
+        var records = 0
+        var aside = 0
+    }
+
+    private var all = Side()
+    private var habits: [String: Side] = [:]
+
+    /// Counts rows that became records.
+    ///
+    /// - Parameter habit: the habit of the rows, if it is one of the source.
+    mutating func add(records count: Int, of habit: String?) {
+        all.records += count
+        if let habit { habits[habit, default: Side()].records += count }
+    }
+
+    /// Counts rows with content that are kept next to the store.
+    mutating func add(aside count: Int, of habit: String?) {
+        all.aside += count
+        if let habit { habits[habit, default: Side()].aside += count }
+    }
+
+    /// The parts that were mostly set aside, without user data.
+    var findings: [String] {
+        if all.aside > all.records {
+            return ["\(all.aside) of \(all.aside + all.records) rows that say something became no record"]
+        }
+        let mostlyAside = habits.values.filter { $0.aside > $0.records }
+        guard !mostlyAside.isEmpty else { return [] }
+        let (aside, total) = mostlyAside.reduce((0, 0)) { ($0.0 + $1.aside, $0.1 + $1.aside + $1.records) }
+        let words = mostlyAside.count == 1 ? "a habit" : "\(mostlyAside.count) habits"
+        return ["\(aside) of \(total) rows of \(words) say something and became no record"]
+    }
+}
+
+/// The exact texts of an attachment that have characters which NFC replaces.
+struct WrittenTexts {
+    private var texts: Set<Data> = []
+
+    /// Adds the texts in a value.
+    mutating func add(_ json: ImportJSON) {
+        switch json {
+        case .string(let text): if WitnessCell.hasReplacedCharacters(text) { texts.insert(Data(text.utf8)) }
+        case .array(let elements): for element in elements { add(element) }
+        case .object(let members): for member in members.values { add(member) }
+        case .null, .int, .double, .bool: break
+        }
+    }
+
+    /// Whether a text is preserved: the store keeps its characters, or the attachment has the original of the text or of a part of it.
+    func keeps(_ text: String) -> Bool {
+        guard WitnessCell.hasReplacedCharacters(text) else { return true }
+        let bytes = Data(text.utf8)
+        return texts.contains(bytes) || texts.contains { bytes.range(of: $0) != nil }
     }
 }
