@@ -101,12 +101,13 @@ dashboard-test: setup ## Drive the page by a browser and by hand: refusals, even
 	@sh scripts/dashboard-test.sh "$$($(SWIFT) build --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --show-bin-path \
 		$(BUILD_FLAGS))/habitstore-serve" "$(DASHBOARD_BUILD)/pictures"
 
-check: setup ## Lint the format, build everything (warnings are errors, see Package.swift), and what must not compile
+check: setup ## Lint the format, build everything (warnings are errors, see Package.swift), what must not compile, and cycles of folders
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tracker Lab Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
 		Dashboard/Package.swift Dashboard/Sources
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	@sh scripts/must-not-compile.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
 	@sh scripts/macro-expansions.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
+	@python3 scripts/house.py --check
 
 must-not-compile: setup ## Typecheck what must not compile, each error at its line, and expand what macros make: Tests/MustNotCompile, MacroExpansions
 	$(SWIFT) build --product HabitStoreMacros $(BUILD_FLAGS)

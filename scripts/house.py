@@ -142,7 +142,8 @@ def declare(source: Source) -> None:
             end = 2
             while text(end) == ".":
                 end += 2
-            if token.text != "extension":
+            # A nested type with a plain name, such as `Element`, is not the only one of that name.
+            if token.text != "extension" and (inside == "file" or INNER_CAPITAL.search(text(end - 1))):
                 source.types.add(text(end - 1))
             if token.text in TYPES:
                 pending, pending_depth = "type", depth
@@ -191,11 +192,13 @@ def references(sources: list[Source]) -> dict[tuple[str, str], Counter]:
             if not token.is_name or before == "import":
                 continue
             candidates = types.get(token.text)
-            if candidates is None:
+            is_type = candidates is not None
+            if not is_type:
                 is_use = before not in MEMBERS and (before == "." or after == "(")
                 candidates = members.get(token.text, []) if is_use and token.text not in source.members else []
             own = [c for c in candidates if c.target == source.target]
-            visible = own or [c for c in candidates if c.target in source.imports]
+            imported = [c for c in candidates if c.target in source.imports]
+            visible = own if is_type and own else own + imported
             if len(visible) == 1 and visible[0] is not source:
                 found[source.path, visible[0].path][token.text] += 1
     return found

@@ -1,2 +1,3 @@
 import HabitStore
+import HabitStorePostgres
 import NotesModel

@@ -71,7 +71,7 @@ final class RuleOperation: Sendable {
 
 /// An operator of the rule language, with its compiled arguments.
 ///
-/// A new operator is a type under `Operators` and a row in ``OperatorTable``.
+/// A new operator is a type in an `…Operators` file and a row in ``OperatorTable``.
 protocol RuleOperator: Sendable {
     /// The names by which rules call it.
     static var names: [String] { get }

@@ -408,8 +408,6 @@ extension PredicateExpressions.ClosedRange: CheckedExpression {
 }
 
 #if !canImport(Darwin)
-import Foundation
-
 // Foundation has these two on Apple's platforms only. With them the macro compiles the same predicates everywhere.
 
 extension PredicateExpressions {

@@ -150,7 +150,7 @@ extension HabitStore {
 /// The async forms of every operation. Swift prefers them wherever `await` is allowed. They run on the store's threads, never on the cooperative
 /// pool, in the caller's task.
 ///
-/// Each one has a blocking twin in `HabitStore+Convenience.swift`: without one, the twin's name would block a thread of the cooperative pool.
+/// Each one has a blocking twin: without one, the twin's name would block a thread of the cooperative pool.
 extension HabitStore {
     /// Runs `body` over one moment of the store, on a thread of the store's own.
     public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {

@@ -281,7 +281,7 @@ final class FleetRun {
         if let halt {
             // The halt names the first user; the status lists all of them.
             let others = halt.found.kind == .haltedByDifference ? different - 1 : 0
-            let more = others > 0 ? " (and those of \(FleetOverview.counted(others, "other user")))" : ""
+            let more = others > 0 ? " (and those of \(others.counted("other user")))" : ""
             try self.halt(halt.found.kind, halt.found.because + more, for: halt.user)
         }
         try requireFewDemoted(wave)

@@ -1,4 +1,3 @@
-import CLMDB
 import DurableFiles
 @_spi(Engines) import HabitStore
 
@@ -327,14 +326,3 @@ final class LMDBPageSource {
 
 // Inside the class, `close` refers to the method.
 private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
-
-extension LMDBEnvironmentCore {
-    /// The bytes of the open file; the caller is inside.
-    func pageSource() throws -> LMDBPageSource {
-        var descriptor: mdb_filehandle_t = -1
-        guard let environment, mdb_env_get_fd(environment, &descriptor) == 0 else {
-            throw LMDBError.error(.closed, "the store was closed", path: path)
-        }
-        return LMDBPageSource(path: path, borrowing: descriptor)
-    }
-}

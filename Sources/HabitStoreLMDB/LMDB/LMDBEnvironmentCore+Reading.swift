@@ -240,3 +240,14 @@ extension LMDBEnvironmentCore {
         )
     }
 }
+
+extension LMDBEnvironmentCore {
+    /// The bytes of the open file; the caller is inside.
+    func pageSource() throws -> LMDBPageSource {
+        var descriptor: mdb_filehandle_t = -1
+        guard let environment, mdb_env_get_fd(environment, &descriptor) == 0 else {
+            throw LMDBError.error(.closed, "the store was closed", path: path)
+        }
+        return LMDBPageSource(path: path, borrowing: descriptor)
+    }
+}
