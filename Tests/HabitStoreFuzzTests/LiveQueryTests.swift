@@ -18,7 +18,8 @@ struct LiveQueryFuzzTests {
 
     /// The comparison above proves nothing about faults that it cannot find. Some faults need more luck than 5,000 commits have.
     @Test(arguments: LiveMutant.allCases) func everyPlantedFaultIsFound(mutant: LiveMutant) throws {
-        for seed in UInt64(3)...7 {
+        // Where the rarest one shows soonest.
+        for seed in mutant == .alwaysComplete ? [6, 7] : [3, 4, 5, 6, 7] as [UInt64] {
             do {
                 _ = try LiveMutant.$planted.withValue(mutant) {
                     try LiveQueryTest(seed: seed, commits: 5_000).run(against: .lmdb)
@@ -27,6 +28,6 @@ struct LiveQueryFuzzTests {
                 return print("\(mutant.rawValue): found after \(failure.step) commits of seed \(seed)")
             }
         }
-        Issue.record("\(mutant.rawValue): not found in 25,000 commits")
+        Issue.record("\(mutant.rawValue): not found")
     }
 }

@@ -17,7 +17,8 @@ struct EngineNamesTests {
             for name in names where name.hasSuffix(".swift") && !name.hasSuffix(Self.exception) {
                 files += 1
                 let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
-                for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+                where line.contains("sqlite") || line.contains("lmdb") || line.hasPrefix("import") {
                     let isNamed =
                         line.contains(/(case|==|!=|\?\?|=|\() *\.(sqlite|lmdb)\b/)
                         || line.contains(/^import HabitStore(SQLite|LMDB)/) || line.contains(/"(sqlite|lmdb)"/)
