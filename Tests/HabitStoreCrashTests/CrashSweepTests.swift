@@ -4,11 +4,11 @@ import Trials
 
 /// Sweeps that kill processes while they use a user's stores.
 struct CrashSweepTests {
-    private static let kills = 150
-    private static let killsOnServers = 24
+    private static let kills = 90
+    private static let killsOnServers = 12
     private static let groupKills = 16
-    private static let migrationKills = 40
-    private static let tangleKills = 25
+    private static let migrationKills = 24
+    private static let tangleKills = 15
 
     /// Children that write, read, prune history and move their user's stage are killed at each crash point and at random instants, some of them again
     /// during recovery. The sweep prints its seed and its figures.

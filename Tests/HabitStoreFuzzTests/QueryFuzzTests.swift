@@ -8,8 +8,8 @@ import Trials
 
 @Suite("Random queries over the whole language")
 struct QueryFuzzTests {
-    /// 20,000 queries in all.
-    @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
+    /// 10,000 queries in all; `make fuzz` puts as many as time allows.
+    @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func everyStoreAnswersAsFoundationDoes(seed: UInt64) throws {
         let fuzz = QueryFuzz(
             seed: seed,

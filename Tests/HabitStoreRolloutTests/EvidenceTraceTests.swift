@@ -26,7 +26,7 @@ struct EvidenceTraceTests {
     }
 
     /// Random logs with all kinds of lines, some longer than a block, with and without damage.
-    @Test(arguments: 1...60 as ClosedRange<UInt64>)
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func itIsWhatAllLinesComeTo(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let events = EvidenceSample.events.filter { event in
