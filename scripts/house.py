@@ -189,7 +189,8 @@ def references(sources: list[Source]) -> dict[tuple[str, str], Counter]:
         for at, token in enumerate(source.tokens):
             before = source.tokens[at - 1].text if at else ""
             after = source.tokens[at + 1].text if at + 1 < len(source.tokens) else ""
-            if not token.is_name or before == "import":
+            is_of_swift = before == "." and source.tokens[at - 2].text == "Swift"
+            if not token.is_name or before == "import" or is_of_swift:
                 continue
             candidates = types.get(token.text)
             is_type = candidates is not None

@@ -137,3 +137,194 @@ struct EvidenceFile: ~Copyable {
         )
     }
 }
+
+extension EvidenceFile {
+    enum Part {
+        /// A line with its newline.
+        case line(UnsafeRawBufferPointer)
+        /// A line, newline included, that exceeds the limit.
+        case overlong
+        /// The bytes at the end without a newline, no longer than a line.
+        case rest(UnsafeRawBufferPointer)
+    }
+
+    private static let blockBytes = 1_048_576
+
+    /// Passes on the lines of a range, read in blocks, so that memory does not grow with the file.
+    ///
+    /// - Parameter body: receives each part, and its length in the file in bytes.
+    func forEachPart(_ range: Range<Int>, _ body: (Part, _ length: Int) throws -> Void) throws {
+        var kept: [UInt8] = []
+        /// The number of bytes dropped of an overlong line.
+        var dropped = 0
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.blockBytes) {
+            kept += try read(start..<min(start + Self.blockBytes, range.upperBound))
+            var done = 0
+            try kept.withUnsafeBytes { bytes in
+                while let length = EvidenceLine.length(UnsafeRawBufferPointer(rebasing: bytes[done...])) {
+                    if dropped + length > EvidenceLog.maximumLineBytes {
+                        try body(.overlong, dropped + length)
+                    } else {
+                        try body(.line(UnsafeRawBufferPointer(rebasing: bytes[done..<done + length])), length)
+                    }
+                    dropped = 0
+                    done += length
+                }
+            }
+            kept.removeSubrange(..<done)
+            if kept.count > EvidenceLog.maximumLineBytes {
+                dropped += kept.count
+                kept = []
+            }
+        }
+        if dropped > 0 {
+            try body(.overlong, dropped + kept.count)
+        } else if !kept.isEmpty {
+            try kept.withUnsafeBytes { try body(.rest($0), kept.count) }
+        }
+    }
+
+    /// The start of the last intact checkpoint that counts; nil if there is none.
+    ///
+    /// - Parameter lowest: where to stop: the start of a line; otherwise the next line is the first one considered.
+    func lastCheckpoint(below size: Int, from lowest: Int = 0, _ trust: EvidenceTrust) throws -> Int? {
+        var found: Int?
+        try forEachPlace(below: size, from: lowest, EvidenceLine.checkpoints) { place in
+            if try isCheckpoint(at: place, size, trust) { found = place }
+            return found == nil
+        }
+        return found
+    }
+
+    /// Passes on the places of lines found by their beginning, the last one first, until `body` returns false.
+    ///
+    /// - Parameter find: the places in the bytes at which such lines start, the last one first; it receives whether a line begins with the first
+    ///   byte.
+    func forEachPlace(
+        below size: Int,
+        from lowest: Int = 0,
+        _ find: (_ bytes: [UInt8], _ beginsLine: Bool) -> [Int],
+        _ body: (Int) throws -> Bool
+    ) throws {
+        var end = size
+        while end > lowest {
+            let start = max(lowest, end - EvidenceLog.checkpointEveryBytes)
+            // A line that crosses the border of two blocks is found in the earlier one; one that begins at the border, by the newline before it.
+            let first = max(lowest, start - 1)
+            let bytes = try read(first..<min(size, end + EvidenceLine.lengthBeforeEvent))
+            for line in find(bytes, first == lowest) where line + first < end {
+                guard try body(first + line) else { return }
+            }
+            end = start
+        }
+    }
+
+    /// The record whose line begins at `start`.
+    ///
+    /// - Throws: `EvidenceLine.Fault` if there is none.
+    func record(at start: Int, _ size: Int) throws -> EvidenceRecord {
+        try line(at: start, size) { try EvidenceLine.parse($0) }
+    }
+
+    private func line<R>(at start: Int, _ size: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+        let bytes = try read(start..<min(size, start + EvidenceLog.maximumLineBytes))
+        return try bytes.withUnsafeBytes { bytes in
+            try body(UnsafeRawBufferPointer(rebasing: bytes[..<(EvidenceLine.length(bytes) ?? 0)]))
+        }
+    }
+
+    private func isCheckpoint(at start: Int, _ size: Int, _ trust: EvidenceTrust) throws -> Bool {
+        do {
+            return try line(at: start, size) { bytes in
+                let record = try EvidenceLine.parse(bytes)
+                guard case .checkpoint = record.event else { return false }
+                return trust.doubt(record.sequence, bytes) == nil
+            }
+        } catch is EvidenceLine.Fault {
+            return false
+        }
+    }
+}
+
+extension EvidenceFile {
+    /// The end of a file, where an append continues.
+    struct Tail {
+        /// The number of bytes to keep; a crash left those after them.
+        let length: Int
+        /// Whether the last byte should be a newline but is not.
+        let lacksNewline: Bool
+        /// The head that the next record follows. After a damaged line: the hash of its bytes (of the last ones, for a very long line), and its
+        /// number in the file.
+        let head: EvidenceHead
+    }
+
+    func tail() throws -> Tail {
+        let size = try size()
+        // Room for a whole line, and a torn one after it.
+        let start = max(0, size - 2 * EvidenceLog.maximumLineBytes)
+        var bytes = try read(start..<size)
+        var lacksNewline = false
+        if let last = bytes.last, last != EvidenceLine.newline {
+            let rest = bytes.lastIndex(of: EvidenceLine.newline).map { $0 + 1 } ?? 0
+            if bytes[rest...].withUnsafeBytes(EvidenceLine.isTorn) {
+                bytes.removeSubrange(rest...)
+            } else {
+                lacksNewline = true
+                bytes.append(EvidenceLine.newline)
+            }
+        }
+        let length = start + bytes.count - (lacksNewline ? 1 : 0)
+        guard !bytes.isEmpty else { return Tail(length: 0, lacksNewline: false, head: .start) }
+        let line = bytes.dropLast().lastIndex(of: EvidenceLine.newline).map { $0 + 1 } ?? 0
+        let head = try bytes[line...].withUnsafeBytes { bytes in
+            if let record = try? EvidenceLine.parse(bytes) { return record.head }
+            let hash = EvidenceLine.text(EvidenceLine.hash(of: bytes))
+            return EvidenceHead(sequence: try countLines(length) + (lacksNewline ? 1 : 0), hash: hash)
+        }
+        return Tail(length: length, lacksNewline: lacksNewline, head: head)
+    }
+
+    /// The number of lines that end in the first `length` bytes.
+    func countLines(_ length: Int) throws -> Int {
+        var count = 0
+        for start in stride(from: 0, to: length, by: 1_048_576) {
+            count += try read(start..<min(start + 1_048_576, length)).count { $0 == EvidenceLine.newline }
+        }
+        return count
+    }
+}
+
+extension EvidenceFile {
+    /// Moves the first `length` bytes to a separate file next to this one. Both files are durable when it returns; after a kill in between, the bytes
+    /// are in both.
+    func archive(_ length: Int, as name: String) throws {
+        try copy(0..<length, to: Self.beside(path, name))
+        CrashPoint.reach("evidence.archived")
+        try copy(length..<(try size()), to: path)
+        CrashPoint.reach("evidence.shortened")
+    }
+
+    /// Gives the file a second name in its folder, durably, so that a new file can take the first.
+    func keep(as name: String) throws {
+        guard link(path, Self.beside(path, name)) == 0 else {
+            throw Self.error("cannot be kept under another name", errno, path)
+        }
+        try Self.told { try DurableFile.synchronizeFolder(of: path) }
+    }
+
+    /// Replaces whatever is at the path with bytes, atomically and durably.
+    static func replace(_ path: String, with bytes: [UInt8]) throws {
+        try told { try DurableFile.replace(path, bytes) }
+    }
+
+    /// The path of a file in the same folder.
+    static func beside(_ path: String, _ name: String) -> String {
+        URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent(name).path
+    }
+
+    private func copy(_ range: Range<Int>, to target: String) throws {
+        try Self.told {
+            try DurableFile.replace(target) { copy in try forEachChunk(in: range) { try copy.write($0) } }
+        }
+    }
+}

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The evidence of one user: what happened on the way from the old store to the new one, in the file `evidence.jsonl` of the user's folder, readable
 /// by its owner only. Any number of processes append to it; otherwise it only changes by archiving (``archive(anchor:at:)``) or a reset
@@ -158,4 +158,204 @@ public struct EvidenceLog: Sendable {
             return nil
         }
     }
+}
+
+extension EvidenceLog {
+    /// How many bytes may follow the last checkpoint before another one is due.
+    static let checkpointEveryBytes = 65_536
+
+    /// The summary of the evidence, from the last checkpoint on.
+    ///
+    /// - Parameter anchor: the stores' anchor. If neither the checkpoint nor the lines after it contain it, everything is read, archives included.
+    /// - Throws: system errors. A damaged file does not throw: the summary reports it.
+    public func summary(anchor: EvidenceHead? = nil) throws -> EvidenceSummary {
+        try summary(EvidenceTrust(anchor: anchor, seal: seal))
+    }
+
+    /// The summary of the evidence, from the last checkpoint on that counts.
+    ///
+    /// - Throws: system errors. A damaged file does not throw: the summary reports it.
+    func summary(_ trust: EvidenceTrust) throws -> EvidenceSummary {
+        guard let file = try open() else { return EvidenceSummary(trust, start: 0, identity: nil) }
+        var summary = try summary(file, trust, below: try file.size())
+        // Another process may just have written a checkpoint; the one before it knows the anchor.
+        if !summary.containsAnchor, summary.start > 0 {
+            summary = try self.summary(file, trust, below: summary.start)
+        }
+        if !summary.containsAnchor, summary.start > 0 {
+            summary = EvidenceSummary(trust, start: 0, identity: try file.identity())
+            try summary.read(file)
+        }
+        if !summary.containsAnchor, let anchor = trust.anchor, let before = summary.before,
+            try archives(before).contains(anchor)
+        {
+            summary.noteAnchor()
+        }
+        return summary
+    }
+
+    /// Whether the log, archives included, contains the stores' anchor, as far as it can be trusted. False if it was cut off before it, or is another
+    /// log.
+    ///
+    /// - Throws: system errors.
+    public func contains(_ anchor: EvidenceHead?) throws -> Bool {
+        try trace(anchor: anchor)?.containsAnchor ?? (anchor == nil || anchor == .start)
+    }
+
+    /// How far the user has come according to the log. Waits for no lock.
+    ///
+    /// - Parameter anchor: the stores' anchor.
+    /// - Throws: system errors.
+    func trace(anchor: EvidenceHead?) throws -> EvidenceTrace? {
+        guard let file = try open(.look) else { return nil }
+        var trace = try EvidenceTrace(file, anchor: anchor)
+        if !trace.containsAnchor, let anchor, let before = trace.before, try archives(before).contains(anchor) {
+            trace.noteAnchor()
+        }
+        return trace
+    }
+
+    /// Writes a checkpoint after the lines of a summary and those added since, if one is due and the chain is intact.
+    ///
+    /// - Returns: the checkpoint's line; nil if none was written.
+    @discardableResult
+    func checkpoint(after summary: EvidenceSummary, at time: Date) throws -> EvidenceStretch? {
+        guard summary.isCheckpointDue else { return nil }
+        let file = try EvidenceFile(path, .append)
+        guard try file.identity() == summary.identity else { return nil }
+        let known = summary.length
+        var summary = summary
+        try summary.read(file)
+        // Another process may have written one meanwhile.
+        guard try file.lastCheckpoint(below: summary.length, from: known, summary.trust) == nil,
+            let state = summary.checkpoint
+        else { return nil }
+        let content = try EvidenceLine.content(.checkpoint(state), at: time)
+        let line = try EvidenceLine.make(content, after: summary.head, seal: seal)
+        try file.write(line.bytes, at: summary.length)
+        CrashPoint.reach("evidence.checkpointed")
+        return EvidenceStretch(before: summary.head, last: line.head)
+    }
+
+    /// The line of a checkpoint that an append should write before its own: if enough lies after the last checkpoint, and little enough to verify
+    /// during the append. ``checkpoint(after:at:)`` handles the long logs of earlier versions.
+    ///
+    /// - Parameter bytes: how many bytes will be added, so that not every append to a damaged log has to detect the damage again.
+    func dueCheckpoint(
+        _ file: borrowing EvidenceFile,
+        _ tail: EvidenceFile.Tail,
+        adding bytes: Int,
+        _ time: Date,
+        _ trust: () -> EvidenceTrust?
+    ) throws -> (bytes: [UInt8], head: EvidenceHead)? {
+        guard tail.length > Self.checkpointEveryBytes, !tail.lacksNewline,
+            tail.length / Self.attemptEveryBytes != (tail.length + bytes) / Self.attemptEveryBytes
+        else { return nil }
+        let lowest = max(0, tail.length - Self.maximumCatchUpBytes)
+        guard let trust = trust(),
+            let start = try file.lastCheckpoint(below: tail.length, from: lowest, trust) ?? (lowest == 0 ? 0 : nil),
+            tail.length - start > Self.checkpointEveryBytes
+        else { return nil }
+        var summary = EvidenceSummary(trust, start: start, identity: try file.identity())
+        try summary.read(file)
+        guard summary.head == tail.head, let state = summary.checkpoint else { return nil }
+        let content = try EvidenceLine.content(.checkpoint(state), at: time)
+        return try EvidenceLine.make(content, after: summary.head, seal: seal)
+    }
+
+    private static let attemptEveryBytes = 16_384
+    private static let maximumCatchUpBytes = 1_048_576
+
+    private func summary(
+        _ file: borrowing EvidenceFile,
+        _ trust: EvidenceTrust,
+        below size: Int
+    ) throws -> EvidenceSummary {
+        let start = try file.lastCheckpoint(below: size, trust) ?? 0
+        var summary = EvidenceSummary(trust, start: start, identity: try file.identity())
+        try summary.read(file)
+        if summary.damage != nil, start > 0 { summary.linesBefore = try file.countLines(start) }
+        return summary
+    }
+}
+
+extension EvidenceLog {
+    /// Whether two heads lie in one chain that is intact between them. Decodes as few lines as possible.
+    ///
+    /// - Parameter known: the stores' anchor of the log; nil connects with nothing.
+    /// - Throws: system errors.
+    func connects(_ known: EvidenceHead?, _ head: EvidenceHead) throws -> Bool {
+        guard let known, let file = try open(.look) else { return false }
+        if known.sequence == head.sequence { return known == head }
+        let (low, high) = known.sequence < head.sequence ? (known, head) : (head, known)
+        let size = try file.size()
+        guard low != .start else { return try file.leads(from: 0, after: .start, to: high, size) }
+        if let place = try file.place(of: low, below: size) {
+            return try file.leads(from: place, after: nil, to: high, size)
+        }
+        // The anchor was archived since.
+        guard size > 0, let first = try? file.record(at: 0, size), case .checkpoint = first.event else { return false }
+        let before = EvidenceHead(sequence: first.sequence - 1, hash: first.previous)
+        guard try archives(before).contains(low) else { return false }
+        return try file.leads(from: 0, after: before, to: high, size)
+    }
+}
+
+extension EvidenceFile {
+    /// The start of the line with this head; nil if there is none.
+    fileprivate func place(of head: EvidenceHead, below size: Int) throws -> Int? {
+        var found: Int?
+        let hash = Array(head.hash.utf8)
+        try forEachPlace(below: size) {
+            EvidenceLine.lines(in: $0, beginsLine: $1, withHash: hash)
+        } _: { place in
+            if let record = try? record(at: place, size), record.head == head { found = place }
+            return found == nil
+        }
+        return found
+    }
+
+    /// Whether the lines from `start` on follow each other up to the line `high`.
+    ///
+    /// - Parameter before: the head that the first one has to follow; nil for any.
+    fileprivate func leads(from start: Int, after before: EvidenceHead?, to high: EvidenceHead, _ size: Int) throws
+        -> Bool
+    {
+        var due = before
+        var isWhole = true
+        var isThere = false
+        try forEachPart(start..<size) { part, _ in
+            guard isWhole, !isThere, case .line(let bytes) = part else { return }
+            guard let (head, previous) = EvidenceLine.place(bytes) else {
+                isWhole = false
+                return
+            }
+            if let due { isWhole = previous == due.hash && head.sequence == due.sequence.addingSaturated(1) }
+            due = head
+            isThere = isWhole && head == high
+        }
+        return isThere
+    }
+}
+
+extension EvidenceLine {
+    /// The head of a line whose own hash is right, and the hash of the line before it.
+    static func place(_ line: UnsafeRawBufferPointer) -> (head: EvidenceHead, previous: String)? {
+        if let skimmed = skim(line) { return (skimmed.head, skimmed.previous) }
+        guard let record = try? parse(line) else { return nil }
+        return (record.head, record.previous)
+    }
+}
+
+/// Consecutive lines that one process wrote in one append or several.
+struct EvidenceStretch: Sendable, Hashable {
+    /// The head that the first line follows.
+    let before: EvidenceHead
+    let last: EvidenceHead
+
+    /// The number of the first line.
+    var first: Int { before.sequence.addingSaturated(1) }
+
+    /// Joined with another stretch, if that follows this one.
+    func joined(with next: Self) -> Self? { next.before == last ? Self(before: before, last: next.last) : nil }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The summary of a user's evidence, by which the gate judges. It is read from the last checkpoint on, so its cost does not depend on the length of
 /// the log; a log without a checkpoint is read completely, in blocks.
 ///
@@ -130,4 +132,85 @@ public struct EvidenceSummary: Sendable, Hashable {
         guard !refusal.isEmpty, let record = try? refusal.withUnsafeBytes(EvidenceLine.parse) else { return }
         evidence.take(record)
     }
+}
+
+extension EvidenceSummary {
+    /// The time and outcome of the last rehearsal of the way back; nil if there was none that still counts.
+    package var lastRehearsal: (time: Date, isClean: Bool)? {
+        evidence.rehearsal.map { ($0.time.date, $0.isClean) }
+    }
+}
+
+extension EvidenceLog {
+    /// Reads all of the evidence, archives included, and checks every line.
+    ///
+    /// - Parameter anchor: the stores' anchor.
+    /// - Throws: system errors. Damage does not throw: the result reports it.
+    public func verify(anchor: EvidenceHead? = nil) throws -> EvidenceVerification {
+        var found = EvidenceVerification()
+        guard let file = try open() else {
+            found.isCutOff = anchor != nil && anchor != .start
+            return found
+        }
+        var live = EvidenceSummary(EvidenceTrust(anchor: anchor), start: 0, identity: nil)
+        try live.read(file)
+        found.take(live, Self.fileName)
+        var containsAnchor = live.containsAnchor
+        if let before = live.before {
+            let missing = try archives(before).forEach(anchor: anchor) { archive in
+                found.take(archive.summary, archive.name)
+                if found.damage == nil, !archive.isFollowed {
+                    found.damage = .init(
+                        file: archive.name,
+                        line: archive.summary.linesRead,
+                        reason: "it does not end with what the next file follows"
+                    )
+                }
+                containsAnchor = containsAnchor || archive.summary.containsAnchor
+                return true
+            }
+            found.missingUpTo = missing?.sequence
+        }
+        // Of a missing archive, only what a checkpoint vouches for is known.
+        found.isCutOff = !containsAnchor && !(found.missingUpTo != nil && live.vouchedAnchor == anchor)
+        return found
+    }
+}
+
+extension EvidenceVerification {
+    fileprivate mutating func take(_ summary: EvidenceSummary, _ file: String) {
+        files += 1
+        records += summary.recordsRead
+        if damage == nil, let found = summary.damage {
+            damage = Damage(file: file, line: found.line, reason: found.reason)
+        }
+    }
+}
+
+/// Whether all of a user's evidence, archives included, is complete and unchanged.
+public struct EvidenceVerification: Sendable, Hashable, Codable {
+    /// A changed or damaged line.
+    public struct Damage: Sendable, Hashable, Codable {
+        /// The name of its file.
+        public let file: String
+        /// The line, from 1.
+        public let line: Int
+        /// The problem.
+        public let reason: String
+    }
+
+    /// The number of files that were read.
+    public internal(set) var files = 0
+    /// The number of records in them.
+    public internal(set) var records = 0
+    /// The first damage of the newest file that has one.
+    public internal(set) var damage: Damage?
+    /// The records up to this one were archived, and their archive is missing; nil if none is. The first checkpoint after them replaces them, so that
+    /// the gate still works, but it can no longer be checked.
+    public internal(set) var missingUpTo: Int?
+    /// Whether the evidence ends before the stores' anchor, or is another user's.
+    public internal(set) var isCutOff = false
+
+    /// Whether everything is complete and unchanged.
+    public var isWhole: Bool { damage == nil && missingUpTo == nil && !isCutOff }
 }

@@ -52,3 +52,66 @@ extension RunbookEntry {
     /// The command that compares the user's stores completely.
     static let verify = "\(OperatorCommand.name) rollout verify --root ROOT --user USER"
 }
+
+/// What to do about one reason for which a user waits, or a fleet is halted.
+public struct RunbookEntry: Sendable, Hashable, Codable {
+    /// The reason's stable name, as in the evidence, the fleet's index and metrics.
+    public let kind: String
+    /// The symptom that an operator sees.
+    public let symptom: String
+    /// The cause, and what it means for the user.
+    public let meaning: String
+    /// The command that helps, or tells more. `ROOT`, `USER` and other words in capitals are placeholders.
+    public let command: String
+    /// How to check that it helped.
+    public let check: String
+}
+
+extension Runbook {
+    /// The article: the text of `Documentation.docc/Runbook.md`.
+    package static var markdown: String {
+        """
+        # Runbook
+
+        What to do about each reason for which a user waits or a fleet is halted.
+
+        This file is generated from the list of reasons that the gate and the fleet use; a test compares the two. `habitstore rollout
+        runbook KIND` prints one entry. Words in capitals are placeholders: `ROOT` for the root of the users' folders, `USER` for the user.
+
+        ## Reasons of the gate
+
+        `\(OperatorCommand.name) rollout status` and `\(OperatorCommand.name) fleet status` name them, and `habitstore_gate_refusals_total` counts them.
+
+        \(sections(gate))
+
+        ## A halted fleet
+
+        `\(OperatorCommand.name) fleet status` says who or what halted it, and why. No user is moved until `\(OperatorCommand.name) fleet resume`.
+
+        \(sections(halts))
+
+        ## Errors
+
+        A user who could not be moved or examined waits; the reason is the error's code.
+
+        \(sections(errors))
+
+        """
+    }
+
+    private static func sections(_ entries: [RunbookEntry]) -> String {
+        entries.map { entry in
+            """
+            ### \(entry.kind)
+
+            \(entry.symptom) \(entry.meaning)
+
+            ```sh
+            \(entry.command)
+            ```
+
+            *Check:* \(entry.check)
+            """
+        }.joined(separator: "\n\n")
+    }
+}

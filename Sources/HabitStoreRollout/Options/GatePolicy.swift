@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import ShadowVerifier
 
 /// How much evidence the gate needs. In JSON, omitted fields have their defaults; an unknown field is an error.
@@ -64,5 +65,83 @@ extension GatePolicy: Codable {
         requiresSelfComparison =
             try fields.decodeIfPresent(Bool.self, forKey: .requiresSelfComparison) ?? requiresSelfComparison
         ignoreRules = try fields.decodeIfPresent(IgnoreRules.self, forKey: .ignoreRules) ?? ignoreRules
+    }
+}
+
+extension GatePolicy {
+    /// The largest policy file.
+    private static let maximumFileBytes = 65_536
+
+    /// Reads a policy from a JSON file.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` if it does not exist, ``HabitStoreError/Code/permissionDenied`` if it cannot be read, and
+    ///   ``HabitStoreError/Code/invalidValue`` if it is not a policy: a misspelt field would otherwise silently leave the gate unchanged.
+    public static func load(path: String) throws -> GatePolicy {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw HabitStoreError(.notFound, "there is no policy of the gate here", at: .init(path: path))
+        }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw HabitStoreError(.permissionDenied, "the gate's policy cannot be read", at: .init(path: path))
+        }
+        guard data.count <= maximumFileBytes else {
+            throw HabitStoreError(
+                .invalidValue,
+                "the gate's policy has \(data.count) bytes; \(maximumFileBytes) are the most",
+                at: .init(path: path)
+            )
+        }
+        do {
+            return try JSONDecoder().decode(GatePolicy.self, from: data)
+        } catch {
+            throw HabitStoreError(
+                .invalidValue,
+                "this is not a policy of the gate: \(reason(error))",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error as? DecodingError {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            let field = context.codingPath.last?.stringValue
+            return field.map { "the value of \($0) has the wrong type" } ?? "it is not a JSON object"
+        case .dataCorrupted(let context): return context.debugDescription
+        case .keyNotFound(let key, _): return "\(key.stringValue) is missing"
+        default: return "\(error)"
+        }
+    }
+}
+
+/// A flat JSON object whose keys are known only where they are used: the form of events and reasons.
+struct FlatFields {
+    struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(_ name: String) { stringValue = name }
+        init?(stringValue: String) { self.init(stringValue) }
+        init?(intValue: Int) { nil }
+    }
+
+    private let container: KeyedDecodingContainer<Key>
+
+    init(_ decoder: any Decoder) throws { container = try decoder.container(keyedBy: Key.self) }
+
+    func callAsFunction<Value: Decodable>(_ name: String) throws -> Value {
+        try container.decode(Value.self, forKey: Key(name))
+    }
+
+    func optional<Value: Decodable>(_ name: String) throws -> Value? {
+        try container.decodeIfPresent(Value.self, forKey: Key(name))
+    }
+
+    /// Writes the fields that are not nil.
+    static func encode(_ fields: KeyValuePairs<String, (any Encodable)?>, to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        for (name, value) in fields {
+            if let value { try container.encode(value, forKey: Key(name)) }
+        }
     }
 }

@@ -150,3 +150,169 @@ final class RecordingTransaction: ReadTransaction {
         note(.preparation(remake, entity: entity), failure: error)
     }
 }
+
+/// A write transaction that records the shapes of its questions; their answers are not compared.
+final class RecordingWriteTransaction: WriteTransaction {
+    private let base: any WriteTransaction
+    private let reading: RecordingTransaction
+
+    init(_ base: any WriteTransaction, _ recorder: QueryRecorder) {
+        self.base = base
+        reading = RecordingTransaction(base, nil, recorder)
+    }
+
+    var schema: Schema { base.schema }
+    var statistics: FetchStatistics { base.statistics }
+
+    func currentToken() throws -> HistoryToken { try base.currentToken() }
+
+    func information() throws -> StoreInformation { try base.information() }
+
+    func explain(_ fetch: PreparedFetch) throws -> QueryExplanation { try base.explain(fetch) }
+
+    func matcher(of fetch: PreparedFetch) throws -> RowMatcher { try base.matcher(of: fetch) }
+
+    func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
+        try base.enumerateHistory(after: token, body)
+    }
+
+    func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
+        try reading.prepare(descriptor)
+    }
+
+    func withRow(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
+        try reading.withRow(entity: entity, id: id, body)
+    }
+
+    func enumerateRows(
+        _ fetch: PreparedFetch,
+        _ body: (inout AttributeReader) throws -> Bool
+    ) throws -> FetchStatistics {
+        try reading.enumerateRows(fetch, body)
+    }
+
+    func count(_ fetch: PreparedFetch) throws -> Int { try reading.count(fetch) }
+
+    func insert<M: PersistentModel>(_ model: M) throws { try base.insert(model) }
+
+    func insert<M: PersistentModel>(contentsOf models: [M], progress: (Int) throws -> Void) throws {
+        try base.insert(contentsOf: models, progress: progress)
+    }
+
+    func save<M: PersistentModel>(_ model: M) throws { try base.save(model) }
+
+    @discardableResult
+    func delete<M: PersistentModel>(_ type: M.Type, id: UUID) throws -> Bool { try base.delete(type, id: id) }
+
+    func pruneHistory(through token: HistoryToken) throws { try base.pruneHistory(through: token) }
+}
+
+/// One question that a read transaction asked its store, and the answer, in a form that can be asked of another store.
+struct RecordedRead: Sendable {
+    /// Prepares a fetch for another store, if Foundation evaluates a part of its condition.
+    typealias Remake = @Sendable (any ReadTransaction) throws -> PreparedFetch
+
+    enum Question: Sendable {
+        /// The rows of a fetch, in order; only the first `upTo` if the caller stopped there.
+        case rows(ReadRequest, upTo: Int?)
+        /// The number of rows of a fetch.
+        case count(ReadRequest)
+        /// The record of an identifier.
+        case record(entity: Int, id: UUID)
+        /// A fetch that could not be prepared.
+        case preparation(Remake, entity: String)
+    }
+
+    let question: Question
+    let answer: ReadAnswer
+}
+
+/// A fetch as requested.
+struct ReadRequest: Sendable {
+    /// The bound query, with its projection.
+    let query: BoundQuery
+    /// Its filter, with names.
+    let filter: FilterExpression
+    /// Prepares it again, if the query is not complete.
+    let remake: RecordedRead.Remake?
+
+    /// - Returns: nil for a fetch that cannot be asked of another store.
+    init?(_ fetch: PreparedFetch) {
+        guard fetch.condition == nil || fetch.remake != nil else { return nil }
+        query = fetch.query
+        filter = fetch.filter
+        remake = fetch.condition == nil ? nil : fetch.remake
+    }
+
+    func fetch(in transaction: any ReadTransaction) throws -> PreparedFetch {
+        guard let remake else { return PreparedFetch(query, filter: filter) }
+        var fetch = try remake(transaction)
+        fetch.query.projection = query.projection
+        return fetch
+    }
+}
+
+extension RecordedRead.Question {
+    /// The question's shape for people, without the user's data.
+    func text(_ schema: Schema) -> String {
+        switch self {
+        case .rows(let request, _): (request.isIdentifiers ? "the identifiers of " : "") + request.text(schema)
+        case .count(let request): "the count of " + request.text(schema)
+        case .record(let entity, _): "\(schema.entities[entity].name) by its identifier"
+        case .preparation(_, let entity): "\(entity) by a fetch that cannot be asked"
+        }
+    }
+}
+
+extension ReadRequest {
+    var isIdentifiers: Bool { query.projection == [0] }
+
+    /// The fetch without its literals: `Habit where streak >= ? by -streak, limited`.
+    func text(_ schema: Schema) -> String {
+        let entity = schema.entities[query.entity]
+        var text = entity.name
+        let filter = filter.withoutLiterals
+        if !filter.isEmpty { text += " where \(filter)" }
+        if remake != nil { text += filter.isEmpty ? " where Foundation says so" : " and where Foundation says so" }
+        let order = query.order.dropLast().map { ($0.ascending ? "" : "-") + entity.attributes[$0.position].name }
+        if !order.isEmpty { text += " by " + order.joined(separator: ", ") }
+        if query.limit != nil { text += ", limited" }
+        if query.offset > 0 { text += ", from an offset" }
+        return text
+    }
+}
+
+/// The answer to a question, in a form in which two stores' answers can be compared.
+enum ReadAnswer: Sendable, Equatable {
+    /// Rows, or the record of an identifier.
+    case rows(RowDigest)
+    case count(Int)
+    /// An error caused by the question, which every store has to report.
+    case failure(HabitStoreError.Code)
+
+    /// How another answer differs from this one; nil if it does not.
+    func difference(from other: ReadAnswer) -> ShadowDifference.Kind? {
+        switch (self, other) {
+        case _ where self == other: nil
+        case (.count, .count): .count
+        case (.rows(let mine), .rows(let theirs)): mine.isReordered(theirs) ? .order : .records
+        default: .error
+        }
+    }
+
+    /// The answer for people, without the user's values.
+    var text: String {
+        switch self {
+        case .rows(let digest): digest.rows.counted("record")
+        case .count(let number): "the count \(number)"
+        case .failure(let code): "the error \(code.rawValue)"
+        }
+    }
+}
+
+extension HabitStoreError.Code {
+    /// Whether the error is caused by the question and so part of its answer; other errors mean that the store could not be read.
+    var isPartOfTheAnswer: Bool {
+        [.invalidQuery, .unknownEntity, .unknownAttribute, .evaluationFailed, .unsupported].contains(self)
+    }
+}

@@ -76,3 +76,100 @@ extension RowHash {
         self = bytes.withUnsafeBytes { RowHash($0) }
     }
 }
+
+/// A 128-bit hash of a row, to compare rows within this process: two lanes of folded 64-bit products, mixed as in XXH3 and wyhash, with keys that
+/// each process draws at random, so that no one can construct two records with the same hash.
+///
+/// It takes a few nanoseconds where SHA-256 takes hundreds, on the path of every reader.
+struct RowHash: Sendable, Equatable {
+    private(set) var high: UInt64
+    private(set) var low: UInt64
+
+    private static let keys: SIMD4<UInt64> = SIMD4.random(in: .min ... .max)
+
+    /// The hash of bytes and their number.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        let keys = Self.keys
+        high = keys[0] ^ UInt64(bytes.count)
+        low = keys[1] &+ UInt64(bytes.count)
+        var place = 0
+        while bytes.count &- place >= 16 {
+            mix(
+                bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self),
+                bytes.loadUnaligned(fromByteOffset: place &+ 8, as: UInt64.self),
+                keys
+            )
+            place &+= 16
+        }
+        guard place < bytes.count else { return }
+        var rest: (UInt64, UInt64) = (0, 0)
+        withUnsafeMutableBytes(of: &rest) { $0.copyMemory(from: .init(rebasing: bytes[place...])) }
+        mix(rest.0, rest.1, keys)
+    }
+
+    /// The initial value of a hash over hashes.
+    static let start = RowHash(UnsafeRawBufferPointer(start: nil, count: 0))
+
+    /// Adds a hash in order.
+    mutating func append(_ other: RowHash) { mix(other.high, other.low, Self.keys) }
+
+    /// Adds a hash regardless of order; equal pairs do not cancel each other.
+    mutating func add(_ other: RowHash) {
+        high &+= other.high
+        low &+= other.low
+    }
+
+    @inline(__always)
+    private mutating func mix(_ first: UInt64, _ second: UInt64, _ keys: SIMD4<UInt64>) {
+        let left = (high ^ first).multipliedFullWidth(by: keys[2] ^ second)
+        let right = (low ^ second).multipliedFullWidth(by: keys[3] &+ first)
+        high = (left.high ^ left.low) &+ low
+        low = (right.high ^ right.low) ^ left.high
+    }
+}
+
+/// Digests rows while they are passed on to the caller.
+struct RowTrace {
+    private let projection: [Int]?
+    private(set) var digest = RowDigest()
+    /// Whether the caller stopped after the last row, or threw an error.
+    var isCut = false
+    /// Whether the caller is reading the row.
+    private var isCallersTurn = false
+    /// The store's error, if it has no answer.
+    private(set) var failure: (any Error)?
+
+    init(_ projection: [Int]?) { self.projection = projection }
+
+    /// Digests a row and passes it on to the caller. If the row cannot be read completely, the caller may still be able to read a part of it.
+    mutating func take<R>(_ row: inout AttributeReader, _ body: (inout AttributeReader) throws -> R) throws -> R {
+        do {
+            if projection == nil {
+                // The caller reads the digested bytes, so that an engine's columns are not read twice.
+                return try row.withEncodedReader { bytes, reader in
+                    digest.add(RowHash(bytes))
+                    return try hand(&reader, body)
+                }
+            }
+            try digest.add(row, projection)
+        } catch  where !isCallersTurn {
+            failure = error
+        }
+        return try hand(&row, body)
+    }
+
+    private mutating func hand<R>(
+        _ row: inout AttributeReader,
+        _ body: (inout AttributeReader) throws -> R
+    ) throws -> R {
+        isCallersTurn = true
+        let result = try body(&row)
+        isCallersTurn = false
+        return result
+    }
+
+    /// Notes the error that ended the rows. The caller's own errors say nothing about the store.
+    mutating func fail(_ error: any Error) {
+        if isCallersTurn { isCut = true } else { failure = error }
+    }
+}

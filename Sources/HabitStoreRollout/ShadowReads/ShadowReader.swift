@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 @_spi(Engines) import HabitStore
 import Logging
@@ -172,4 +173,157 @@ private final class TimeoutCount: Sendable {
     }
 
     func add(_ count: Int) { reader?.note(.timedOut, count) }
+}
+
+/// A queue of comparisons, and the one thread that makes them.
+///
+/// The thread lingers for a moment when the queue is empty: waking it up is the most expensive part of a comparison for the reader.
+final class ShadowQueue<Element: Sendable>: Sendable {
+    private struct State {
+        var waiting: [Element] = []
+        var isWorking = false
+    }
+
+    private static var lingeringSeconds: Double { 0.001 }
+
+    private let state = Mutex(State())
+    private let queue: DispatchQueue
+
+    init(label: String) { queue = DispatchQueue(label: label, qos: .utility) }
+
+    /// Adds an element, and runs `work` unless it is running.
+    func append(_ element: Element, _ work: @escaping @Sendable () -> Void) {
+        let begins = state.withLock { state in
+            state.waiting.append(element)
+            defer { state.isWorking = true }
+            return !state.isWorking
+        }
+        if begins { queue.async(execute: work) }
+    }
+
+    /// The waiting elements; for the working thread.
+    func takeNow() -> [Element] {
+        state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+    }
+
+    /// The elements that are waiting now or arrive in a moment. If there are none, the work has ended.
+    func take() -> [Element] {
+        let found = takeNow()
+        guard found.isEmpty else { return found }
+        Thread.sleep(forTimeInterval: Self.lingeringSeconds)
+        return state.withLock { state in
+            defer { state.waiting = [] }
+            state.isWorking = !state.waiting.isEmpty
+            return state.waiting
+        }
+    }
+}
+
+/// Enforces the time limit of a comparison, even if the comparing thread hangs in a store.
+final class ComparisonWatch: Sendable {
+    private struct State {
+        /// The deadline of the present comparison; nil if there is none, or its timeout was already reported.
+        var deadline: ContinuousClock.Instant?
+        /// The number of questions in it.
+        var count = 0
+        var isArmed = false
+    }
+
+    private let limitSeconds: Double
+    private let onTimeout: @Sendable (Int) -> Void
+    private let state = Mutex(State())
+    private let late = Atomic<Bool>(false)
+
+    /// - Parameter onTimeout: receives the number of questions that timed out, once for each comparison.
+    init(limitSeconds: Double, onTimeout: @escaping @Sendable (Int) -> Void) {
+        self.limitSeconds = limitSeconds
+        self.onTimeout = onTimeout
+    }
+
+    /// Whether the present comparison has timed out.
+    var isLate: Bool { late.load(ordering: .relaxed) }
+
+    func begin(_ count: Int) {
+        late.store(false, ordering: .relaxed)
+        let arms = state.withLock { state in
+            state.deadline = .now + .seconds(limitSeconds)
+            state.count = count
+            defer { state.isArmed = true }
+            return !state.isArmed
+        }
+        if arms { arm(limitSeconds) }
+    }
+
+    /// Ends the comparison.
+    ///
+    /// - Returns: whether it was in time; otherwise the timeout was already reported.
+    func end() -> Bool {
+        state.withLock { $0.deadline = nil }
+        return !isLate
+    }
+
+    private func arm(_ seconds: Double) {
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds) { [weak self] in self?.look() }
+    }
+
+    private func look() {
+        let (left, count) = state.withLock { state -> (Double?, Int) in
+            guard let deadline = state.deadline else {
+                state.isArmed = false
+                return (nil, 0)
+            }
+            let left = (deadline - .now) / .seconds(1)
+            if left > 0 { return (left, 0) }
+            late.store(true, ordering: .relaxed)
+            state.deadline = nil
+            state.isArmed = false
+            return (nil, state.count)
+        }
+        if let left { arm(left) }
+        if count > 0 { onTimeout(count) }
+    }
+}
+
+/// The outcomes of comparisons since they were last recorded.
+struct ShadowCounts: Sendable, Equatable {
+    private var counts = [Int](repeating: 0, count: ShadowVerdict.allCases.count)
+
+    /// The number of comparisons with an outcome.
+    subscript(_ verdict: ShadowVerdict) -> Int {
+        get { counts[verdict.position] }
+        set { counts[verdict.position] = newValue }
+    }
+
+    var total: Int { counts.reduce(0, +) }
+}
+
+extension ShadowVerdict {
+    /// The index of the verdict.
+    var position: Int {
+        switch self {
+        case .match: 0
+        case .mismatch: 1
+        case .rerun: 2
+        case .skewed: 3
+        case .error: 4
+        case .timedOut: 5
+        case .shed: 6
+        }
+    }
+}
+
+/// The outcomes of a user's shadow reads since the store was opened.
+final class ShadowTotals: Sendable {
+    private let counts = Mutex(ShadowCounts())
+
+    func add(_ verdict: ShadowVerdict, _ count: Int) { counts.withLock { $0[verdict] += count } }
+
+    var all: [ShadowVerdict: Int] {
+        counts.withLock { counts in
+            Dictionary(uniqueKeysWithValues: ShadowVerdict.allCases.map { ($0, counts[$0]) })
+        }
+    }
 }

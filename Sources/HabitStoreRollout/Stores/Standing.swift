@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import Synchronization
 
 /// The status of one of a user's stores, as the store itself has it.
 struct Standing: Sendable {
@@ -30,5 +31,86 @@ struct Standing: Sendable {
         var earlier = self
         earlier.information.token = token
         return earlier
+    }
+}
+
+extension Standing {
+    /// Whether the store serves, or was sealed in the middle of a move.
+    var hasRole: Bool { role == .authoritative || role == .sealed }
+
+    /// Whether the store serves, or has served: a new store is also authoritative, but in epoch 0.
+    var hasServed: Bool { hasRole && epoch >= StageSwitch.firstEpoch }
+
+    /// Whether this store served until another machine accepted the other store, so that it has transactions that the other one lacks: it is sealed
+    /// for a move to its own stage.
+    var isLeftBehind: Bool { role == .sealed && state?.movingTo != nil && state?.movingTo == state?.stage }
+
+    /// Whether the store is the old one and known to have everything that was ever acknowledged or shown.
+    var claimsAll: Bool {
+        guard let state, state.side(engine) == .old, !isLeftBehind else { return false }
+        return role == .sealed
+            ? state.movingTo != nil && state.movingTo != .complete : role == .standby && state.claimsAll
+    }
+}
+
+extension Sequence<Standing> {
+    /// The store whose rollout state counts: a store with a role before one without, then the one with the highest epoch. A sealed store with a
+    /// higher epoch than any authoritative one was reopened once and left again, since a kill that was suspended gave the other store its epoch.
+    var leading: Standing? {
+        func rank(_ standing: Standing) -> (Int, Int, Int, Int64) {
+            let isServing = standing.role == .authoritative ? 1 : 0
+            return (standing.hasRole ? 1 : 0, standing.epoch, isServing, Int64(standing.token.rawValue))
+        }
+        return self.max { rank($0) < rank($1) }
+    }
+}
+
+/// The status of all of a user's stores.
+struct StandingsFound: Sendable {
+    private(set) var standings: [Standing] = []
+    /// The stores that could not be read, and why.
+    private(set) var failures: [EngineName: HabitStoreError] = [:]
+    /// The engines whose stores were asked, including those without a store.
+    private(set) var answered: Set<EngineName> = []
+
+    func standing(_ engine: EngineName) -> Standing? { standings.first { $0.engine == engine } }
+
+    var highestEpoch: Int { standings.map(\.epoch).max() ?? 0 }
+    /// Errors that the caller can resolve come first: a store of an earlier version is migrated, whatever is wrong with the other.
+    var failure: HabitStoreError? {
+        let inOrder = failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
+        return inOrder.first { $0.code == .migrationRequired } ?? inOrder.first
+    }
+
+    /// Replaces the earlier answer of a store.
+    mutating func note(_ engine: EngineName, _ answer: Result<Standing?, any Error>, _ pair: StorePair) {
+        answered.insert(engine)
+        standings.removeAll { $0.engine == engine }
+        failures[engine] = nil
+        switch answer {
+        case .success(let standing): standings += standing.map { [$0] } ?? []
+        case .failure(let error as HabitStoreError): failures[engine] = error
+        case .failure(let error):
+            failures[engine] = HabitStoreError(
+                .inputOutput,
+                "\(error)",
+                at: .init(path: pair.address(engine).path)
+            )
+        }
+    }
+}
+
+/// Collects the status of stores on a thread that may hang in one of them.
+final class StandingAnswers: Sendable {
+    private let answers = Mutex(StandingsFound())
+
+    /// The answers so far.
+    var found: StandingsFound { answers.withLock { $0 } }
+
+    /// Reads a store's status; nil if it does not exist or cannot be read.
+    func ask(_ engine: EngineName, _ pair: StorePair) -> Standing? {
+        let answer = Result { try pair.standing(engine) }
+        answers.withLock { $0.note(engine, answer, pair) }
+        return try? answer.get()
     }
 }

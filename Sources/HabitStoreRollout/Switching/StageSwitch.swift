@@ -174,3 +174,114 @@ struct StageSwitch {
         )
     }
 }
+
+/// Compares where a user is with what the flags want: whether the user goes back, by which way, and why not otherwise.
+struct WayBack {
+    private let actual: ActualStage
+    private let wanted: WantedStage
+
+    init(_ actual: ActualStage, _ wanted: WantedStage) { (self.actual, self.wanted) = (actual, wanted) }
+
+    private var state: RolloutState { actual.state }
+
+    /// Whether the flags concern the rollout that the user is in.
+    private var isThisRollout: Bool { wanted.stage != nil && wanted.engines == state.engines }
+
+    private var isWantedBack: Bool {
+        guard isThisRollout, let stage = wanted.stage else { return false }
+        return stage < actual.stage
+    }
+
+    /// Whether the next operation takes the user to the wanted stage, at which the old store follows and is current.
+    var isFollowed: Bool {
+        isWantedBack && actual.stage != .complete && (!wanted.isBucketed || state.placedBy == .rule)
+    }
+
+    /// Whether the next opening brings the old store up to date and takes the user to it.
+    var isDirect: Bool {
+        isWantedBack && wanted.isDirect && actual.stage.authority == .new
+            && (!wanted.isBucketed && !wanted.isBackendBucketed || state.placedBy == .rule)
+    }
+
+    /// Why the user stays at a later stage than the flags want; nil if the user is not, or goes back.
+    var stays: GateReason? {
+        guard isWantedBack, !isFollowed, !isDirect, let stage = wanted.stage else { return nil }
+        let isAtTheEnd = actual.stage == .complete && !wanted.isDirect
+        return .notTakenBack(
+            wanted: stage,
+            because: isAtTheEnd ? .complete : state.placedBy == nil ? .unknownPlacement : .percentage
+        )
+    }
+
+    /// Why the user is at a later stage than the flags want; nil otherwise.
+    ///
+    /// - Parameter flags: identifies these flags in the user's state, if they have put the user directly on another engine.
+    func delay(_ flags: String) -> GateReason? {
+        guard isWantedBack, let stage = wanted.stage else { return nil }
+        if let stays { return stays }
+        let isRefused = !isFollowed && state.hasTurned(by: flags)
+        return .notTakenBack(wanted: stage, because: isRefused ? .disagreement : .pending)
+    }
+
+    /// The placement for the stores to record, if the flags want the user at this stage or a later one; nil if they already have it.
+    var placement: (stage: Placement?, engines: Placement?)? {
+        guard isThisRollout, let stage = wanted.stage else { return nil }
+        let isConfirmed = actual.stage > .off && stage >= actual.stage
+        let found = (
+            stage: isConfirmed ? wanted.placement : state.placedBy,
+            engines: wanted.pairedBy
+        )
+        return found == (state.placedBy, state.pairedBy) ? nil : found
+    }
+}
+
+/// Whether the engines swap roles, or another rollout begins: what the flags want for a user served by only one engine.
+struct EngineTurn {
+    private let actual: ActualStage
+    private let wanted: WantedStage
+
+    init(_ actual: ActualStage, _ wanted: WantedStage) { (self.actual, self.wanted) = (actual, wanted) }
+
+    private var state: RolloutState { actual.state }
+    private var isAtAnEnd: Bool { actual.stage == .off || actual.stage == .complete }
+
+    /// Whether a percentage names other engines for a user whose engines a percentage chose.
+    var isRebucketed: Bool { wanted.pairedBy == .percentage && state.pairedBy == .percentage }
+
+    /// Whether the flags name other engines, or other roles for them, for a user for whom that can matter now.
+    var isProposed: Bool {
+        wanted.isAnswered && state.engines != wanted.engines
+            && (isAtAnEnd || state.engines.isOther(than: wanted.engines))
+    }
+
+    /// Whether to do it. The wanted engines must be those of the rollout, or continue from the user's engine after its other store is gone; a store
+    /// of an engine that this program lacks may still exist.
+    ///
+    /// - Parameters:
+    ///   - known: the engines of this program.
+    ///   - identity: the identity of the flag files.
+    ///   - exists: whether the user has a store of an engine.
+    func isDue(_ known: Engines, identity: String, _ exists: (EngineName) -> Bool) -> Bool {
+        guard isProposed, isAtAnEnd, !isRebucketed, !state.isKilled, !state.hasTurned(by: identity) else {
+            return false
+        }
+        return !state.engines.isOther(than: wanted.engines)
+            || wanted.engines.contains(actual.engine) && known.contains(actual.other) && !exists(actual.other)
+    }
+
+    /// Why it is not done, in one line.
+    var refusal: String {
+        let engines = state.engines
+        let reason =
+            engines.isOther(than: wanted.engines)
+            ? "the user's rollout is between \(engines.old.rawValue) and \(engines.new.rawValue); another one begins "
+                + "when it is over and the old store is gone"
+            : state.isKilled
+                ? "the user was killed and is not taken to \(state.fled?.rawValue ?? "the other engine") before a re-arm"
+                : isRebucketed
+                    ? "a percentage chose the user's engines, and one that has changed since does not move the user"
+                    : "flag files disagree: others have put the user here since these did"
+        return
+            "stays on \(actual.engine.rawValue), though \(wanted.oldKey) is \(wanted.engines.old.rawValue): \(reason)"
+    }
+}

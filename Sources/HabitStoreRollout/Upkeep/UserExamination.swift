@@ -1,0 +1,529 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// Looks for problems in a user's folder. Writes nothing.
+struct UserExamination {
+    private let directory: UserDirectory
+    private let options: RolloutOptions
+    private let pair: StorePair
+    private let control: ControlFile?
+    private let controlFailure: HabitStoreError?
+    private let witness: StoreWitness
+
+    init(_ directory: UserDirectory, schema: Schema, _ engines: Engines, _ options: RolloutOptions) throws {
+        self.directory = directory
+        self.options = options
+        pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
+        do {
+            control = try ControlFile.copy(of: directory.path + "/control")
+            controlFailure = nil
+        } catch let error as HabitStoreError {
+            control = nil
+            controlFailure = error
+        }
+        witness = StoreWitness(directory, control)
+    }
+
+    func findings() throws -> [UserFinding] {
+        defer { pair.close() }
+        // Other findings would only show the unfinished state.
+        if let interrupted { return [interrupted] }
+        let found = pair.look(limitSeconds: options.stepLimitSeconds)
+        if let unfinished = pair.unfinishedMigration(found) {
+            return [
+                UserFinding(
+                    .unfinishedMigration,
+                    unfinished.description,
+                    unfinished.remedy,
+                    canBeMended: unfinished.isFinished(by: options.migrationPlan)
+                )
+            ]
+        }
+        let serving = serving(found)
+        let damaged = damaged(found)?.other
+        var findings = found.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { engine, error in
+            if engine == damaged {
+                return UserFinding(
+                    .unreadable,
+                    error.description,
+                    "its file is set aside, and the next copy from the serving store makes a new one",
+                    canBeMended: true
+                )
+            }
+            let restore = "restore the \(engine.rawValue) file"
+            let other = serving.map {
+                ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout adopt`, which sets it aside"
+            }
+            return UserFinding(.unreadable, error.description, restore + (other ?? ""))
+        }
+        if let controlFailure {
+            findings.append(UserFinding(.unreadable, controlFailure.description, "see to the file"))
+        }
+        findings += label()
+        findings += links()
+        findings += locks()
+        if let elsewhere = found.standings.leading.flatMap(witness.objection(toMachineOf:)) {
+            findings.append(UserFinding(.elsewhere, elsewhere.description, "nothing is wrong here"))
+        } else {
+            findings += roles(found)
+            findings += namesakes(found)
+            if let control { findings += held(found, against: control) }
+            findings += copies(found)
+            findings += evidence(found)
+        }
+        for kind in Leftovers.kinds where try !Leftovers.folders(kind, in: directory).isEmpty {
+            findings.append(
+                UserFinding(
+                    .leftovers,
+                    "copies of the stores are in \(kind.prefix)…, which a killed process left, or one is making now",
+                    "they are removed unless a process is making them",
+                    canBeMended: true
+                )
+            )
+        }
+        return findings
+    }
+
+    /// Renames the files of a store that does not serve and has diverged or is damaged. Does nothing if there is none any more.
+    func setAside() throws {
+        defer { pair.close() }
+        let lock = try SwitchLock(directory, options)
+        defer { withExtendedLifetime(lock) {} }
+        let found = pair.look(limitSeconds: options.stepLimitSeconds)
+        let (parted, damaged) = (parted(found), damaged(found))
+        pair.close()
+        if let (serving, other) = parted {
+            _ = try pair.known.setAside(pair.address(other.engine), as: "parted-\(serving.epoch)")
+        } else if let (serving, other) = damaged {
+            _ = try pair.known.setAside(pair.address(other), as: "damaged-\(serving.epoch)")
+        }
+    }
+
+    // MARK: The folder
+
+    /// A restore or an erasure whose process died.
+    private var interrupted: UserFinding? {
+        if ErasureMark(directory).isThere {
+            return UserFinding(
+                .interrupted,
+                "the user is being erased and is not served",
+                "`\(OperatorCommand.name) user erase` finishes it"
+            )
+        }
+        guard Restoration.isBegun(directory) else { return nil }
+        return UserFinding(
+            .interrupted,
+            "a restore of the user was decided and not finished",
+            "it is finished, as by the next opening of the user",
+            canBeMended: true
+        )
+    }
+
+    /// Whose folder it is. The next opening writes a missing file; until then the user is still found if the folder's name spells out the id.
+    private func label() -> [UserFinding] {
+        switch directory.label {
+        case .own, .missing: []
+        case .another:
+            [
+                UserFinding(
+                    .owner,
+                    "the file \"user\" names another user",
+                    "remove the file if it is damaged, or move the folder elsewhere if it is another user's"
+                )
+            ]
+        case .empty:
+            [UserFinding(.owner, "the file \"user\" is empty", "it is rewritten", canBeMended: true)]
+        case .special:
+            [
+                UserFinding(
+                    .owner,
+                    "something other than a file is where the file \"user\" should be",
+                    "the file takes its place",
+                    canBeMended: true
+                )
+            ]
+        case .folder:
+            [UserFinding(.owner, "a folder is where the file \"user\" should be", "remove it")]
+        case .unreadable(let reason):
+            [
+                UserFinding(
+                    .owner,
+                    "the file \"user\" cannot be read: \(String(cString: strerror(reason)))",
+                    "see to the file"
+                )
+            ]
+        }
+    }
+
+    /// Files shared with a snapshot made by hard links.
+    private func links() -> [UserFinding] {
+        let names = LinkedFiles(directory, pair.known).names
+        guard !names.isEmpty else { return [] }
+        return [
+            UserFinding(
+                .linked,
+                "files have other names elsewhere (hard links: \(names.joined(separator: ", "))), so a write here would change "
+                    + "them there",
+                "each is replaced by a copy, once no process has the user open; the other names keep the present contents",
+                canBeMended: true
+            )
+        ]
+    }
+
+    /// Lock files that cannot be opened. They contain nothing, and the next process makes a missing one.
+    private func locks() -> [UserFinding] {
+        let names = [SwitchLock.fileName, CopyTurn.fileName] + Leftovers.kinds.map(\.lock)
+        return names.compactMap { name in
+            let path = directory.path + "/" + name
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            let isFolder = status.st_mode & S_IFMT == S_IFDIR
+            guard isFolder || access(path, W_OK) != 0 else { return nil }
+            let reason = String(cString: strerror(isFolder ? EISDIR : errno))
+            let remedy = "move it away: `mv \(ShellWord.quoted(path)) \(ShellWord.quoted(path + ".aside"))`"
+            return UserFinding(.unreadable, "\(path): the lock file cannot be opened: \(reason)", remedy)
+        }
+    }
+
+    // MARK: The stores
+
+    /// The store that would serve.
+    private func serving(_ found: StandingsFound) -> Standing? {
+        found.standings.filter { $0.role == .authoritative && ($0.epoch > 0 || $0.state != nil || $0.token > .zero) }
+            .max { ($0.epoch, $0.token) < ($1.epoch, $1.token) }
+    }
+
+    private func other(than serving: Standing) -> EngineName {
+        (serving.state?.engines ?? pair.known.pair(old: serving.engine)).other(than: serving.engine)
+    }
+
+    /// Stores that name another machine, next to one that serves here.
+    private func namesakes(_ found: StandingsFound) -> [UserFinding] {
+        found.standings.filter { witness.objection(toMachineOf: $0) != nil }.map { store in
+            UserFinding(
+                .elsewhere,
+                "the \(store.engine.rawValue) store belongs to a user with this id on another machine "
+                    + "(\(store.machine?.place ?? "")), and no rollout takes this user there",
+                "give one of the two another id"
+            )
+        }
+    }
+
+    private func roles(_ found: StandingsFound) -> [UserFinding] {
+        let authoritative = found.standings.filter { $0.role == .authoritative && $0.epoch >= StageSwitch.firstEpoch }
+        if authoritative.count > 1 {
+            let epochs = authoritative.map { "\($0.engine.rawValue) at epoch \($0.epoch)" }.joined(separator: ", ")
+            return [
+                UserFinding(
+                    .twoAuthoritative,
+                    "both stores are authoritative (\(epochs)): the higher epoch counts, the other one was left or put back",
+                    "the other one is put on standby, unless the one that counts is older than what is known",
+                    canBeMended: true
+                )
+            ]
+        }
+        if found.standings.isEmpty, found.failures.isEmpty, control != nil, !witness.knowsOfNobody {
+            let message = "the user had stores, and there are none"
+            return [UserFinding(.noneAuthoritative, message, "put them back, or remove the whole folder")]
+        }
+        guard serving(found) == nil, !found.standings.isEmpty else { return [] }
+        let roles = found.standings.map { "\($0.engine.rawValue) is \($0.role.rawValue)" }.joined(separator: ", ")
+        let isClear = found.standings.contains { $0.role == .sealed || $0.state?.claimsAll == true }
+        return [
+            UserFinding(
+                .noneAuthoritative,
+                "no store is authoritative (\(roles))",
+                isClear
+                    ? "the interrupted move is finished or undone"
+                    : "put the current store back, or accept one with `\(OperatorCommand.name) rollout adopt`",
+                canBeMended: isClear
+            )
+        ]
+    }
+
+    private func held(_ found: StandingsFound, against control: ControlFile) -> [UserFinding] {
+        var findings: [UserFinding] = []
+        if let serving = serving(found) {
+            if let objection = witness.objection(toOwnerOf: serving) ?? witness.objection(to: serving, beside: found) {
+                findings.append(
+                    UserFinding(.stale, objection.description, "see `\(OperatorCommand.name) rollout adopt --help`")
+                )
+            } else if serving.epoch < control.floor {
+                findings.append(
+                    UserFinding(
+                        .unfinishedMove,
+                        "the store is at epoch \(serving.epoch), and \(control.floor) was claimed for a move that did not happen",
+                        "the store is given that epoch",
+                        canBeMended: true
+                    )
+                )
+            }
+            if control.isKilled, serving.state?.isKilled != true {
+                findings.append(
+                    UserFinding(
+                        .killOwed,
+                        "the user was killed, and the \(serving.engine.rawValue) store does not record it",
+                        "the kill is recorded in the store",
+                        canBeMended: true
+                    )
+                )
+            }
+        }
+        if control.owedDifferences > 0 {
+            findings.append(
+                UserFinding(
+                    .differenceOwed,
+                    "a difference between the stores was found that the evidence could not record",
+                    "it is recorded",
+                    canBeMended: true
+                )
+            )
+        }
+        return findings
+    }
+
+    private func copies(_ found: StandingsFound) -> [UserFinding] {
+        var findings: [UserFinding] = []
+        for copy in found.standings where copy.role == .backfilling {
+            let goesOn = serving(found)?.state?.stage.mirror != nil
+            findings.append(
+                UserFinding(
+                    .unfinishedCopy,
+                    "the \(copy.engine.rawValue) store is an unfinished copy",
+                    goesOn
+                        ? "the mirror of the next process that has the user open continues it"
+                        : "the next move that needs it continues it"
+                )
+            )
+        }
+        if let serving = serving(found), isMirrorLost(serving, found) {
+            findings.append(
+                UserFinding(
+                    .mirrorLost,
+                    "the \(other(than: serving).rawValue) store is missing, or older than the history reaches, and no write is "
+                        + "acknowledged without it",
+                    "it is copied again from the \(serving.engine.rawValue) store",
+                    canBeMended: true
+                )
+            )
+        }
+        if let (serving, other) = parted(found) {
+            findings.append(
+                UserFinding(
+                    .parted,
+                    "the \(other.engine.rawValue) store has diverged from the \(serving.engine.rawValue) store, which "
+                        + "serves: it was put back, or a process that slept wrote to it and was not acknowledged",
+                    "its file is set aside, and the next copy makes a new one",
+                    canBeMended: true
+                )
+            )
+        }
+        return findings
+    }
+
+    private func isMirrorLost(_ serving: Standing, _ found: StandingsFound) -> Bool {
+        guard serving.state?.stage.awaitsMirror == true, found.failures[other(than: serving)] == nil else {
+            return false
+        }
+        guard let other = found.standing(other(than: serving)) else { return true }
+        return other.lineage == serving.lineage
+            && (other.role == .backfilling || other.token < serving.information.historyFloor)
+    }
+
+    /// The serving store, and another one that has diverged and that nothing depends on.
+    private func parted(_ found: StandingsFound) -> (serving: Standing, other: Standing)? {
+        // If no store is known to be current, neither is taken for the worse one.
+        let engines = pair.engines(found.standings, preferring: pair.known.pair())
+        let whereabouts = Whereabouts(found, engines, witness, isKilled: control?.isKilled == true)
+        guard case .serves(let serving) = whereabouts.answer, serving.state?.stage.awaitsMirror != true,
+            let other = found.standing(other(than: serving)), pair.hasParted(other, from: serving),
+            // A store of another machine must not be set aside here.
+            witness.objection(toMachineOf: other) == nil
+        else { return nil }
+        return (serving, other)
+    }
+
+    /// The serving store, if there is no doubt about it, and the other one, if its file is permanently damaged.
+    private func damaged(_ found: StandingsFound) -> (serving: Standing, other: EngineName)? {
+        guard let serving = serving(found), let failure = found.failures[other(than: serving)],
+            Whereabouts.lastingDamage.contains(failure.code), witness.vouches(for: serving),
+            let state = serving.state, state.engine(state.stage.authority) == serving.engine
+        else { return nil }
+        return (serving, other(than: serving))
+    }
+
+    // MARK: The evidence
+
+    private func finding(_ difference: StageEvidence.Difference) -> UserFinding {
+        UserFinding(
+            .different,
+            "the stores differ: \(difference.message) (\(difference.time.date.formatted(.iso8601)), at \(difference.stage.rawValue)), and no "
+                + "complete verification has found them equal since",
+            "see what differs with `\(OperatorCommand.name) rollout verify --user U`; if the serving store is right, "
+                + "`\(OperatorCommand.name) rollout resync --user U --because TEXT` rebuilds the other one from it"
+        )
+    }
+
+    private func evidence(_ found: StandingsFound) -> [UserFinding] {
+        let log = EvidenceLog(directory, keys: options.evidenceKeys)
+        let reset = "reset it with `\(OperatorCommand.name) rollout evidence reset`"
+        if log.sizeBytes > 0, access(log.path, W_OK) != 0 {
+            return [
+                UserFinding(
+                    .unreadable,
+                    "the evidence cannot be written: \(String(cString: strerror(errno)))",
+                    "see to the file"
+                )
+            ]
+        }
+        do {
+            // A following store has no anchor of the evidence, but the same epoch as the serving one.
+            let remembering = found.standings.filter { $0.state != nil && witness.objection(toMachineOf: $0) == nil }
+            // Where both are written, both have the same epoch, but only the serving store gets each anchor.
+            let state = remembering.leading?.state
+            let trust = EvidenceTrust(state, seal: log.seal)
+            // If lines cannot be taken over now, the summary shows that they are missing.
+            let shared = state.flatMap { SharedEvidence(log, pair, $0, limitSeconds: options.stepLimitSeconds) }
+            _ = try? shared?.synchronize()
+            let summary = try log.summary(trust)
+            if let damage = summary.damage {
+                return [
+                    UserFinding(.evidence, "the evidence is damaged in line \(damage.line): \(damage.reason)", reset)
+                ]
+            }
+            if !summary.containsAnchor || summary.isAnothers {
+                return [UserFinding(.evidence, "the evidence lacks lines that the stores remember", reset)]
+            }
+            let different = summary.evidence.openDifference.map { [finding($0)] } ?? []
+            guard let uncounted = try log.uncounted(trust).sentence else { return different }
+            return different + [
+                UserFinding(
+                    .evidenceUncounted,
+                    uncounted,
+                    "nothing is wrong with the stores: further reads and `\(OperatorCommand.name) rollout verify` prove "
+                        + "again what is missing; if no process died and no key is new, someone else added the lines"
+                )
+            ]
+        } catch {
+            return [UserFinding(.unreadable, "the evidence cannot be read: \(error)", "see to the file")]
+        }
+    }
+}
+
+extension UserFinding {
+    fileprivate init(_ kind: Kind, _ message: String, _ remedy: String, canBeMended: Bool = false) {
+        self.init(kind: kind, message: message, remedy: remedy, canBeMended: canBeMended)
+    }
+}
+
+/// A finding about a user's folder that an operator should know.
+public struct UserFinding: Sendable, Hashable, Codable {
+    /// The kinds of findings.
+    public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+        /// A store, or another file of the user's, cannot be read or written.
+        case unreadable
+        /// Both stores are authoritative.
+        case twoAuthoritative
+        /// No store is authoritative.
+        case noneAuthoritative
+        /// A store names another machine: the user belongs there, or there is one with the same id there.
+        case elsewhere
+        /// The store that would serve is older than what was acknowledged, or another user's.
+        case stale
+        /// A move was claimed and not finished.
+        case unfinishedMove
+        /// A copy into a store was begun and not finished.
+        case unfinishedCopy
+        /// The stores have different schema versions: a migration stopped between them.
+        case unfinishedMigration
+        /// The old store is missing, or cannot be brought up to date from the new one's history, at a stage that writes to both.
+        case mirrorLost
+        /// The stores have diverged after a common token.
+        case parted
+        /// A kill was recorded that the store does not know of yet.
+        case killOwed
+        /// A restore or an erasure was begun and not finished.
+        case interrupted
+        /// Files have other names elsewhere (hard links), as in a snapshot by `cp -al`.
+        case linked
+        /// Copies that a killed rehearsal or verification left.
+        case leftovers
+        /// The evidence is damaged, cut off, or not this user's.
+        case evidence
+        /// Lines of the evidence speak for the user but do not count: the stores did not acknowledge them, or they lack a key's seal.
+        case evidenceUncounted
+        /// The stores were found to differ, and no complete verification has found them equal since.
+        case different
+        /// A difference was recorded that is not in the evidence yet.
+        case differenceOwed
+        /// The file that names the folder's user is empty or names another user.
+        case owner
+    }
+
+    /// The kind.
+    public let kind: Kind
+    /// The finding and its meaning, in one sentence without the user's values.
+    public let message: String
+    /// What ``UserStores/mend(_:)`` does about it, or what an operator has to do.
+    public let remedy: String
+    /// Whether it can be repaired without guessing.
+    public let canBeMended: Bool
+}
+
+extension UserStores {
+    /// Finds what is wrong with a user's folder, without changing anything.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
+    public func examine(_ user: String) throws -> [UserFinding] {
+        let directory = try known(user, mayBeErased: true)
+        return try UserExamination(directory, schema: schema(of: directory), engines, options).findings()
+    }
+
+    /// Repairs what needs no guess: finishes or undoes interrupted moves, removes what killed processes left, sets aside a diverged or damaged store
+    /// that does not serve so that it is copied again, and writes what is owed.
+    ///
+    /// - Returns: the remaining findings.
+    /// - Throws: why something could not be repaired.
+    public func mend(_ user: String) throws -> [UserFinding] {
+        let directory = try known(user, mayBeErased: true)
+        let findings = try examine(user).filter(\.canBeMended)
+        // Leaves a folder alone that is labelled as another user's.
+        guard !findings.isEmpty, directory.label != .another else { return try examine(user) }
+        try Leftovers.removeUnused(in: directory, engines, onlyKnown: false)
+        if findings.contains(where: { $0.kind == .parted || $0.kind == .unreadable }) {
+            try UserExamination(directory, schema: schema(of: directory), engines, options).setAside()
+        }
+        // Opening finishes or undoes interrupted moves, and writes owed evidence.
+        let store = try store(
+            for: user,
+            finishesMigration: findings.contains { $0.kind == .unfinishedMigration },
+            mayBegin: true
+        )
+        defer { store.close() }
+        let lease = try store.files.lease()
+        let open = lease.user
+        try open.settleBoth()
+        let actual = try open.recheck().actual
+        if actual.stage.awaitsMirror, actual.obstacle != nil {
+            _ = try open.bringUp(actual.other, to: actual)
+            _ = try open.recheck()
+        }
+        // A mirror that is being rebuilt is not a complete store when the following starts.
+        _ = open.leases.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
+        open.record([])
+        return try examine(user)
+    }
+}
+
+extension OpenUser {
+    /// Also corrects the store that does not serve, which openings do not read while the other one decides.
+    func settleBoth() throws {
+        try state.withLock { state in
+            try withSwitch { look in
+                var look = look
+                look.change.looksAtBoth = true
+                _ = try settle(look, state.wanted?.engines ?? context.engines.pair())
+            }
+        }
+    }
+}
