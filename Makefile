@@ -43,6 +43,7 @@ USERS ?= 10000
 ENTRIES ?= 1000000
 # What is built here by `make examples`; it is not the main build, since packages of their own would undo it.
 EXAMPLES_BUILD ?= .build/examples
+TUTORIAL = Sources/HabitStore/Documentation.docc/Tutorials/AnAppInTenMinutes.tutorial
 # The same for Dashboard/: `make dashboard` and `make dashboard-test`.
 DASHBOARD_BUILD ?= .build/dashboard
 
@@ -51,7 +52,7 @@ PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test test-times examples docs-test dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
-	power-cut postgres-up postgres-down failover fleet-drill several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
+	power-cut postgres-up postgres-down failover fleet-drill several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house tutorial-page docs install clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,8 +89,10 @@ docs-test: setup ## Run the commands and the examples in articles and doc commen
 	@sh scripts/with-promtool.sh python3 scripts/documentation/commands.py . \
 		"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))"
 	@python3 scripts/documentation/check.py . "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS)
-	@python3 scripts/documentation/tutorial.py . Sources/HabitStore/Documentation.docc/Tutorials/AnAppInTenMinutes.tutorial \
-		Examples/Notes "$(EXAMPLES_BUILD)"
+	@python3 scripts/documentation/tutorial.py . $(TUTORIAL) Examples/Notes "$(EXAMPLES_BUILD)"
+
+tutorial-page: ## Write the tutorial as Examples/Notes/TUTORIAL.md
+	@python3 scripts/documentation/tutorial_page.py $(TUTORIAL) Examples/Notes/TUTORIAL.md
 
 dashboard: setup ## Build the page's server, habitstore-serve, in release mode: a package of its own
 	$(SWIFT) build -c release --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --product habitstore-serve $(BUILD_FLAGS)
@@ -101,13 +104,14 @@ dashboard-test: setup ## Drive the page by a browser and by hand: refusals, even
 	@sh scripts/dashboard-test.sh "$$($(SWIFT) build --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --show-bin-path \
 		$(BUILD_FLAGS))/habitstore-serve" "$(DASHBOARD_BUILD)/pictures"
 
-check: setup ## Lint the format, build everything (warnings are errors, see Package.swift), what must not compile, and cycles of folders
+check: setup ## Lint the format, build everything (warnings are errors, see Package.swift), what must not compile, cycles of folders, the tutorial's page
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tracker Lab Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
 		Dashboard/Package.swift Dashboard/Sources
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	@sh scripts/must-not-compile.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
 	@sh scripts/macro-expansions.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
 	@python3 scripts/house.py --check
+	@python3 scripts/documentation/tutorial_page.py $(TUTORIAL) Examples/Notes/TUTORIAL.md --check
 
 must-not-compile: setup ## Typecheck what must not compile, each error at its line, and expand what macros make: Tests/MustNotCompile, MacroExpansions
 	$(SWIFT) build --product HabitStoreMacros $(BUILD_FLAGS)

@@ -4,7 +4,7 @@
 It takes the `@Code` of the tutorial's steps in their order. One that is called Terminal… is what stands in that terminal by then:
 what is new in it since the step before, lines that begin with `$ ` are typed there, `^C` interrupts, and the others have to be printed.
 Any other is written to the file that it is named after, in a folder that is empty at first. In the end that folder has to hold
-what EXAMPLE holds, but for the address of this package, and for what the example says of itself in its README.
+what EXAMPLE holds, but for the address of this package, and for its README and the page of the tutorial.
 """
 
 import os
@@ -94,7 +94,7 @@ class Terminal:
 
 def contents(folder, clone):
     """The files of a package, without what is built, kept or written about it."""
-    left_out = re.compile(r"(^|/)(\.build|data|README\.md|Package\.resolved)(/|$)")
+    left_out = re.compile(r"(^|/)(\.build|data|README\.md|TUTORIAL\.md|Package\.resolved)(/|$)")
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return {
         name: (folder / name).read_text().replace(clone, CLONE)
