@@ -17,7 +17,7 @@
 
 byte stage = LIVE, old = A;         /* of the store that serves */
 bit killed, pulled;                 /* killed and not re-armed; the kill switch as it stands */
-bit turnedBy[2];                    /* the flag files that have turned this user */
+bit swappedBy[2];                    /* the flag files that have turned this user */
 
 #define SERVING (stage == OFF -> old : 1 - old)
 
@@ -32,7 +32,7 @@ byte lock;
 #ifdef OLD_FLIP
 #define MAY_TURN(p) true
 #else
-#define MAY_TURN(p) (!killed && !pulled && !turnedBy[identity[p]])
+#define MAY_TURN(p) (!killed && !pulled && !swappedBy[identity[p]])
 #endif
 
 proctype App(byte me) {
@@ -42,7 +42,7 @@ proctype App(byte me) {
         atomic { /* turn */
             if
             :: old != file[me] && (stage == OFF || stage == COMPLETE) && MAY_TURN(me) ->
-                old = 1 - old; stage = (stage == OFF -> COMPLETE : OFF); turnedBy[identity[me]] = 1;
+                old = 1 - old; stage = (stage == OFF -> COMPLETE : OFF); swappedBy[identity[me]] = 1;
                 if
                 :: turns < TURNS -> turns++
                 :: else

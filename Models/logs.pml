@@ -75,7 +75,7 @@ inline recover() {
 #define BELONGS (log.last == 0 || file.mark == log.base || (file.mark >= log.first && file.mark <= log.last))
 #endif
 #endif
-/* StoreWitness: whose store it is, and whether it holds what was acknowledged. */
+/* StatusCheck: whose store it is, and whether it holds what was acknowledged. */
 #define KNOWN (seen.mark < OTHER && seen.mark >= acknowledged)
 
 proctype App() {

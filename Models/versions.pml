@@ -50,7 +50,7 @@ bit lock;
 #define SERVING (stage == OFF -> 0 : 1)
 #define LEFT    (1 - SERVING)
 
-/* Whereabouts: the store that claims to serve is served if it holds what was acknowledged. */
+/* AuthorityResolution: the store that claims to serve is served if it holds what was acknowledged. */
 #define SERVES(known) (store[SERVING].isSound && store[SERVING].isCurrent && store[SERVING].version == known && store[SERVING].writes >= mark)
 #define LANDED (stage == OFF && isKilled)
 

@@ -230,7 +230,7 @@ extension HabitStoreError {
 
 extension FileFailure {
     /// What `body` gives; what the system refuses is a ``HabitStoreError``.
-    package static func told<R>(_ body: () throws -> R) throws -> R {
+    package static func mappingErrors<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
         } catch let failure as FileFailure {

@@ -123,13 +123,13 @@ extension Fleet {
         // Creates nothing if there are no users or a hook cannot run.
         try requireUsers(users.isEmpty)
         for hook in plan.hooks { try HookProgram(hook).check() }
-        let plan = KeptPlan(plan: plan, text: text, isYAML: isYAML)
+        let plan = CachedPlan(plan: plan, text: text, isYAML: isYAML)
         return try isDrawn()
             ? drawAgain(plan, users, by: person, note: note, reached: reached)
             : drawFirst(plan, users, by: person, salt: salt, note: note, reached: reached)
     }
 
-    private struct KeptPlan {
+    private struct CachedPlan {
         let plan: FleetPlan
         let text: Data
         let isYAML: Bool
@@ -139,7 +139,7 @@ extension Fleet {
     }
 
     private func drawFirst(
-        _ plan: KeptPlan,
+        _ plan: CachedPlan,
         _ users: [(user: String, bytes: Int)],
         by person: String,
         salt: String?,
@@ -201,7 +201,7 @@ extension Fleet {
     }
 
     private func drawAgain(
-        _ plan: KeptPlan,
+        _ plan: CachedPlan,
         _ users: [(user: String, bytes: Int)],
         by person: String,
         note: (String) -> Void,

@@ -382,7 +382,7 @@ public struct Fleet: Sendable {
                 let part = members.members[done...].prefix(Self.rebuildChunk)
                 // Signs before stores: the next look notices a change in between.
                 let signs = part.map { mover.signs(of: $0.user)?.fingerprint }
-                var entries = zip(part, mover.look(at: part.map(\.user))).map { FleetIndex.Entry($0, $1, plan) }
+                var entries = zip(part, mover.observe(at: part.map(\.user))).map { FleetIndex.Entry($0, $1, plan) }
                 for (number, sign) in signs.enumerated() { entries[number].sign = sign }
                 try index.note(entries)
                 done += part.count
@@ -451,7 +451,7 @@ extension Fleet {
         // No run has examined users who were not started yet.
         var entries = try index.entries().filter { $0.stage != nil && taken.contains(UserKey($0.user)) }
         let mover = FleetMover(stores: stores, plan: plan, signals: signals)
-        for (place, found) in mover.look(at: entries.map(\.user)).enumerated() { entries[place].take(found, plan) }
+        for (place, found) in mover.observe(at: entries.map(\.user)).enumerated() { entries[place].take(found, plan) }
         try index.note(entries)
     }
 }

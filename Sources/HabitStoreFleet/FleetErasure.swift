@@ -6,8 +6,8 @@ import Hashing
 
 extension Fleet {
     /// The fleet's part in an erasure: see ``forget(_:)``.
-    public var erasure: ErasureElsewhere {
-        ErasureElsewhere(
+    public var erasure: ExternalErasure {
+        ExternalErasure(
             find: { [self] user in try traces(of: user) },
             remove: { [self] user in try forget(user) }
         )

@@ -165,7 +165,7 @@ public struct FleetAudit: Sendable {
         }
         users = entries.count
         let mover = FleetMover(stores: stores, plan: plan, signals: signals)
-        var findings = zip(entries, mover.look(at: entries.map(\.user))).compactMap { entry, found -> Finding? in
+        var findings = zip(entries, mover.observe(at: entries.map(\.user))).compactMap { entry, found -> Finding? in
             if found.stage != nil, let error = found.error { return Finding(user: entry.user, message: error) }
             // No run has examined users who were not started yet.
             guard let stage = entry.stage else { return nil }

@@ -33,14 +33,14 @@ import HabitTracker
     }
 
     /// Writes after the file was moved.
-    public func write(after fate: FileFate) throws -> Outcome {
+    public func write(after fate: FileTampering) throws -> Outcome {
         let store = try open()
         try fate.befall(path)
         return try outcome(store) { _ in }
     }
 
     /// Moves the file in the closure of a write.
-    public func write(during fate: FileFate) throws -> Outcome {
+    public func write(during fate: FileTampering) throws -> Outcome {
         try outcome(try open()) { transaction in
             try transaction.insert(Tag(name: "lost"))
             try fate.befall(path)
@@ -68,7 +68,7 @@ import HabitTracker
 }
 
 /// What can happen to a store's file while a process has it open.
-public enum FileFate: CaseIterable, Sendable {
+public enum FileTampering: CaseIterable, Sendable {
     /// A copy of the folder replaced the folder, as when a backup is restored.
     case folderSwapped
     /// A copy of the file replaced the file.

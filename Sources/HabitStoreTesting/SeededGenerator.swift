@@ -41,7 +41,7 @@ extension SeededGenerator {
 }
 
 /// Random values, few enough of each kind that they coincide, some of them odd.
-enum OddValues {
+enum EdgeValues {
     static let texts: [String] = [
         "", "a", "A", "b", "ab", "Run", "run", "running", "\u{e9}", "e\u{301}", "e", "E\u{301}tude", "\u{1f600}",
         "\u{1f469}\u{200d}\u{1f680}", "\u{301}", "\0", "a\0b", " ", "%", "_", "'", "\"", "\\", "\u{ffff}", "\u{10ffff}",

@@ -72,7 +72,7 @@ extension FaultyUser {
             ledger.complain("the fault has gone, and no write is taken: \(ledger.outcomes.suffix(3))")
         }
         ledger.read(store)
-        if !store.settleMirror(waitSeconds: 60) {
+        if !store.waitUntilMirrorIsIdle(waitSeconds: 60) {
             ledger.complain("the fault has gone, and the mirror is \(store.mirrorStatus)")
         }
         let reached = try store.stage()

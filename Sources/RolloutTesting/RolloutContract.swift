@@ -58,7 +58,10 @@ extension RolloutContract {
             let before = try (user.habitCount(.old), user.habitCount(.new))
             try store.save(Habit(name: "Read"))
             try user.expect(store, at: stage, habits: ["Read", "Run"])
-            try expect(store.settleMirror(waitSeconds: 60), "the mirror has everything: it is \(store.mirrorStatus)")
+            try expect(
+                store.waitUntilMirrorIsIdle(waitSeconds: 60),
+                "the mirror has everything: it is \(store.mirrorStatus)"
+            )
             let isWritten = { (side: StoreSide) in stage.authority == side || stage.mirror == side }
             try expectEqual(try user.habitCount(.old), isWritten(.old) ? 2 : before.0, "the old store's habits")
             try expectEqual(try user.habitCount(.new), isWritten(.new) ? 2 : before.1, "the new store's habits")
@@ -105,7 +108,7 @@ extension RolloutContract {
                 try store.save(Habit(name: names[names.count - 1]))
                 try user.expect(store, at: stage, habits: names)
                 guard stage.mirror != nil else { return }
-                try expect(store.settleMirror(waitSeconds: 60), "the mirror has everything")
+                try expect(store.waitUntilMirrorIsIdle(waitSeconds: 60), "the mirror has everything")
                 try user.expectEqualStores()
             }
             try write(at: .off, "at")
@@ -252,7 +255,7 @@ extension RolloutContract {
                 try store.save(Habit(name: names[names.count - 1]))
                 try expectEqual(try store.all(Habit.self).map(\.name).sorted(), names.sorted(), "what is read")
                 guard stage.mirror != nil else { continue }
-                try expect(store.settleMirror(waitSeconds: 60), "the mirror has everything")
+                try expect(store.waitUntilMirrorIsIdle(waitSeconds: 60), "the mirror has everything")
                 try user.expectEqualStores()
             }
             try expectEqual(try store.engine(), user.old, "the engine that serves in the end")

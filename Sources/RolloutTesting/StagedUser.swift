@@ -120,7 +120,7 @@ package struct StagedUser: Sendable {
                 throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
             }
         }
-        _ = store.settleMirror(waitSeconds: 60)
+        _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
     }
 }
 

@@ -80,7 +80,7 @@ struct KilledPreferencesTests {
         }
         let adopted = try sandbox.run(
             "rollout",
-            "adopt",
+            "accept",
             "--user",
             "alice",
             "--engine",

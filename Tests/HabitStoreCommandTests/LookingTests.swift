@@ -73,7 +73,7 @@ struct LookingTests {
     @Test(arguments: [
         ["rollout", "status"], ["rollout", "doctor"], ["rollout", "evidence"], ["rollout", "evidence", "verify"],
         ["rollout", "retire", "--dry-run"], ["user", "erase", "alice", "--dry-run"], ["migrate", "--dry-run"],
-        ["rollout", "adopt", "--user", "alice", "--engine", "lmdb", "--because", "x", "--dry-run"],
+        ["rollout", "accept", "--user", "alice", "--engine", "lmdb", "--because", "x", "--dry-run"],
         ["fleet", "status"],
     ])
     func lookingMovesNobody(command: [String]) throws {

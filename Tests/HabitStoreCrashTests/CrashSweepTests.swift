@@ -8,7 +8,7 @@ struct CrashSweepTests {
     private static let killsOnServers = 12
     private static let groupKills = 16
     private static let migrationKills = 24
-    private static let tangleKills = 15
+    private static let concurrentKills = 15
 
     /// Children that write, read, prune history and move their user's stage are killed at each crash point and at random instants, some of them again
     /// during recovery. The sweep prints its seed and its figures.
@@ -37,7 +37,7 @@ struct CrashSweepTests {
     /// Several processes write, read, move, kill, copy and switch one user at the same time. They are stopped, continued, killed, run out of memory,
     /// files and disk space, lose their evidence, and have a clock that is a day off: every acknowledged write is present, and the user can continue.
     @Test func severalProcessesAtOnceLoseNothingWhereverTheyAreStoppedOrKilled() throws {
-        try sweep(["tangle-sweep", "--kills", "\(Self.tangleKills)"])
+        try sweep(["concurrent-sweep", "--kills", "\(Self.concurrentKills)"])
     }
 
     private func sweep(_ arguments: [String]) throws {

@@ -47,7 +47,7 @@ struct FleetDifferenceTests {
         try Engines.standard.discard(try address(.lmdb, name, test))
         let store = try test.stores().store(for: name)
         defer { store.close() }
-        #expect(store.settleMirror(waitSeconds: 60))
+        #expect(store.waitUntilMirrorIsIdle(waitSeconds: 60))
     }
 
     private func figure(_ name: String, _ test: TestFleet) throws -> Double? {

@@ -45,7 +45,7 @@ struct FleetErasureTests {
         #expect(try fleet.run().end == .done(passedOver: 0))
         let stores = try fleet.stores()
         for name in fleet.users where name != user { #expect(try stores.status(of: name).stage == .complete) }
-        #expect(throws: HabitStoreError.self) { try stores.check(user) }
+        #expect(throws: HabitStoreError.self) { try stores.requireUser(user) }
         #expect(try fleet.fleet.status().waves.reduce(0) { $0 + $1.users } == 3)
     }
 

@@ -93,13 +93,15 @@ struct FleetPlanTests {
         )
         let (first, second) = (plan.pace(of: 0), plan.pace(of: 1))
         #expect(first.usersPerMinute == 6 && second.usersPerMinute == 60)
-        #expect(first.lane(7) == .heavy && second.lane(7) == .normal)
+        #expect(first.cohort(7) == .heavy && second.cohort(7) == .normal)
         #expect(first.hours(.heavy)?.from == 22 * 60 && first.hours(.normal)?.from == 8 * 60)
         #expect(second.hours(.heavy) == plan.hours)
         #expect(first.atOnce(.heavy) == 2 && second.atOnce(.heavy) == 1)
         #expect(plan.leastSeconds(ofWave: 0, users: 10, bytes: 1) == 100)
         let members = FleetMembers(plan, (0..<30).map { (user: "u\($0)", bytes: 7) }, salt: "a")
-        #expect(members.wave(0).allSatisfy { $0.lane == .heavy } && members.wave(1).allSatisfy { $0.lane == .normal })
+        #expect(
+            members.wave(0).allSatisfy { $0.cohort == .heavy } && members.wave(1).allSatisfy { $0.cohort == .normal }
+        )
     }
 
     @Test func hooksAreRead() throws {

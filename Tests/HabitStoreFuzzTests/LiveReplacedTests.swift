@@ -65,7 +65,7 @@ struct LiveReplacedTests {
         #expect(try probe.takeChange()?.records.map(\.name) == ["a", "b", "c", "g"])
         try queries.step(stores.putBack, isCheck: true)
         let change = try #require(try probe.takeChange())
-        #expect(change.cause == .restarted)
+        #expect(change.cause == .requeried)
         #expect(change.records.map(\.name) == ["a", "b"] + found)
         let token = try stores.putBack.currentToken()
         #expect(change.token == token)

@@ -246,7 +246,7 @@ struct LiveStreamTests {
         try store.pruneHistory(through: try store.currentToken())
         try queries.step(store)
         let change = try #require(try probe.takeChange())
-        #expect(change.cause == .restarted)
+        #expect(change.cause == .requeried)
         #expect(change.records.count == 2)
         #expect(change.difference.insertions.count == 2)
     }

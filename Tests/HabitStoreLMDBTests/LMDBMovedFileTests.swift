@@ -28,27 +28,27 @@ struct LMDBMovedFileTests {
         } catch { return (error as? HabitStoreError)?.code }
     }
 
-    @Test(arguments: FileFate.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: FileFate) throws {
+    @Test(arguments: FileTampering.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: FileTampering) throws {
         let outcome = try file.write(after: fate)
         #expect(outcome.code == .fileMoved)
         #expect(!outcome.hasRun)
         expectUntouched(outcome, fate)
     }
 
-    @Test(arguments: FileFate.allCases) func insideAClosureNothingIsCommitted(fate: FileFate) throws {
+    @Test(arguments: FileTampering.allCases) func insideAClosureNothingIsCommitted(fate: FileTampering) throws {
         let outcome = try file.write(during: fate)
         #expect(outcome.code == .fileMoved)
         #expect(outcome.hasRun)
         expectUntouched(outcome, fate)
     }
 
-    private func expectUntouched(_ outcome: MovedFile<LMDBHabitStore>.Outcome, _ fate: FileFate) {
+    private func expectUntouched(_ outcome: MovedFile<LMDBHabitStore>.Outcome, _ fate: FileTampering) {
         #expect(outcome.names == (fate == .fileDeleted ? [] : [MovedFile<LMDBHabitStore>.kept]))
         #expect(outcome.findings.isEmpty)
     }
 
     /// Earlier data can still be read.
-    @Test(arguments: FileFate.allCases) func aReadGoesOnWithWhatWasOpen(fate: FileFate) throws {
+    @Test(arguments: FileTampering.allCases) func aReadGoesOnWithWhatWasOpen(fate: FileTampering) throws {
         let store = try file.open()
         defer { store.close() }
         try fate.befall(path)

@@ -65,7 +65,7 @@ struct RolloutMetricsTests {
         store.reloadFlags()
         #expect(value("kill_engaged") == 1)
         #expect(value("kill_sentinel_present") == 1)
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(value("kills_total") == 1)
         #expect(value("demotions_total", ["cause": "killed"]) == 1)
         try FileManager.default.removeItem(atPath: sentinel)
@@ -191,7 +191,7 @@ struct RolloutMetricsTests {
             )
             _ = try store.advance(to: .dualwrite)
             for number in 0..<3 { try store.save(Habit(name: "Habit \(number)")) }
-            _ = store.settleMirror(waitSeconds: 5)
+            _ = store.waitUntilMirrorIsIdle(waitSeconds: 5)
             opened.append(store)
         }
         #expect(value("lagging_users") == 2)

@@ -100,7 +100,7 @@ import Testing
             case 2:
                 try user.want("complete", kill: true)
                 store.reloadFlags()
-                _ = try store.land()
+                _ = try store.applyKill()
                 try user.want("complete")
                 store.reloadFlags()
                 return try store.rearm(by: "test")

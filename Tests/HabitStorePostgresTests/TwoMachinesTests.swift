@@ -214,7 +214,7 @@ import Testing
             "\($0)".contains("on another machine") && "\($0)".contains("--other-machine-is-lost")
         }
         try here.save(Habit(name: "Read"))
-        #expect(here.settleMirror(waitSeconds: 60))
+        #expect(here.waitUntilMirrorIsIdle(waitSeconds: 60))
         try machines.acceptElsewhere()
         let taken = try there.store(for: "alice")
         defer { taken.close() }
@@ -287,17 +287,17 @@ import Testing
         defer { here.close() }
         try here.save(Habit(name: "Run"))
         try machines.a.bring(here, to: .shadow)
-        #expect(here.settleMirror(waitSeconds: 60))
+        #expect(here.waitUntilMirrorIsIdle(waitSeconds: 60))
         let findings = try machines.b.stores().mend("alice")
         #expect(findings.map(\.kind) == [.elsewhere])
         #expect(findings.allSatisfy { $0.message.contains(machines.a.root) && !$0.message.contains("\n") })
         #expect(try machines.a.withStore(.new) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 1)
         try machines.b.want("dualwrite")
         #expect(try there.promote(to: .dualwrite).isOpen)
-        #expect(!there.settleMirror(waitSeconds: 10))
+        #expect(!there.waitUntilMirrorIsIdle(waitSeconds: 10))
         #expect("\(there.mirrorStatus)".contains("another machine"))
         try here.save(Habit(name: "Read"))
-        #expect(here.settleMirror(waitSeconds: 60))
+        #expect(here.waitUntilMirrorIsIdle(waitSeconds: 60))
         #expect(try machines.a.withStore(.new) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 2)
         #expect(try there.all(Habit.self).count == 1)
     }
@@ -372,15 +372,15 @@ import Testing
         let pair = StorePair(directory: directory, schema: HabitSchema.current, engines: engines)
         let control = try ControlFile(path: directory.path + "/control")
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: 5)
-        let actual = try #require(try change.settle(machines.pair))
+        let actual = try #require(try change.recover(machines.pair))
         // It is never removed, as when its process is killed.
         _ = try Rehearsal(pair, actual, schema: HabitSchema.current)
         pair.close()
         let folder = try UserDirectory(
-            root: directory.path + "/" + Leftovers.rehearsals.prefix + Leftovers.name,
+            root: directory.path + "/" + TemporaryCopies.rehearsals.prefix + TemporaryCopies.name,
             user: "alice"
         ).path
-        let copies = try engines.copied(as: Leftovers.rehearsals.copies[0], by: directory)
+        let copies = try engines.copied(as: TemporaryCopies.rehearsals.copies[0], by: directory)
         let places = machines.pair.names.map { copies.address($0, ofUser: "alice", inFolder: folder) }
         #expect(try places.allSatisfy { try engines.identity(of: $0) != nil })
         #expect(try machines.a.stores().examine("alice").map(\.kind) == [.leftovers])

@@ -38,7 +38,7 @@ struct AcceptanceTests {
         }
         let again = try user.stores().store(for: "alice")
         try again.save(Draft(content: "b"))
-        _ = again.settleMirror(waitSeconds: 60)
+        _ = again.waitUntilMirrorIsIdle(waitSeconds: 60)
         again.close()
         for suffix in ["", "-wal", "-shm", "-sound"] where FileManager.default.fileExists(atPath: other.path + suffix) {
             try FileManager.default.removeItem(atPath: other.path + suffix)

@@ -28,7 +28,7 @@ struct AdoptedFollowerTests {
         try user.want(stage.rawValue, kill: true)
         let killed = try user.stores().store(for: "alice")
         defer { killed.close() }
-        #expect(try killed.land())
+        #expect(try killed.applyKill())
         #expect(try killed.stage() == .off)
         #expect(try killed.engine() == old)
         #expect(try killed.all(Habit.self).map(\.name) == ["Run"])

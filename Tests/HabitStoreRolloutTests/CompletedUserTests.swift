@@ -42,7 +42,7 @@ struct CompletedUserTests {
         func note(_ engine: EngineName) { engines.withLock { $0.append(engine) } }
     }
 
-    private func standing(_ engine: EngineName) throws -> Standing? {
+    private func status(_ engine: EngineName) throws -> ReplicaStatus? {
         let pair = StorePair(
             directory: try user.directory,
             schema: HabitSchema.current,
@@ -50,7 +50,7 @@ struct CompletedUserTests {
             engines: .standard
         )
         defer { pair.close() }
-        return try pair.standing(engine)
+        return try pair.status(engine)
     }
 
     private func set(_ side: StoreSide, _ role: StoreRole, epoch: Int) throws {
@@ -67,26 +67,26 @@ struct CompletedUserTests {
     /// A process killed after the new store became authoritative leaves this state.
     @Test func aStoreThatIsStillSealedIsSeenToWhereNobodyHasYet() throws {
         try FileManager.default.removeItem(atPath: user.directory.path + "/control")
-        let epoch = try #require(try standing(.lmdb)).epoch
+        let epoch = try #require(try status(.lmdb)).epoch
         try set(.old, .sealed, epoch: epoch - 1)
         #expect(try Set(openedEngines()) == [.sqlite, .lmdb])
-        #expect(try standing(.sqlite)?.role == .standby)
+        #expect(try status(.sqlite)?.role == .standby)
         #expect(try openedEngines() == [.lmdb])
     }
 
     /// The new store's status alone decides only if its epoch is the one that the processes share.
     @Test func anotherEpochThanTheOneThatIsKnownHasBothStoresAsked() throws {
         _ = try openedEngines()
-        let epoch = try #require(try standing(.lmdb)).epoch
+        let epoch = try #require(try status(.lmdb)).epoch
         try set(.new, .authoritative, epoch: epoch + 1)
         #expect(try Set(openedEngines()) == [.sqlite, .lmdb])
     }
 
     @Test func aSealedNewStoreHasBothStoresAsked() throws {
         _ = try openedEngines()
-        let epoch = try #require(try standing(.lmdb)).epoch
+        let epoch = try #require(try status(.lmdb)).epoch
         try set(.new, .sealed, epoch: epoch)
         #expect(try Set(openedEngines()) == [.sqlite, .lmdb])
-        #expect(try standing(.lmdb)?.role == .authoritative)
+        #expect(try status(.lmdb)?.role == .authoritative)
     }
 }

@@ -51,14 +51,14 @@ struct ControlFileNumberTests {
             let claimed = control.claim(above: 3)
             #expect(claimed > 3 && claimed <= greatest, "\(cells)")
             control.raise(claimed)
-            control.oweDifference()
-            control.payDifferences(control.owedDifferences)
+            control.addPendingDifference()
+            control.clearPendingDifferences(control.owedDifferences)
             control.noteAcknowledged(HistoryToken(rawValue: 41))
             control.noteKilled(claimed)
             control.forgetKill()
             control.notePassing(claimed)
             control.publish(.shadow, epoch: claimed)
-            control.noteSettled(claimed)
+            control.noteRecovered(claimed)
             // No process can claim an epoch after the greatest one.
             #expect(control.floor >= claimed || claimed == greatest, "\(cells)")
         }

@@ -26,13 +26,13 @@ struct ControlFileTests {
     /// Two processes may each add a pending difference: clearing one must not clear the other.
     @Test func aDifferenceThatCameMeanwhileStaysOwed() throws {
         let (first, second) = (try ControlFile(path: path), try ControlFile(path: path))
-        first.oweDifference()
+        first.addPendingDifference()
         let owed = first.owedDifferences
         #expect(owed == 1)
-        second.oweDifference()
-        first.payDifferences(owed)
+        second.addPendingDifference()
+        first.clearPendingDifferences(owed)
         #expect(first.owedDifferences == 2)
-        second.payDifferences(2)
+        second.clearPendingDifferences(2)
         #expect(first.owedDifferences == 0)
     }
 

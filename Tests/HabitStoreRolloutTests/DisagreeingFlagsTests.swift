@@ -49,7 +49,7 @@ struct DisagreeingFlagsTests {
         defer { other.close() }
         #expect(try other.engine() == .sqlite)
         try other.save(Draft(content: "two"))
-        #expect(try other.land())
+        #expect(try other.applyKill())
         #expect(try other.engine() == .sqlite)
         #expect(other.notes.contains { $0.contains("the user was killed and is not taken to lmdb") })
     }

@@ -127,7 +127,7 @@ struct DoctorTests {
         #expect(names.contains { $0.hasPrefix("store.lmdb-parted-") })
         let again = try stores.store(for: "alice")
         defer { again.close() }
-        _ = again.files.leases.load()?.mirror?.settle(waitSeconds: 60)
+        _ = again.files.leases.load()?.mirror?.waitUntilIdle(waitSeconds: 60)
         #expect(try again.verify().verdict == .match)
     }
 
@@ -170,7 +170,7 @@ struct DoctorTests {
         #expect(try store.stage() == stage)
         try store.save(Draft(content: "continues"))
         guard stage != .complete else { return }
-        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 60)
+        _ = store.files.leases.load()?.mirror?.waitUntilIdle(waitSeconds: 60)
         #expect(try store.verify().verdict == .match)
     }
 
@@ -231,7 +231,7 @@ struct DoctorTests {
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
         if isKill {
-            #expect(try store.land())
+            #expect(try store.applyKill())
         } else {
             try store.demote(to: .off)
         }
@@ -283,7 +283,7 @@ extension UserStore {
     /// The move alone, as in a kill that waits for no copy.
     fileprivate func demoteWithoutACopy() throws {
         try opened().withSwitch { look in
-            let actual = try look.change.settle(Engines.standard.pair(old: .sqlite))
+            let actual = try look.change.recover(Engines.standard.pair(old: .sqlite))
             _ = try look.change.move(try #require(actual), to: .off)
         }
     }

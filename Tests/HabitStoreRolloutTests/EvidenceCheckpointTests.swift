@@ -29,7 +29,7 @@ struct EvidenceCheckpointTests {
     }
 
     private func reasons(_ summary: EvidenceSummary) -> [GateReason] {
-        let facts = GateFacts(evidence: summary, lag: 0, isBackfilled: true, isKilled: false)
+        let facts = GateInput(evidence: summary, lag: 0, isBackfilled: true, isKilled: false)
         return Gate().decide(from: .shadow, to: .live, facts: facts, now: GateCase.now).reasons
     }
 

@@ -41,7 +41,7 @@ struct ForgedEvidenceTests {
     private func epoch(_ user: StagedUser) throws -> Int { try #require(try user.stores().status(of: "alice").epoch) }
 
     /// Changes the record of the rollout in the serving store.
-    private func restate(_ user: StagedUser, _ change: (inout RolloutState) -> Void) throws {
+    private func updateState(_ user: StagedUser, _ change: (inout RolloutState) -> Void) throws {
         let store = try user.address(.old).open(.readWrite, schema: HabitSchema.current)
         defer { store.close() }
         try store.replicate { replica in
@@ -51,11 +51,11 @@ struct ForgedEvidenceTests {
         }
     }
 
-    private func vouched(_ user: StagedUser) throws -> VouchedLines? {
+    private func vouched(_ user: StagedUser) throws -> AcknowledgedRanges? {
         let store = try user.address(.old).open(.readOnly, schema: HabitSchema.current)
         defer { store.close() }
         let text = try store.replicaRead { try #require(try $0.rolloutState()) }
-        return try RolloutState(parsing: text, path: nil).vouched.flatMap { VouchedLines($0) }
+        return try RolloutState(parsing: text, path: nil).vouched.flatMap { AcknowledgedRanges($0) }
     }
 
     private func decision(_ user: StagedUser, keys: EvidenceKeys? = nil) throws -> GateDecision {
@@ -216,7 +216,7 @@ struct ForgedEvidenceTests {
     /// valid then.
     @Test func linesOfAnEarlierVersionAreTakenUp() throws {
         let user = try unproven()
-        try restate(user) { $0.vouched = nil }
+        try updateState(user) { $0.vouched = nil }
         try EvidenceLog(user.directory).append(goodNews(try epoch(user)), at: Date())
         #expect(try decision(user).isOpen)
         do {
@@ -267,9 +267,9 @@ struct ForgedEvidenceTests {
             let log = EvidenceLog(try user.directory, keys: forger)
             try log.append(goodNews(try epoch(user)), at: Date())
             let head = try log.head()
-            try restate(user) { state in
+            try updateState(user) { state in
                 state.evidence = head
-                state.vouched = VouchedLines(through: head.sequence).text
+                state.vouched = AcknowledgedRanges(through: head.sequence).text
             }
         }
         #expect(try decision(user).isOpen)
@@ -363,16 +363,16 @@ struct ForgedEvidenceTests {
     // MARK: Lists of lines
 
     @Test func rangesJoinAndTheOldestGo() throws {
-        var lines = VouchedLines()
+        var lines = AcknowledgedRanges()
         lines.insert(5, 6)
         lines.insert(1, 2)
         lines.insert(9, 9)
         #expect(lines.text == "1-2,5-6,9-9")
         lines.insert(3, 4)
         #expect(lines.text == "1-6,9-9" && lines.contains(6) && !lines.contains(7))
-        #expect(VouchedLines(lines.text) == lines && VouchedLines("") == VouchedLines())
+        #expect(AcknowledgedRanges(lines.text) == lines && AcknowledgedRanges("") == AcknowledgedRanges())
         for number in 0..<40 { lines.insert(20 + 2 * number, 20 + 2 * number) }
-        #expect(lines.ranges.count == VouchedLines.maximumRanges && !lines.contains(1) && lines.contains(98))
+        #expect(lines.ranges.count == AcknowledgedRanges.maximumRanges && !lines.contains(1) && lines.contains(98))
         lines.insert(0, 5)
         lines.insert(7, 6)
         lines.insert(1, .max)
@@ -383,9 +383,9 @@ struct ForgedEvidenceTests {
         "1", "2-1", "1-2,2-3", "0-1", "-1-2", "1-2,", "1-99999999999999999999", "1-9223372036854775807", "a-b",
     ])
     func anotherListVouchesForNothing(text: String) {
-        #expect(VouchedLines(text) == nil)
+        #expect(AcknowledgedRanges(text) == nil)
         var state = RolloutState(stage: .shadow, engines: Engines.standard.pair(old: .sqlite))
         state.vouched = text
-        #expect(EvidenceTrust(state, seal: nil).vouched == VouchedLines())
+        #expect(EvidenceTrust(state, seal: nil).vouched == AcknowledgedRanges())
     }
 }

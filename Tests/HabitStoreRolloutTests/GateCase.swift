@@ -61,8 +61,8 @@ struct GateCase {
         return copy
     }
 
-    func facts() throws -> GateFacts {
-        GateFacts(
+    func facts() throws -> GateInput {
+        GateInput(
             evidence: EvidenceSummary(try EvidenceSample.chain(events), anchor: .start),
             lag: 0,
             isBackfilled: true,
@@ -73,7 +73,7 @@ struct GateCase {
     /// The reasons of the gate to the next stage, with changed facts.
     func reasons(
         _ policy: GatePolicy = GatePolicy(),
-        _ change: (inout GateFacts) throws -> Void = { _ in }
+        _ change: (inout GateInput) throws -> Void = { _ in }
     ) throws -> [GateReason] {
         var facts = try facts()
         try change(&facts)

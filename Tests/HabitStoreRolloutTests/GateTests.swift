@@ -39,7 +39,7 @@ struct GateTests {
     func withoutEvidenceEverythingThatIsMissingIsNamed(from: Stage, reasons: [GateReason]) throws {
         let next = try #require(from.next)
         let nothing = EvidenceSummary(anchor: .start)
-        var facts = GateFacts(evidence: nothing, lag: 1, isBackfilled: false, isKilled: false)
+        var facts = GateInput(evidence: nothing, lag: 1, isBackfilled: false, isKilled: false)
         #expect(gate.decide(from: from, to: next, facts: facts, now: GateCase.now).reasons == reasons)
         facts.isKilled = true
         facts.evidence = EvidenceSummary(

@@ -237,7 +237,7 @@ struct InterruptedSwitchTests {
             control: try ControlFile(path: directory.path + "/control"),
             stepLimitSeconds: 5
         )
-        let actual = try #require(try change.settle(Engines.standard.pair(old: .sqlite)))
+        let actual = try #require(try change.recover(Engines.standard.pair(old: .sqlite)))
         let current = try pair.store(.sqlite)
         _ = try Backfill(from: current, to: try pair.create(.lmdb)).run()
         try current.replicate { try $0.setRole(.authoritative, epoch: actual.epoch + 2) }

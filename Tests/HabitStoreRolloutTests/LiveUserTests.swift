@@ -56,7 +56,7 @@ struct LiveUserTests {
         try write(5)
         try user.want("complete", kill: true)
         store.files.context.flags.provider.reload()
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.engine() == old)
         let before = try await store.currentToken()
         try write(60 - written)

@@ -71,7 +71,7 @@ struct LoggedMoveTests {
         try user.want("dualwrite", kill: true)
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try recoveries().isEmpty)
         let events = try EvidenceLog(user.directory).read().records.map(\.event)
         #expect(
@@ -109,7 +109,7 @@ struct LoggedMoveTests {
         let pair = StorePair(directory: try user.directory, schema: stores.schema, engines: stores.engines)
         defer { pair.close() }
         let change = StageSwitch(pair: pair, control: try control(), stepLimitSeconds: 5)
-        let actual = try #require(try change.settle(Engines.standard.pair(old: .sqlite)))
+        let actual = try #require(try change.recover(Engines.standard.pair(old: .sqlite)))
         let back = try change.move(actual, to: .off)
         let again = try change.move(back, to: .dualwrite)
         #expect(again.epoch == actual.epoch + 2)
@@ -120,7 +120,7 @@ struct LoggedMoveTests {
         try openAndClose()
         #expect(try recoveries().count == 1)
         #expect(try control().hasLogged(again.epoch, in: log))
-        let off = try change.move(try #require(try change.settle(Engines.standard.pair(old: .sqlite))), to: .off)
+        let off = try change.move(try #require(try change.recover(Engines.standard.pair(old: .sqlite))), to: .off)
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
         #expect(try store.stage() == .off)

@@ -46,7 +46,7 @@ struct OwedEvidenceTests {
         let start = ContinuousClock.now
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(ContinuousClock.now - start < .seconds(20))
         #expect(store.owesEvidence)
         #expect(try held.size() > 0)
@@ -111,7 +111,7 @@ struct OwedEvidenceTests {
         let free = try obstruct(user)
         try user.want("live", kill: true)
         store.files.context.flags.provider.reload()
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.stage() == .off)
         #expect(store.notes.contains { $0.contains("lines of the kill are owed") })
         try free()
@@ -133,7 +133,7 @@ struct OwedEvidenceTests {
         try user.want("live", kill: true)
         store.files.context.flags.provider.reload()
         let begin = ContinuousClock.now
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(ContinuousClock.now - begin < .seconds(EvidenceLog.lockWaitSeconds / 2))
         withExtendedLifetime(lock) {}
         #expect(try store.stage() == .off)

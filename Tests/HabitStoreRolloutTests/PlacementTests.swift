@@ -190,7 +190,7 @@ struct PlacementTests {
         // The kill switch ignores how the user was placed.
         try SentinelFile(path: RolloutFlags.sentinelPath(root: fixture.root)).create()
         stores.reloadFlags()
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.stage() == .off)
     }
 

@@ -141,7 +141,7 @@ struct RetirementTests {
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
         // Nor does another attempt succeed.
         #expect(try !store.retire(by: "a test").isRemoved)
-        #expect(try !files(user).contains { $0.hasPrefix(Leftovers.retirements.prefix) })
+        #expect(try !files(user).contains { $0.hasPrefix(TemporaryCopies.retirements.prefix) })
     }
 
     /// If the old store was copied from the new one, they are equal whatever the new one had lost.
@@ -204,7 +204,7 @@ struct RetirementTests {
         let actual = try open.currentRoute().actual
         #expect(open.record([.retired(engine: .sqlite, epoch: actual.epoch, token: actual.token, by: "a test")]))
         try open.withSwitch { try $0.change.disown(.sqlite) }
-        #expect(try open.pair.standing(.sqlite)?.role == .backfilling)
+        #expect(try open.pair.status(.sqlite)?.role == .backfilling)
         // History may be pruned in the meantime: nothing is verified again.
         try store.pruneHistory(through: try store.currentToken())
         #expect(try store.retire(by: "a test").isRemoved)

@@ -16,7 +16,7 @@ struct SideFileTests {
 
     static let names = [
         "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-journal", "store.sqlite-lock", "store.lmdb-lock",
-        "store.lmdb-sound", SwitchLock.fileName, CopyTurn.fileName, "rehearsing.lock", "restoring.lock",
+        "store.lmdb-sound", SwitchLock.fileName, CopyLock.fileName, "rehearsing.lock", "restoring.lock",
     ]
 
     private func put(_ odd: Odd, at path: String, _ target: String) throws {

@@ -37,7 +37,7 @@ struct WayBackTests {
         #expect(throws: HabitStoreError.self) { try store.save(Habit(name: "Refused")) }
         #expect(try store.all(Habit.self).count == 3)
         #expect(try store.stage() == .complete)
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.stage() == .off)
         #expect(try store.engine() == old)
         try store.save(Habit(name: "Back"))
@@ -77,7 +77,7 @@ struct WayBackTests {
             control: try ControlFile(path: user.directory.path + "/control"),
             stepLimitSeconds: 5
         )
-        let actual = try #require(try change.settle(Engines.standard.pair(old: old)))
+        let actual = try #require(try change.recover(Engines.standard.pair(old: old)))
         // The state that a direct move to `complete` leaves in the old store when it can no longer write to it.
         let state = RolloutState(stage: .off, engines: Engines.standard.pair(old: old), movingTo: .complete)
         try store.opened().pair.store(old).replicate { replica in
@@ -91,7 +91,7 @@ struct WayBackTests {
         #expect(try store.all(Habit.self).map(\.name).sorted() == ["Late", "Read", "Run"])
         #expect(try store.stage() == .complete)
         plan.inject(Fault(.fail(.inputOutput), on: [.write, .replicate]))
-        let landed = try change.kill(try #require(try change.settle(Engines.standard.pair(old: old))))
+        let landed = try change.kill(try #require(try change.recover(Engines.standard.pair(old: old))))
         #expect(landed.engine == old)
         plan.heal()
         change.control.publish(landed.stage, epoch: landed.epoch)

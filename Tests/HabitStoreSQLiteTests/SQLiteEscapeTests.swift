@@ -8,8 +8,8 @@ import Testing
 /// A task started by a transaction's closure read a relationship after the closure had ended, from a connection that belonged to another caller by
 /// then. That caller's sound read failed, or the process crashed elsewhere. Now the offending read traps at its own line.
 struct SQLiteEscapeTests {
-    @Test(arguments: RelationshipEscape.allCases)
-    func aRelationshipOutsideOfItsTransactionIsATrap(_ escape: RelationshipEscape) async throws {
+    @Test(arguments: EscapedRelationship.allCases)
+    func aRelationshipOutsideOfItsTransactionIsATrap(_ escape: EscapedRelationship) async throws {
         let folder = try SQLiteWrapperFolder()
         let path = folder.path + "/store.sqlite"
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -18,6 +18,6 @@ struct SQLiteEscapeTests {
         }
         withExtendedLifetime(folder) {}
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(said.contains(RelationshipEscape.sentence), "\(said)")
+        #expect(said.contains(EscapedRelationship.sentence), "\(said)")
     }
 }

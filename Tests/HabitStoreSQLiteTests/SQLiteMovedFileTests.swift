@@ -27,21 +27,21 @@ struct SQLiteMovedFileTests {
         } catch { return (error as? HabitStoreError)?.code }
     }
 
-    @Test(arguments: FileFate.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: FileFate) throws {
+    @Test(arguments: FileTampering.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: FileTampering) throws {
         let outcome = try file.write(after: fate)
         #expect(outcome.code == .fileMoved)
         #expect(!outcome.hasRun)
         expectUntouched(outcome, fate)
     }
 
-    @Test(arguments: FileFate.allCases) func insideAClosureNothingIsCommitted(fate: FileFate) throws {
+    @Test(arguments: FileTampering.allCases) func insideAClosureNothingIsCommitted(fate: FileTampering) throws {
         let outcome = try file.write(during: fate)
         #expect(outcome.code == .fileMoved)
         #expect(outcome.hasRun)
         expectUntouched(outcome, fate)
     }
 
-    private func expectUntouched(_ outcome: MovedFile<SQLiteHabitStore>.Outcome, _ fate: FileFate) {
+    private func expectUntouched(_ outcome: MovedFile<SQLiteHabitStore>.Outcome, _ fate: FileTampering) {
         #expect(outcome.names == (fate == .fileDeleted ? [] : [MovedFile<SQLiteHabitStore>.kept]))
         #expect(outcome.findings.isEmpty)
     }

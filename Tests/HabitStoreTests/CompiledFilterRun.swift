@@ -26,7 +26,7 @@ struct CompiledFilterRun {
 
     /// Text, often at the limit of what bytes reveal about Characters.
     static func text(_ generator: inout SeededGenerator, atMost most: Int = 7) -> String {
-        if generator.chance(25) { return OddValues.text(&generator) }
+        if generator.chance(25) { return EdgeValues.text(&generator) }
         // Half of it has no scalar from U+0300 on.
         let pieces = generator.chance(50) ? ["a", "b", "ab", "A", "\r", "\n", "\u{e9}", "\0", "\u{ad}", " "] : pieces
         return (0..<generator.int(0...most)).map { _ in generator.pick(pieces) }.joined()

@@ -22,7 +22,7 @@ final class RecordsForFilters: RelatedRecords {
         self.schema = schema
         var generator = SeededGenerator(seed: seed)
         order = schema.entities.map { _ in
-            (0..<Self.count).map { _ in OddValues.id(&generator) }.sorted { $0.isBefore($1) }
+            (0..<Self.count).map { _ in EdgeValues.id(&generator) }.sorted { $0.isBefore($1) }
         }
         for (entity, description) in schema.entities.enumerated() {
             var table: [UUID: EncodedRecord] = [:]
@@ -47,7 +47,7 @@ final class RecordsForFilters: RelatedRecords {
         }
         // Half of the references lead to the same few records, and some dangle.
         func target() -> UUID {
-            if generator.chance(8) { return OddValues.id(&generator) }
+            if generator.chance(8) { return EdgeValues.id(&generator) }
             return order[destination][generator.int(0...(generator.chance(50) ? 2 : Self.count - 1))]
         }
         if attribute.kind == .links {
@@ -60,14 +60,14 @@ final class RecordsForFilters: RelatedRecords {
     static func value(_ kind: AttributeKind, _ generator: inout SeededGenerator) -> Value {
         switch kind {
         case .bool: return .bool(generator.chance(50))
-        case .int: return .int(Int64(OddValues.int(&generator)))
-        case .double: return .double(OddValues.double(&generator))
+        case .int: return .int(Int64(EdgeValues.int(&generator)))
+        case .double: return .double(EdgeValues.double(&generator))
         case .string: return .string(CompiledFilterRun.text(&generator))
-        case .date: return .date(OddValues.date(&generator))
-        case .uuid: return .uuid(OddValues.id(&generator))
+        case .date: return .date(EdgeValues.date(&generator))
+        case .uuid: return .uuid(EdgeValues.id(&generator))
         case .data: return .data(Data((0..<generator.int(0...3)).map { _ in UInt8(generator.int(0...2)) }))
         case .strings: return .strings((0..<generator.int(0...3)).map { _ in CompiledFilterRun.text(&generator) })
-        case .links: return .links((0..<generator.int(0...2)).map { _ in OddValues.id(&generator) })
+        case .links: return .links((0..<generator.int(0...2)).map { _ in EdgeValues.id(&generator) })
         }
     }
 

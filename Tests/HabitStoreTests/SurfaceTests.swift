@@ -40,9 +40,9 @@ struct SurfaceTests {
         MetricDescription MetricFamily PrometheusMetrics
         """,
         "HabitStoreRollout": """
-        Backfill BackupManifest BackupOutcome ErasureElsewhere ErasureOutcome EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
+        Backfill BackupManifest BackupOutcome ExternalErasure ErasureOutcome EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
         EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision
-        FlagOrigin GateFacts GatePolicy GateReason MigrationCopy MirrorOptions MirrorStatus QueryRecorder RolloutFlagProvider RolloutFlags RolloutOptions
+        FlagOrigin GateInput GatePolicy GateReason MigrationCopy MirrorOptions MirrorStatus QueryRecorder RolloutFlagProvider RolloutFlags RolloutOptions
         RestorationOutcome ResyncOutcome RetirementOutcome Runbook RunbookEntry ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide
         UserBackup UserDirectory UserFinding UserListing UserStatus UserStore UserStores VersionComparison
         """,

@@ -35,7 +35,7 @@ struct ValueTests {
     @Test(arguments: [1, 2] as [UInt64])
     func theOrderIsTotalAndTextGoesByItsBytes(_ seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        let texts = (0..<60).map { _ in OddValues.text(&generator).normalizedToNFC() }
+        let texts = (0..<60).map { _ in EdgeValues.text(&generator).normalizedToNFC() }
         for first in texts {
             for second in texts {
                 let order = first.orderByBytes(comparedWith: second)

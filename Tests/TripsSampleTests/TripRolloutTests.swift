@@ -89,7 +89,7 @@ struct TripRolloutTests {
         #expect(try store.verify().verdict != .mismatch)
         try Self.want("complete", flags, kill: true)
         stores.reloadFlags()
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.engine() == .sqlite)
         try expectFound(watch, store, 100)
         try expectTheLaws(store)

@@ -50,12 +50,12 @@ struct ServeCommand: AsyncParsableCommand {
         if let tokenFile { arguments += ["--token-file", tokenFile] }
         for name in host { arguments += ["--host", name] }
         if showUsers { arguments.append("--show-users") }
-        try Companion(name: "habitstore-serve", target: "dashboard").become(arguments)
+        try SiblingTool(name: "habitstore-serve", target: "dashboard").become(arguments)
     }
 }
 
 /// A program that belongs to this one but is built separately, like git's subcommands.
-struct Companion {
+struct SiblingTool {
     let name: String
     /// The `make` target that builds it.
     let target: String

@@ -66,7 +66,7 @@ struct Soak {
         let (count, token) = (try store.fetchCount(FetchDescriptor<Entry>()), try store.currentToken())
         try user.want(isKilled: true)
         store.reloadFlags()
-        let isBack = try store.land() && store.stage() == .off
+        let isBack = try store.applyKill() && store.stage() == .off
         let isWhole = try (store.fetchCount(FetchDescriptor<Entry>()), store.currentToken()) == (count, token)
         outcome.lines.append(
             "killed: \(count) entries before, at token \(token), and \(isWhole ? "the same" : "OTHERS") after it"

@@ -104,7 +104,7 @@ extension RolloutOptions {
     }
 
     /// Waits too short for a stopped process, and copies in small pieces, so that they take long.
-    static var tangle: RolloutOptions {
+    static var concurrent: RolloutOptions {
         var options = sweep
         options.shadowReads.recordEvery = 2
         options.lockWaitSeconds = 2

@@ -404,7 +404,7 @@ extension FleetDrill {
                 queue.async(group: group) {
                     defer { places.signal() }
                     do {
-                        if try !stores.land(user).isKilled { failures.add("\(user) is not killed") }
+                        if try !stores.applyKill(user).isKilled { failures.add("\(user) is not killed") }
                     } catch {
                         failures.add("\(user): \(error)")
                     }

@@ -298,7 +298,7 @@ final class LiveAnswers<Answer: Equatable & Sendable>: LiveFollower {
                 switch element.cause {
                 case .first: !state.hasBegun
                 case .changed: state.hasBegun
-                case .restarted: state.hasBegun && state.mayRestart
+                case .requeried: state.hasBegun && state.mayRestart
                 case nil: true
                 }
             if !isExpected { note("unexpected cause \(element.cause?.rawValue ?? "none")") }

@@ -45,14 +45,14 @@ struct LivePutBack {
         let provider = try Engines.standard.provider(engine)
         let copy = folder.appendingPathComponent("put-back").path
         try provider.copy(place.path, to: copy)
-        let process = try TangleProcess(
+        let process = try ConcurrentProcess(
             [
                 "--root", root, "--flags", folder.appendingPathComponent("flags-follower.json").path, "--old",
                 scenario.old.rawValue, "--after", "\(token)",
             ],
             as: "live-child",
             of: nil,
-            lane: 0,
+            writerIndex: 0,
             crashPoint: nil,
             errors: folder.appendingPathComponent("errors-follower")
         )
@@ -68,7 +68,7 @@ struct LivePutBack {
         process.signal(SIGSTOP)
         try provider.remove(place.path)
         try provider.copy(copy, to: place.path)
-        let stores = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .tangle)
+        let stores = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .concurrent)
         _ = try stores.adopt(engine, for: SweptUser.name, by: "the trial", because: "it was put back")
         let found = random.int(0...lost + 2)
         let now = try withUser { store in
@@ -86,7 +86,7 @@ struct LivePutBack {
                     let new = lines.dropFirst(before)
                     return Self.last(now, lines)
                         && new.contains(.end(.history, "\(HabitStoreError.Code.historyExpired.rawValue)"))
-                        && new.contains { if case .answers(_, .restarted, _) = $0 { true } else { false } }
+                        && new.contains { if case .answers(_, .requeried, _) = $0 { true } else { false } }
                         && new.contains(.tokens(now.token))
                 }
             )
@@ -118,12 +118,12 @@ struct LivePutBack {
     }
 
     private func withUser<R>(_ body: (UserStore) throws -> R) throws -> R {
-        let user = try SweptUser(root: root, flags: flags, options: .tangle)
+        let user = try SweptUser(root: root, flags: flags, options: .concurrent)
         defer { user.store.close() }
         return try body(user.store)
     }
 
-    private func lines(_ process: TangleProcess) -> [LiveChildLine] {
+    private func lines(_ process: ConcurrentProcess) -> [LiveChildLine] {
         let text = String(decoding: process.told, as: UTF8.self)
         // The text after the last newline is not a whole line.
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().compactMap { LiveChildLine($0) }
@@ -137,7 +137,7 @@ struct LivePutBack {
     }
 
     private mutating func isTold(
-        _ process: TangleProcess,
+        _ process: ConcurrentProcess,
         _ what: String,
         _ isThere: ([LiveChildLine]) -> Bool
     ) -> Bool {
@@ -177,7 +177,7 @@ struct LiveChildCommand: ParsableCommand {
     func run() throws {
         let flags = StageFlags(path: flags, old: old)
         try flags.want(.init())
-        let user = try SweptUser(root: root, flags: flags, options: .tangle)
+        let user = try SweptUser(root: root, flags: flags, options: .concurrent)
         let store = user.store
         Self.follow(.history) {
             for try await transaction in store.changes(after: HistoryToken(rawValue: after)) {

@@ -4,7 +4,7 @@ import HabitStoreRollout
 import HabitStoreTesting
 import HabitTracker
 
-/// Makes streams with random queries about the records of the tangle sweep's writers.
+/// Makes streams with random queries about the records of the concurrent sweep's writers.
 struct LiveQuestions {
     private var random: SeededGenerator
     private var filters: RandomFilters
@@ -22,12 +22,12 @@ struct LiveQuestions {
         sample = try InMemoryHabitStore(schema: HabitSchema.current)
         try sample.write(author: nil) { transaction in
             for number in 1...Self.sampleWrites {
-                for lane in 1...Self.sampleLanes {
-                    try TangleWorkload.write(lane * TangleWorkload.laneWidth + number, in: transaction)
+                for writerIndex in 1...Self.sampleLanes {
+                    try ConcurrentWorkload.write(writerIndex * ConcurrentWorkload.writerWidth + number, in: transaction)
                 }
             }
         }
-        filters = RandomFilters(about: try FuzzData(name: "tangle", of: sample), seed: seed &+ 1)
+        filters = RandomFilters(about: try FuzzData(name: "concurrent", of: sample), seed: seed &+ 1)
     }
 
     /// The next stream.
@@ -166,7 +166,7 @@ struct LiveReference {
     private(set) var violations: [String] = []
 
     init(_ history: [HistoryTransaction]) {
-        numbers = history.map { TangleWorkload.number($0.author) ?? 0 }
+        numbers = history.map { ConcurrentWorkload.number($0.author) ?? 0 }
         if history.map(\.token.rawValue) != history.indices.map({ Int64($0 + 1) }) {
             violations.append("the history has gaps: \(history.map(\.token))")
         }
@@ -186,7 +186,7 @@ struct LiveReference {
         let store = try InMemoryHabitStore(schema: HabitSchema.current)
         try compare(&waiting, at: store, &outcome)
         for number in numbers {
-            try store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
+            try store.write(author: ConcurrentWorkload.author(number)) { try ConcurrentWorkload.write(number, in: $0) }
             try compare(&waiting, at: store, &outcome)
         }
         for (token, followers) in waiting {

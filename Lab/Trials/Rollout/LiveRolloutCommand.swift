@@ -106,7 +106,7 @@ struct LiveRolloutScenario: CustomStringConvertible {
     /// A process that writes.
     struct Writer: CustomStringConvertible {
         let restMilliseconds: Int
-        let duties: [TangleDuty]
+        let duties: [ConcurrentDuty]
         /// Where it dies; nil without a crash point.
         let crashPoint: String?
         let seed: UInt64
@@ -150,7 +150,7 @@ struct LiveRolloutScenario: CustomStringConvertible {
     }
 
     /// A writer's other duties. None of them kills all users: a process that opens the user meanwhile would believe in the kill forever.
-    private static let duties: [[TangleDuty]] = [
+    private static let duties: [[ConcurrentDuty]] = [
         [.moving], [.promoting, .reading], [.moving, .killing, .rearming], [.toggling, .moving],
         [.verifying, .promoting],
         [.filing, .mending, .moving],

@@ -18,7 +18,7 @@ struct LiveRolloutRun {
     private(set) var followers: LiveFollowers
     /// The writes of this process.
     private var own = Report()
-    private var ownNumber = (TangleWorkload.lanes - 1) * TangleWorkload.laneWidth
+    private var ownNumber = (ConcurrentWorkload.lanes - 1) * ConcurrentWorkload.writerWidth
 
     private(set) var done: [String: Int] = [:]
     private(set) var refusals: [String: Int] = [:]
@@ -42,7 +42,7 @@ struct LiveRolloutRun {
     ]
 
     private static var options: RolloutOptions {
-        var options = RolloutOptions.tangle
+        var options = RolloutOptions.concurrent
         options.maximumOpenUsers = openUsers
         return options
     }
@@ -97,7 +97,7 @@ struct LiveRolloutRun {
         case .back(let stages): return try goBack(stages)
         case .kill(let isForAll):
             try user.kill(isForAll: isForAll)
-            return try user.store.land()
+            return try user.store.applyKill()
         case .rearm: try user.rearm()
         case .crowd(let users): crowd(users)
         case .write(let count): for _ in 0..<count { write() }
@@ -137,7 +137,9 @@ struct LiveRolloutRun {
         let number = ownNumber
         own.take(.begun, "\(number)")
         do {
-            try user.store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
+            try user.store.write(author: ConcurrentWorkload.author(number)) {
+                try ConcurrentWorkload.write(number, in: $0)
+            }
             own.take(.acknowledged, "\(number)")
         } catch let error as HabitStoreError where error.code == .outcomeUnknown {
             own.take(.unknown, "\(number)")
@@ -209,7 +211,7 @@ struct LiveRolloutRun {
             return try transaction.fetchHistory(after: max(before, information.historyFloor)).last
         }
         // If even the last write is pruned, all feeds had received it.
-        let number = last.flatMap { TangleWorkload.number($0.author) }
+        let number = last.flatMap { ConcurrentWorkload.number($0.author) }
         let isAcknowledged = number.map { own.acknowledged.contains($0) || writers.haveAcknowledged($0) } ?? true
         try followers.awaitPresent(user.store, isAcknowledged: isAcknowledged)
     }
@@ -247,7 +249,7 @@ struct LiveRolloutRun {
 
     /// Every acknowledged write is in the history, and no failed one is.
     private mutating func check(_ report: Report, _ history: [HistoryTransaction]) {
-        let numbers = Set(history.compactMap { TangleWorkload.number($0.author) })
+        let numbers = Set(history.compactMap { ConcurrentWorkload.number($0.author) })
         let lost = report.acknowledged.union(own.acknowledged).subtracting(numbers)
         if !lost.isEmpty { faults.append("acknowledged writes are lost: \(lost.sorted())") }
         let undead = report.failed.union(own.failed).intersection(numbers)
@@ -257,12 +259,12 @@ struct LiveRolloutRun {
     }
 }
 
-/// The processes that write to a followed user: children of the tangle sweep's kind.
+/// The processes that write to a followed user: children of the concurrent sweep's kind.
 struct LiveWriters {
     private let scenario: LiveRolloutScenario
     private let root: String
     private let folder: URL
-    private var processes: [TangleProcess] = []
+    private var processes: [ConcurrentProcess] = []
     /// The current process at each place.
     private var places: [Int] = []
     /// Where writers died, with their counts.
@@ -274,7 +276,7 @@ struct LiveWriters {
     private static let endingSeconds = 90.0
     private static let pauseSeconds = 0.005
     /// Two lanes are reserved: for the writes before the scenario, and for the following process.
-    private static let most = TangleWorkload.lanes - 2
+    private static let most = ConcurrentWorkload.lanes - 2
 
     init(_ scenario: LiveRolloutScenario, root: String, in folder: URL) {
         (self.scenario, self.root, self.folder) = (scenario, root, folder)
@@ -288,15 +290,18 @@ struct LiveWriters {
     }
 
     private mutating func begin(_ writer: LiveRolloutScenario.Writer, crashPoint: String?) throws {
-        let lane = processes.count + 1
+        let writerIndex = processes.count + 1
         var arguments = [
-            "--root", root, "--flags", folder.appendingPathComponent("flags-\(lane).json").path,
-            "--old", scenario.old.rawValue, "--lane", "\(lane)", "--seed", "\(writer.seed &+ UInt64(lane))",
+            "--root", root, "--flags", folder.appendingPathComponent("flags-\(writerIndex).json").path,
+            "--old", scenario.old.rawValue, "--lane", "\(writerIndex)", "--seed",
+            "\(writer.seed &+ UInt64(writerIndex))",
             "--rest", "\(writer.restMilliseconds)",
         ]
         if !writer.duties.isEmpty { arguments += ["--duty"] + writer.duties.map(\.rawValue) }
-        let errors = folder.appendingPathComponent("errors-\(lane)")
-        processes.append(try TangleProcess(arguments, of: nil, lane: lane, crashPoint: crashPoint, errors: errors))
+        let errors = folder.appendingPathComponent("errors-\(writerIndex)")
+        processes.append(
+            try ConcurrentProcess(arguments, of: nil, writerIndex: writerIndex, crashPoint: crashPoint, errors: errors)
+        )
     }
 
     /// Whether two more processes can be started.
@@ -343,9 +348,9 @@ struct LiveWriters {
         return false
     }
 
-    private static func answers(_ process: TangleProcess) -> (resting: Int, all: Int) {
-        let resting = process.count(of: TangleProcess.paused)
-        return (resting, resting + process.count(of: TangleProcess.unpaused))
+    private static func answers(_ process: ConcurrentProcess) -> (resting: Int, all: Int) {
+        let resting = process.count(of: ConcurrentProcess.paused)
+        return (resting, resting + process.count(of: ConcurrentProcess.unpaused))
     }
 
     /// Whether a writer reported this write as acknowledged.
@@ -367,7 +372,7 @@ struct LiveWriters {
         var report = Report()
         for process in processes {
             if process.isRunning {
-                report.note(violation: "process \(process.lane) did not end within \(Self.endingSeconds) s")
+                report.note(violation: "process \(process.writerIndex) did not end within \(Self.endingSeconds) s")
                 process.signal(SIGKILL)
             }
             let end = process.end()
@@ -383,7 +388,7 @@ struct LiveWriters {
             }
             guard end.isSignalled || end.status != 0 else { continue }
             let how = "\(end.isSignalled ? "signal" : "status") \(end.status): \(end.death.summary)"
-            report.note(violation: "process \(process.lane) ended with \(how)")
+            report.note(violation: "process \(process.writerIndex) ended with \(how)")
         }
         return report
     }

@@ -78,7 +78,7 @@ struct CrashCommand: ParsableCommand {
         commandName: "crash",
         abstract: "Kill processes during writes and moves, and check that nothing is lost.",
         subcommands: [
-            SweepCommand.self, GroupSweepCommand.self, MigrationSweepCommand.self, TangleSweepCommand.self,
+            SweepCommand.self, GroupSweepCommand.self, MigrationSweepCommand.self, ConcurrentSweepCommand.self,
             PowerCutCommand.self,
         ]
     )

@@ -92,19 +92,19 @@ public final class FlagProvider: FlagEvaluator {
 
     /// Evaluates a flag whatever the type of its value is.
     public func resolve(_ key: String, context: EvaluationContext) -> Resolution {
-        told(key, context, reference.load().resolve(key, context: context))
+        reporting(key, context, reference.load().resolve(key, context: context))
     }
 
     /// Evaluates a flag whose value must have one type; another type is a `TYPE_MISMATCH`.
     public func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) -> Resolution {
-        told(key, context, reference.load().resolve(key, context: context).checked(type))
+        reporting(key, context, reference.load().resolve(key, context: context).checked(type))
     }
 
     /// Evaluates all flags for one subject, in one state of the files and as of one time.
     public func resolveAll(context: EvaluationContext) -> [String: Resolution] {
         let resolutions = reference.load().resolveAll(context: context)
         guard !hooks.isEmpty else { return resolutions }
-        for (key, resolution) in resolutions.sorted(by: { $0.key < $1.key }) { _ = told(key, context, resolution) }
+        for (key, resolution) in resolutions.sorted(by: { $0.key < $1.key }) { _ = reporting(key, context, resolution) }
         return resolutions
     }
 
@@ -113,7 +113,7 @@ public final class FlagProvider: FlagEvaluator {
         for hook in hooks { hook.tell(key, context, resolution) }
     }
 
-    private func told(_ key: String, _ context: EvaluationContext, _ resolution: Resolution) -> Resolution {
+    private func reporting(_ key: String, _ context: EvaluationContext, _ resolution: Resolution) -> Resolution {
         tellHooks(key, context, resolution)
         return resolution
     }

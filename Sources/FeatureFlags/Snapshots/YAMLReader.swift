@@ -24,7 +24,7 @@ package enum YAMLReader {
         // The parser calls itself for each level, up to a thousand, and the caller's stack may be small.
         let meter = WorkMeter.current
         meter?.add(source.bytes.count)
-        return try DeepStack.run { () throws(FlagError) -> JSONNode in
+        return try LargeStack.run { () throws(FlagError) -> JSONNode in
             guard let root = try compose(source) else {
                 throw FlagError(
                     .parseError,
@@ -245,7 +245,7 @@ struct YAMLConverter {
 }
 
 /// Runs work that calls itself deeply on a thread with a stack of a known size.
-enum DeepStack {
+enum LargeStack {
     private static let stackSizeBytes = 16 << 20
 
     /// The work's result goes from its thread to the caller once, with the semaphore between them.

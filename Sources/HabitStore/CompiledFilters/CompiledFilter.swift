@@ -11,7 +11,7 @@ import Foundation
 package final class CompiledFilter {
     private let test: FilterTest
     private let rows: OwnedBuffer<UnsafePointer<AttributeReader>>
-    private let moment: FilterMoment
+    private let moment: FilterSnapshot
     private let mayChange: Bool
 
     /// - Parameters:
@@ -26,7 +26,7 @@ package final class CompiledFilter {
         records: any RelatedRecords,
         recordsMayChange: Bool
     ) {
-        let moment = FilterMoment()
+        let moment = FilterSnapshot()
         var compiler = FilterCompiler(schema: schema, records: records, moment: moment)
         test = compiler.test(condition.folded(), [0: .init(slot: 0, entity: entity)])
         rows = OwnedBuffer(count: compiler.slotCount)
@@ -52,7 +52,7 @@ package final class CompiledFilter {
 }
 
 /// The moment up to which a record that was read is still what is stored.
-final class FilterMoment {
+final class FilterSnapshot {
     private(set) var number: UInt64 = 1
 
     /// Nothing that was read before counts any more.

@@ -18,12 +18,12 @@ struct FilterCompiler {
 
     let schema: Schema
     let records: any RelatedRecords
-    let moment: FilterMoment
+    let moment: FilterSnapshot
     /// How many slots the compiled filter needs.
     private(set) var slotCount = 1
     private var steps: [StepKey: ReferenceStep] = [:]
 
-    init(schema: Schema, records: any RelatedRecords, moment: FilterMoment) {
+    init(schema: Schema, records: any RelatedRecords, moment: FilterSnapshot) {
         self.schema = schema
         self.records = records
         self.moment = moment

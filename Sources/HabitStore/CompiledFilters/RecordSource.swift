@@ -32,7 +32,7 @@ final class ReferenceStep {
     private let destination: Int
     private let layout: RecordLayout
     private let records: any RelatedRecords
-    private let moment: FilterMoment
+    private let moment: FilterSnapshot
     private let kept: OwnedBuffer<Kept>
     private let readers: UnsafeMutablePointer<AttributeReader>
     private var memory: [FilterScratch?] = Array(repeating: nil, count: capacity)
@@ -43,7 +43,7 @@ final class ReferenceStep {
         destination: Int,
         layout: RecordLayout,
         records: any RelatedRecords,
-        moment: FilterMoment
+        moment: FilterSnapshot
     ) {
         self.reference = reference
         self.destination = destination

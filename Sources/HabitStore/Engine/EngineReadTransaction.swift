@@ -155,7 +155,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
 
     func wasMigrated() throws -> Bool {
         try requireOpen()
-        return try StoreBookkeeping.standing(snapshot).migrations > 0
+        return try StoreBookkeeping.stamp(snapshot).migrations > 0
     }
 }
 

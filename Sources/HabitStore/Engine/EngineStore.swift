@@ -46,7 +46,7 @@ import Synchronization
         let found = try engine.read { snapshot in
             if try snapshot.metadata(MetadataKey.storeID) == nil, !isReadOnly { return Opening(isNew: true) }
             let isDescribed = try StoreBookkeeping.requireSchema(snapshot, schema, path: engine.path)
-            var opening = Opening(migrations: try StoreBookkeeping.standing(snapshot).migrations)
+            var opening = Opening(migrations: try StoreBookkeeping.stamp(snapshot).migrations)
             opening.isBehind = try !isReadOnly && (!isDescribed || Self.lacksDigests(snapshot))
             return opening
         }

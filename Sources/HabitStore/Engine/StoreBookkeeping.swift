@@ -24,9 +24,9 @@ enum StoreBookkeeping {
     static func redescribe(_ writer: some EngineWriter, from old: Schema, to new: Schema) throws {
         for entity in old.entities { try writer.setMetadata(MetadataKey.hashPrefix + entity.name, nil) }
         try describe(writer, new)
-        var standing = try standing(writer)
-        standing.migrations += 1
-        try writer.setMetadata(MetadataKey.role, standing.text)
+        var stamp = try stamp(writer)
+        stamp.migrations += 1
+        try writer.setMetadata(MetadataKey.role, stamp.text)
     }
 
     /// Throws for another schema than the store's.
@@ -110,33 +110,33 @@ enum StoreBookkeeping {
 
     // MARK: The role
 
-    static func standing(_ snapshot: some EngineSnapshot) throws -> StoreStanding {
-        guard let text = try snapshot.metadata(MetadataKey.role) else { return StoreStanding() }
-        guard let standing = StoreStanding(parsing: text) else {
+    static func stamp(_ snapshot: some EngineSnapshot) throws -> RoleStamp {
+        guard let text = try snapshot.metadata(MetadataKey.role) else { return RoleStamp() }
+        guard let stamp = RoleStamp(parsing: text) else {
             throw HabitStoreError(.newerVersion, "the store has a role that this version does not know")
         }
-        return standing
+        return stamp
     }
 
     static func setRole(_ writer: some EngineWriter, _ role: StoreRole) throws {
-        var standing = try standing(writer)
-        standing.role = role
-        try writer.setMetadata(MetadataKey.role, standing.text)
+        var stamp = try stamp(writer)
+        stamp.role = role
+        try writer.setMetadata(MetadataKey.role, stamp.text)
     }
 
-    static func role(_ snapshot: some EngineSnapshot) throws -> StoreRole { try standing(snapshot).role }
+    static func role(_ snapshot: some EngineSnapshot) throws -> StoreRole { try stamp(snapshot).role }
 
     /// The role, as a program sees it that opened the store when it had been migrated so many times.
     static func role(_ snapshot: some EngineSnapshot, migrations: Int, path: String?) throws -> StoreRole {
-        let standing = try standing(snapshot)
-        guard standing.migrations == migrations else {
+        let stamp = try stamp(snapshot)
+        guard stamp.migrations == migrations else {
             throw HabitStoreError(
                 .schemaMismatch,
                 "the store was migrated to schema version \(try version(snapshot, path: path)) meanwhile; open it again",
                 at: .init(path: path)
             )
         }
-        return standing.role
+        return stamp.role
     }
 
     static func epoch(_ snapshot: some EngineSnapshot) throws -> Int {
@@ -234,7 +234,7 @@ enum StoreBookkeeping {
         schema = try snapshot.metadata(MetadataKey.schema).map { try StoredSchema(parsing: $0, path: path) }
         version = try StoreBookkeeping.version(snapshot, path: path)
         information = try StoreBookkeeping.information(snapshot)
-        migrations = try StoreBookkeeping.standing(snapshot).migrations
+        migrations = try StoreBookkeeping.stamp(snapshot).migrations
     }
 }
 
@@ -242,7 +242,7 @@ enum StoreBookkeeping {
 /// that its records now have another form.
 ///
 /// Written as `authoritative`, or `authoritative 2` after two migrations.
-struct StoreStanding: Equatable {
+struct RoleStamp: Equatable {
     /// More than any store has gone through.
     private static let mostMigrations = 1_000_000_000
 
@@ -278,7 +278,7 @@ package enum MetadataKey {
     static let schema = "schema"
     /// Before the entity's name: the hash of its declaration.
     static let hashPrefix = "shape."
-    /// ``StoreStanding``; absent means authoritative and never migrated.
+    /// ``RoleStamp``; absent means authoritative and never migrated.
     static let role = "role"
     /// How often the role was handed over; absent means 0.
     static let epoch = "epoch"

@@ -17,7 +17,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
         private let store: any HabitStore
         private var token: HistoryToken
         /// The moment of the token; nil if it was never read.
-        private var moment: HistoryMoment?
+        private var moment: HistoryPosition?
         /// The store that what was read came from.
         private var origin: StoreInformation?
         private var read: ArraySlice<HistoryTransaction> = []
@@ -37,7 +37,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
                 if let next = read.popFirst() {
                     token = next.token
                     // Only the last transaction is checked against the next read.
-                    if read.isEmpty, let origin { moment = HistoryMoment(token, origin, next) }
+                    if read.isEmpty, let origin { moment = HistoryPosition(token, origin, next) }
                     return next
                 }
                 guard let found = try await moreHistory() else { return nil }
@@ -49,7 +49,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
         private struct Found {
             let origin: StoreInformation
             /// The moment after which the transactions come, as the store has it.
-            let moment: HistoryMoment
+            let moment: HistoryPosition
             let transactions: ArraySlice<HistoryTransaction>
         }
 
@@ -68,7 +68,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
         private static func read(
             _ transaction: any ReadTransaction,
             after token: HistoryToken,
-            _ moment: HistoryMoment?
+            _ moment: HistoryPosition?
         ) throws -> Found {
             let information = try transaction.information()
             let known = moment?.continuity(in: information)
@@ -82,7 +82,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
             if let moment, known == nil, !moment.isAfter(told) { throw replaced(token) }
             return Found(
                 origin: information,
-                moment: HistoryMoment(token, information, told),
+                moment: HistoryPosition(token, information, told),
                 transactions: found
             )
         }
@@ -165,7 +165,7 @@ final class LiveListening: Sendable {
 
 /// A token that a consumer has received, with enough to tell it from the same number in another history: a store that was restored, or
 /// replaced by another one, continues from its own token and reaches the same numbers again.
-struct HistoryMoment: Sendable {
+struct HistoryPosition: Sendable {
     /// Whether the history up to a moment is the beginning of a store's history.
     enum Continuity {
         case same

@@ -58,7 +58,7 @@ public final class LiveQueries: Sendable {
     }
 
     /// How often the store is checked for changes without a signal.
-    static let lookSeconds = 0.05
+    static let pollSeconds = 0.05
     /// After how many looks at its number a store is read whatever that is: some ten seconds.
     private static let looksPerRead = 200
     /// Every this many checks, once a second, the store's place and its last known transaction are verified.
@@ -73,7 +73,7 @@ public final class LiveQueries: Sendable {
     /// How many writes have begun and are not over, also where they wait for one another; only those of which this hears.
     private let writes = Atomic<Int>(0)
     /// Only the step that is being taken uses it.
-    let position = Mutex<HistoryMoment?>(nil)
+    let position = Mutex<HistoryPosition?>(nil)
     private let look = Mutex<(number: UInt64?, looks: Int)>((nil, 0))
     /// Whether the next step is to make sure of that.
     private let isCheckDue = Atomic<Bool>(false)
@@ -152,7 +152,7 @@ public final class LiveQueries: Sendable {
     private func begin(_ store: any HabitStore, _ isFirst: Bool) {
         if isFirst {
             let observation = (store as? any LiveSource)?.observeChanges { [weak self] in self?.signal() }
-            let ticker = Ticker(everySeconds: Self.lookSeconds) { [weak self] in self?.lookForChanges() }
+            let ticker = Ticker(everySeconds: Self.pollSeconds) { [weak self] in self?.lookForChanges() }
             state.withLock { state in
                 // Whoever was first may be gone already.
                 if state.store != nil, state.ticker == nil { (state.ticker, state.observation) = (ticker, observation) }
@@ -323,7 +323,7 @@ public final class LiveQueries: Sendable {
             } catch let error as HabitStoreError
                 where mayPass(error, of: store) && ContinuousClock.now - start < .seconds(patienceSeconds)
             {
-                try await Task.sleep(for: .seconds(lookSeconds))
+                try await Task.sleep(for: .seconds(pollSeconds))
             }
         }
     }

@@ -149,13 +149,13 @@ public enum ResultsChangeCause: String, Sendable, Codable {
     /// Records were written.
     case changed
     /// The changes in between cannot be known, since the history was pruned or the store was restored or migrated. The query was repeated.
-    case restarted
+    case requeried
 }
 
 /// An answer of a live query: what a fetch at the moment of ``token`` gives, and how it differs from the answer that the same
 /// consumer got before.
 public struct ResultsChange<Element: Sendable>: Sendable {
-    /// The moment of the answer. It never falls, as long as the cause is not ``ResultsChangeCause/restarted``.
+    /// The moment of the answer. It never falls, as long as the cause is not ``ResultsChangeCause/requeried``.
     public let token: HistoryToken
     /// The answer, in order.
     public let records: LiveRecords<Element>

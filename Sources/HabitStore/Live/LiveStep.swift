@@ -32,7 +32,7 @@ struct LiveStep {
     /// The moment that the queries were brought to.
     private(set) var token = HistoryToken.zero
     /// The same, with what tells it from that of another history.
-    private(set) var moment: HistoryMoment?
+    private(set) var moment: HistoryPosition?
     /// How many transactions have been since the moment before.
     private(set) var transactions: Int64 = 0
     /// Whether the store's history is another one than that of the moment before.
@@ -60,10 +60,10 @@ struct LiveStep {
             switch try goOn(from: before, information, fresh, isCheck) {
             case .same: break
             case .unknown: try askAnew(but: fresh, .changed)
-            case .replaced: try askAnew(but: fresh, .restarted)
+            case .replaced: try askAnew(but: fresh, .requeried)
             }
         }
-        if moment == nil { moment = try HistoryMoment(transaction, information) }
+        if moment == nil { moment = try HistoryPosition(transaction, information) }
         for query in fresh { try ask(query, .first) }
         if !fresh.isEmpty { queries.forgetRoutes() }
     }
@@ -77,11 +77,11 @@ struct LiveStep {
     ///
     /// - Returns: false if the queries have to be repeated.
     private mutating func goOn(
-        from before: HistoryMoment,
+        from before: HistoryPosition,
         _ information: StoreInformation,
         _ fresh: [any LiveQuery],
         _ isCheck: Bool
-    ) throws -> HistoryMoment.Continuity {
+    ) throws -> HistoryPosition.Continuity {
         if before.token == token, !isCheck, before.isOf(information) {
             moment = before
             return .same
@@ -129,7 +129,7 @@ struct LiveStep {
     /// - Returns: false if it is not; then nothing is patched.
     private mutating func patch(
         _ routes: LiveRoutes,
-        since before: HistoryMoment,
+        since before: HistoryPosition,
         isToBeCompared: Bool,
         _ information: StoreInformation
     ) throws -> Bool {
@@ -153,7 +153,7 @@ struct LiveStep {
             return true
         }
         guard isSame else { return false }
-        moment = HistoryMoment(token, information, last)
+        moment = HistoryPosition(token, information, last)
         queries.count { $0.changes += count }
         try patch(routes, changes)
         return true

@@ -169,7 +169,7 @@ extension AttributeDescription {
     }
 
     /// Whether it is kept as JSON, also by a ``JSONAttribute`` that the model declares as its property.
-    var isJSON: Bool { isOpaque || (wrappedType ?? valueType) is any KeptAsJSON.Type }
+    var isJSON: Bool { isOpaque || (wrappedType ?? valueType) is any StoredAsJSON.Type }
 
     /// Whether nil is a value of what it is when it is not nil.
     var isOptionalTwice: Bool { wrappedType is any OptionalType.Type }
@@ -186,9 +186,9 @@ extension AttributeDescription {
     }
 }
 
-private protocol KeptAsJSON {}
+private protocol StoredAsJSON {}
 
-extension JSONAttribute: KeptAsJSON {}
+extension JSONAttribute: StoredAsJSON {}
 
 private protocol OptionalType {
     static var wrappedType: any Any.Type { get }

@@ -245,7 +245,7 @@ extension ShapeCache {
 }
 
 /// Identifies the queries that a cached plan is valid for, and maps each of a query's constants to its place in the plan.
-package struct KeptQuery: Sendable {
+package struct CachedQuery: Sendable {
     /// Where a value of the plan comes from.
     package enum Place: Sendable {
         /// The same for all queries.

@@ -21,19 +21,19 @@ public protocol VersionedSchema: SendableMetatype {
 extension VersionedSchema {
     /// The schema of this version, which is made once.
     public static var schema: Schema {
-        MadeSchemas.current.schema(of: self) { Schema(models, version: versionIdentifier) }
+        SchemaCache.current.schema(of: self) { Schema(models, version: versionIdentifier) }
     }
 
     /// The schema of this version as one that stores are taken on from; see ``Schema/init(earlier:version:)``.
     package static var earlierSchema: Schema {
-        MadeSchemas.earlier.schema(of: self) { Schema(earlier: models, version: versionIdentifier) }
+        SchemaCache.earlier.schema(of: self) { Schema(earlier: models, version: versionIdentifier) }
     }
 }
 
 /// The schemas that were made, each once.
-private final class MadeSchemas: Sendable {
-    static let current = MadeSchemas()
-    static let earlier = MadeSchemas()
+private final class SchemaCache: Sendable {
+    static let current = SchemaCache()
+    static let earlier = SchemaCache()
 
     private let made = Mutex<[ObjectIdentifier: Schema]>([:])
 

@@ -13,13 +13,13 @@ public final class StoreDispatcher: Sendable {
     @_spi(Engines) public static let concurrentWrites = 8
 
     private struct Lanes {
-        let reads: ThreadLanes
-        let writes: ThreadLanes
+        let reads: StoreThreads
+        let writes: StoreThreads
     }
 
     private let label: String
     private let made = Mutex<Lanes?>(nil)
-    private let line = WriteLine()
+    private let line = WriteQueue()
 
     /// - Parameter label: what the queues are named after, the store.
     @_spi(Engines) public init(label: String) { self.label = label }
@@ -29,8 +29,8 @@ public final class StoreDispatcher: Sendable {
         made.withLock { made in
             if let made { return made }
             let lanes = Lanes(
-                reads: ThreadLanes(label: "HabitStore.\(label).read", limit: Self.concurrentReads),
-                writes: ThreadLanes(label: "HabitStore.\(label).write", limit: Self.concurrentWrites)
+                reads: StoreThreads(label: "HabitStore.\(label).read", limit: Self.concurrentReads),
+                writes: StoreThreads(label: "HabitStore.\(label).write", limit: Self.concurrentWrites)
             )
             made = lanes
             return lanes
@@ -38,7 +38,7 @@ public final class StoreDispatcher: Sendable {
     }
 
     /// Whether the calling thread is a store's own, on which async forms run.
-    package static var isOwnThread: Bool { ThreadLanes.isCurrentThread }
+    package static var isOwnThread: Bool { StoreThreads.isCurrentThread }
 
     /// Runs a blocking read off the cooperative pool, in the caller's task.
     ///
@@ -72,7 +72,7 @@ public final class StoreDispatcher: Sendable {
 ///
 /// It is a task executor, so that the caller's task itself runs here, with its task-locals and its cancellation. Tasks that find no thread wait
 /// without one, in the order in which they came.
-final class ThreadLanes: TaskExecutor {
+final class StoreThreads: TaskExecutor {
     private struct State {
         var idle: [DispatchQueue] = []
         var made = 0
@@ -121,7 +121,7 @@ final class ThreadLanes: TaskExecutor {
 }
 
 /// Retries async writes that found the store busy, in order.
-final class WriteLine: Sendable {
+final class WriteQueue: Sendable {
     private struct State {
         /// How many closures have begun and not come back yet.
         var underWay = 0
@@ -168,9 +168,9 @@ final class WriteLine: Sendable {
 /// One async write: whether its closure has begun.
 package final class WriteAttempt: Sendable {
     private let begun = Atomic<Bool>(false)
-    private let line: WriteLine
+    private let line: WriteQueue
 
-    init(_ line: WriteLine) { self.line = line }
+    init(_ line: WriteQueue) { self.line = line }
 
     /// Whether the closure has begun: it must not run again.
     var hasBegun: Bool { begun.load(ordering: .acquiring) }

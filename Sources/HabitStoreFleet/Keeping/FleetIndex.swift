@@ -9,7 +9,7 @@ final class FleetIndex {
     struct Entry: Hashable {
         var user: String
         var wave: Int
-        var lane: FleetMembers.Lane
+        var cohort: FleetMembers.Cohort
         /// Nil if the user was not examined yet, or no store can tell.
         var stage: Stage?
         var epoch: Int?
@@ -146,7 +146,7 @@ final class FleetIndex {
             for member in members {
                 try database.query(
                     "INSERT OR IGNORE INTO member (user, wave, lane, bytes) VALUES (?1, ?2, ?3, ?4)",
-                    [.text(member.user), .int(member.wave), .text(member.lane.rawValue), .int(member.bytes)]
+                    [.text(member.user), .int(member.wave), .text(member.cohort.rawValue), .int(member.bytes)]
                 )
             }
         }
@@ -205,7 +205,7 @@ final class FleetIndex {
         Entry(
             user: row.text(0) ?? "",
             wave: row.int(1),
-            lane: row.text(2).flatMap(FleetMembers.Lane.init) ?? .normal,
+            cohort: row.text(2).flatMap(FleetMembers.Cohort.init) ?? .normal,
             stage: row.optionalInt(3).flatMap(Stage.init(position:)),
             epoch: row.optionalInt(4),
             token: row.optionalInt(5),

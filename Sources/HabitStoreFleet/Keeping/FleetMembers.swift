@@ -11,7 +11,7 @@ import Hashing
 /// backslash are escaped as `\t`, `\n`, `\r` and `\\`.
 public struct FleetMembers: Sendable, Hashable {
     /// How a user is moved.
-    public enum Lane: String, Sendable, Hashable, CaseIterable {
+    public enum Cohort: String, Sendable, Hashable, CaseIterable {
         /// Along with others.
         case normal
         /// After the wave's other users, because the user's stores are large.
@@ -25,7 +25,7 @@ public struct FleetMembers: Sendable, Hashable {
         /// The wave's number, from 0.
         public let wave: Int
         /// How the user is moved.
-        public let lane: Lane
+        public let cohort: Cohort
         /// The size of the user's stores when the waves were drawn.
         public let bytes: Int
     }
@@ -55,7 +55,7 @@ public struct FleetMembers: Sendable, Hashable {
             // Small ones first, so that problems show early.
             let part = order[begin..<end].sorted { ($0.bytes, $0.user) < ($1.bytes, $1.user) }
             drawn += part.map { user, bytes in
-                Member(user: user, wave: number, lane: pace.lane(bytes), bytes: bytes)
+                Member(user: user, wave: number, cohort: pace.cohort(bytes), bytes: bytes)
             }
             begin = end
         }
@@ -89,7 +89,7 @@ public struct FleetMembers: Sendable, Hashable {
             ($0.bytes, $0.user) < ($1.bytes, $1.user)
         }
         let (last, pace) = (waves.count - 1, plan.pace(of: waves.count - 1))
-        let added = new.map { user, bytes in Member(user: user, wave: last, lane: pace.lane(bytes), bytes: bytes) }
+        let added = new.map { user, bytes in Member(user: user, wave: last, cohort: pace.cohort(bytes), bytes: bytes) }
         return FleetMembers(waves: waves, members: members + added, salt: salt)
     }
 
@@ -110,7 +110,7 @@ public struct FleetMembers: Sendable, Hashable {
         var text = Self.head + "\t" + salt + "\n"
         for wave in waves { text += "wave\t\(Self.escaped(wave))\n" }
         for member in members {
-            text += "\(member.wave)\t\(member.lane.rawValue)\t\(member.bytes)\t\(Self.escaped(member.user))\n"
+            text += "\(member.wave)\t\(member.cohort.rawValue)\t\(member.bytes)\t\(Self.escaped(member.user))\n"
         }
         var data = Data(text.utf8)
         data.append(contentsOf: "sha256\t\(Self.digest(data))\n".utf8)
@@ -160,9 +160,9 @@ public struct FleetMembers: Sendable, Hashable {
                 continue
             }
             guard fields.count == 4, let wave = Int(Substring(fields[0])),
-                let lane = Lane(rawValue: String(Substring(fields[1]))), let bytes = Int(Substring(fields[2]))
+                let cohort = Cohort(rawValue: String(Substring(fields[1]))), let bytes = Int(Substring(fields[2]))
             else { return nil }
-            members.append(Member(user: Self.unescaped(fields[3]), wave: wave, lane: lane, bytes: bytes))
+            members.append(Member(user: Self.unescaped(fields[3]), wave: wave, cohort: cohort, bytes: bytes))
         }
         guard members.allSatisfy({ waves.indices.contains($0.wave) }) else { return nil }
         self.init(waves: waves, members: members, salt: head[2])

@@ -157,14 +157,14 @@ extension FleetPlan {
 }
 
 extension FleetPlan.Pace {
-    /// The lane of a user with stores of this size.
-    func lane(_ bytes: Int) -> FleetMembers.Lane { bytes >= heavyBytes ? .heavy : .normal }
+    /// The cohort of a user with stores of this size.
+    func cohort(_ bytes: Int) -> FleetMembers.Cohort { bytes >= heavyBytes ? .heavy : .normal }
 
-    /// How many users of a lane are moved at the same time.
-    func atOnce(_ lane: FleetMembers.Lane) -> Int { lane == .heavy ? heavyAtOnce : atOnce }
+    /// How many users of a cohort are moved at the same time.
+    func atOnce(_ cohort: FleetMembers.Cohort) -> Int { cohort == .heavy ? heavyAtOnce : atOnce }
 
-    /// When users of a lane may be started; nil for always.
-    func hours(_ lane: FleetMembers.Lane) -> FleetPlan.Hours? { lane == .heavy ? heavyHours ?? hours : hours }
+    /// When users of a cohort may be started; nil for always.
+    func hours(_ cohort: FleetMembers.Cohort) -> FleetPlan.Hours? { cohort == .heavy ? heavyHours ?? hours : hours }
 }
 
 extension FleetPlan {

@@ -50,8 +50,8 @@ struct FleetMover: Sendable {
     }
 
     /// Examines users concurrently.
-    func look(at users: [String], since: Date = .distantFuture) -> [Found] {
-        each(users) { look(at: $0, since: since) }
+    func observe(at users: [String], since: Date = .distantFuture) -> [Found] {
+        each(users) { observe(at: $0, since: since) }
     }
 
     /// The result of comparing a user's two stores.
@@ -125,7 +125,7 @@ struct FleetMover: Sendable {
             defer { store.close() }
             decision = try store.advance(to: stage, permit: { if signals.isHalted { throw Stopped() } })
         } catch is Stopped {
-            return look(at: user, since: since)
+            return observe(at: user, since: since)
         } catch {
             var found = Found(user: user)
             found.verdict = "error"
@@ -133,7 +133,7 @@ struct FleetMover: Sendable {
             found.reasons = (error as? HabitStoreError)?.code.rawValue ?? "error"
             return found
         }
-        var found = look(at: user, since: since)
+        var found = observe(at: user, since: since)
         guard let decision, !decision.isOpen else {
             if stage < plan.stage, found.stage == stage, found.verdict == "sound" {
                 (found.verdict, found.reasons) = ("waits", GateReason.Kind.tooFewShadowReads.rawValue)
@@ -156,7 +156,7 @@ struct FleetMover: Sendable {
     }
 
     /// Examines a user; changes nothing.
-    func look(at user: String, since: Date) -> Found {
+    func observe(at user: String, since: Date) -> Found {
         var found = Found(user: user)
         do {
             let status = try stores.status(of: user)
@@ -210,7 +210,7 @@ extension FleetIndex.Entry {
         self.init(
             user: member.user,
             wave: member.wave,
-            lane: member.lane,
+            cohort: member.cohort,
             bytes: member.bytes,
             cleanReads: 0
         )

@@ -91,7 +91,7 @@ final class FleetRun {
         try lookAtTheClock(isFirst: true)
         try tellLedger(.began(by: person))
         do {
-            try look(through: members.waves.count - 1, isFirst: true)
+            try observe(through: members.waves.count - 1, isFirst: true)
             for wave in members.waves.indices where try !isDone(wave) || !stragglers(through: wave).isEmpty {
                 try run(wave)
             }
@@ -129,15 +129,15 @@ final class FleetRun {
             try tellLedger(.waveBegan(wave: wave, name: members.waves[wave], users: users.count))
         }
         while true {
-            try look(through: wave)
+            try observe(through: wave)
             let waiting = stragglers(through: wave)
             guard !waiting.isEmpty else { break }
             try say(
                 "running",
                 "wave \(wave + 1) of \(members.waves.count) is moved: \(waiting.count.counted("user")) on the way"
             )
-            for lane in FleetMembers.Lane.allCases {
-                try move(waiting.filter { $0.lane == lane }, lane, in: wave)
+            for cohort in FleetMembers.Cohort.allCases {
+                try move(waiting.filter { $0.cohort == cohort }, cohort, in: wave)
             }
             guard !stragglers(through: wave).isEmpty else { break }
             let missing = missingReads(of: wave)
@@ -164,10 +164,10 @@ final class FleetRun {
             guard let waiting = hooks.waiting(for: wave) else { return }
             if wave > 0, ContinuousClock.now >= nextLook {
                 // Users of earlier waves are still watched.
-                try look(through: wave - 1)
+                try observe(through: wave - 1)
                 nextLook = ContinuousClock.now + .seconds(plan.lookSeconds)
             }
-            try wait(seconds: Self.lookSeconds, "waiting", "waiting for the hook \(waiting)")
+            try wait(seconds: Self.pollSeconds, "waiting", "waiting for the hook \(waiting)")
         }
     }
 
@@ -188,9 +188,9 @@ final class FleetRun {
         guard let begun = try line() else { throw FleetLedger.unwritten(ledger.path) }
         var end = Date.distantPast
         while true {
-            try look(through: wave)
-            for lane in FleetMembers.Lane.allCases {
-                try move(stragglers(through: wave).filter { $0.lane == lane }, lane, in: wave)
+            try observe(through: wave)
+            for cohort in FleetMembers.Cohort.allCases {
+                try move(stragglers(through: wave).filter { $0.cohort == cohort }, cohort, in: wave)
             }
             let time = try SoakClock(since: begun, noted: index.word(SoakClock.word), clock.read())
             if let note = time.note { try index.set(SoakClock.word, note) }
@@ -249,7 +249,7 @@ final class FleetRun {
     /// Examines users at the plan's stage whose files have changed since the last look.
     ///
     /// - Parameter isFirst: whether this is the run's first look.
-    private func look(through wave: Int, isFirst: Bool = false) throws {
+    private func observe(through wave: Int, isFirst: Bool = false) throws {
         var changed: [FleetIndex.Entry] = []
         var halt: (found: Finding, user: String)?
         var different = 0
@@ -266,7 +266,7 @@ final class FleetRun {
                 changed.append(entry)
                 continue
             }
-            let found = mover.look(at: member.user, since: since)
+            let found = mover.observe(at: member.user, since: since)
             take(found, into: &entry)
             if isFirst, isLetGoOn, entry.verdict == FleetIndex.Entry.demoted { entry.verdict = nil }
             entry.sign = signs?.fingerprint
@@ -288,13 +288,13 @@ final class FleetRun {
     }
 
     /// Moves users, several at the same time.
-    private func move(_ waiting: [FleetMembers.Member], _ lane: FleetMembers.Lane, in wave: Int) throws {
-        let atOnce = pace.atOnce(lane)
+    private func move(_ waiting: [FleetMembers.Member], _ cohort: FleetMembers.Cohort, in wave: Int) throws {
+        let atOnce = pace.atOnce(cohort)
         var left = waiting[...]
         while !left.isEmpty {
             let part = left.prefix(atOnce)
             left = left.dropFirst(atOnce)
-            try awaitLeave(part, lane)
+            try awaitLeave(part, cohort)
             let moved = mover.move(part.map { ($0.user, target(of: $0)) }, since: since)
             var noted: [FleetIndex.Entry] = []
             var halt: (found: Finding, user: String)?
@@ -374,10 +374,10 @@ final class FleetRun {
     // MARK: Waiting and stopping
 
     /// Waits until users may be started.
-    private func awaitLeave(_ part: ArraySlice<FleetMembers.Member>, _ lane: FleetMembers.Lane) throws {
+    private func awaitLeave(_ part: ArraySlice<FleetMembers.Member>, _ cohort: FleetMembers.Cohort) throws {
         try requireGoing()
         try lookAtTimes()
-        while let reason = try reasonToWait(lane) {
+        while let reason = try reasonToWait(cohort) {
             try wait(seconds: min(plan.lookSeconds, 1), reason.word, reason.text)
         }
         let seconds = paces.secondsToWait
@@ -387,10 +387,10 @@ final class FleetRun {
         paces.begin(part.map(\.bytes))
     }
 
-    private func reasonToWait(_ lane: FleetMembers.Lane) throws -> (word: String, text: String)? {
+    private func reasonToWait(_ cohort: FleetMembers.Cohort) throws -> (word: String, text: String)? {
         if let paused = signals.paused { return ("paused", "paused by \(paused.by): \(paused.because)") }
-        if let hours = pace.hours(lane), !hours.contains(clock.read().time) {
-            let whose = lane == .heavy && pace.heavyHours != nil ? "hours for heavy users" : "hours"
+        if let hours = pace.hours(cohort), !hours.contains(clock.read().time) {
+            let whose = cohort == .heavy && pace.heavyHours != nil ? "hours for heavy users" : "hours"
             return ("waiting", "outside the plan's \(whose) (\(hours.words))")
         }
         if let bar = plan.writeP99Milliseconds, let seconds = times.recentSeconds, seconds * 1_000 >= bar {
@@ -411,7 +411,7 @@ final class FleetRun {
     }
 
     private func lookAtTimes() throws {
-        guard let because = try times.look() else { return }
+        guard let because = try times.poll() else { return }
         try halt(.haltedBySlowWrites, because, for: nil)
     }
 
@@ -441,7 +441,7 @@ final class FleetRun {
                 try lookAtTimes()
                 nextLook = .now + .seconds(Self.timesSeconds)
             }
-            Thread.sleep(forTimeInterval: min(Self.lookSeconds, max(0, (end - ContinuousClock.now) / .seconds(1))))
+            Thread.sleep(forTimeInterval: min(Self.pollSeconds, max(0, (end - ContinuousClock.now) / .seconds(1))))
         } while ContinuousClock.now < end
         try requireGoing()
     }
@@ -458,7 +458,7 @@ final class FleetRun {
     }
 
     /// How often waits check for a halt.
-    private static let lookSeconds = 0.1
+    private static let pollSeconds = 0.1
     /// How often waits check the durations of writes.
     private static let timesSeconds = 1.0
 

@@ -40,7 +40,7 @@ final class FleetTimes {
     ///
     /// - Returns: why to halt the fleet; nil if there is no reason.
     /// - Throws: an error if the index cannot be written.
-    func look() throws -> String? {
+    func poll() throws -> String? {
         guard let counts = WriteTimeCounts(root: root) else { return nil }
         let now = ContinuousClock.now
         if let begun, now - begun.at >= .seconds(Self.stretchSeconds) {

@@ -28,7 +28,7 @@ final class HookDeliveries: Sendable {
     /// One for each hook: a wait by the wall clock would grow if the clock were set back.
     private let bells: [DispatchSemaphore]
     /// How often to check the ledger for lines of other processes.
-    private static let lookSeconds = 1.0
+    private static let pollSeconds = 1.0
     /// The most that the end of a run waits for deliveries.
     private static let lastSeconds = 5.0
 
@@ -148,8 +148,8 @@ final class HookDeliveries: Sendable {
             }
             (seen, size) = (wakes, now)
             state.withLock { $0.rounds[hook.name] = wakes }
-            let next = question == nil ? Self.lookSeconds : (asking.next - ContinuousClock.now) / .seconds(1)
-            _ = bell.wait(timeout: .now() + max(0.01, min(Self.lookSeconds, next)))
+            let next = question == nil ? Self.pollSeconds : (asking.next - ContinuousClock.now) / .seconds(1)
+            _ = bell.wait(timeout: .now() + max(0.01, min(Self.pollSeconds, next)))
         }
     }
 

@@ -66,7 +66,7 @@ public final class FleetWatch: Sendable {
     }
 
     /// How often files are checked.
-    private static let lookSeconds = 1.0
+    private static let pollSeconds = 1.0
     /// How often everything is read even if no file has changed, because some of it depends on the time.
     private static let readSeconds = 30.0
     /// The period of one lag, and how many lags are kept: a day.
@@ -80,7 +80,7 @@ public final class FleetWatch: Sendable {
         state.withLock { state in
             let now = ContinuousClock.now
             if !looksAnew, let snapshot = state.snapshot, let looked = state.looked,
-                now - looked < .seconds(Self.lookSeconds)
+                now - looked < .seconds(Self.pollSeconds)
             {
                 return snapshot
             }

@@ -41,7 +41,7 @@ public struct InterchangeExport {
                 try writeFolder(draft, header, transaction, counts.reduce(0) { $0 + $1.count }, progress)
                 return counts
             }
-            try FileFailure.told { try DurableFile.move(draft, to: trimmed) }
+            try FileFailure.mappingErrors { try DurableFile.move(draft, to: trimmed) }
             return counts
         } catch {
             try? FileManager.default.removeItem(atPath: draft)
@@ -72,7 +72,7 @@ public struct InterchangeExport {
             try file.finish()
         }
         let manifest = try header.encoded()
-        try FileFailure.told {
+        try FileFailure.mappingErrors {
             try DurableFile.create("\(folder)/\(InterchangeHeader.manifestName)", manifest)
             try DurableFile.synchronizeFolder(of: folder + "/")
         }

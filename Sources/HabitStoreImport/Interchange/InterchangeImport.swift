@@ -77,7 +77,7 @@ public struct InterchangeImport {
     ///
     /// - Throws: ``HabitStoreError/Code/unsupported`` for the unfinished target of a copy, ``HabitStoreError/Code/notAuthoritative`` for a
     ///   store in a rollout.
-    public func canFill(_ store: any ReplicableStore) throws -> Bool { try FillingAnEmptyStore.isPossible(in: store) }
+    public func canFill(_ store: any ReplicableStore) throws -> Bool { try BulkLoad.isPossible(in: store) }
 
     /// Reads the whole export and reports what ``fill(_:progress:)`` would do with a store of a schema.
     public func rehearseFilling(_ schema: Schema) throws -> InterchangeReport {
@@ -94,9 +94,9 @@ public struct InterchangeImport {
     public func fill(_ store: any ReplicableStore, progress: (Int, Int) -> Void) throws -> InterchangeReport {
         let survey = try knownSurvey(store.schema)
         var report = InterchangeReport(self, store.schema, survey)
-        var filling = try FillingAnEmptyStore(store)
+        var filling = try BulkLoad(store)
         var told: [Int: SpilledIdentifiers] = [:]
-        var batch: FillingAnEmptyStore.Batch = []
+        var batch: BulkLoad.Batch = []
         var done = 0
         try forEach(store.schema) { entity, record, _ in
             let id = try record.withView(store.schema.entities[entity].layout) { try $0.identifier() }
@@ -106,7 +106,7 @@ public struct InterchangeImport {
             try ids.append(id)
             report.note(entity, .new)
             done += 1
-            if batch.count == FillingAnEmptyStore.batch {
+            if batch.count == BulkLoad.batch {
                 try filling.put(batch)
                 batch = []
                 progress(done, survey.total)
@@ -116,7 +116,7 @@ public struct InterchangeImport {
             throw HabitStoreError(.busy, "the export was changed while it was read", at: .init(path: source.path))
         }
         try filling.finish(batch) { transaction in
-            try FillingAnEmptyStore.tell(told, author: Self.author, at: Date(), store.schema, transaction)
+            try BulkLoad.tell(told, author: Self.author, at: Date(), store.schema, transaction)
         }
         progress(done, survey.total)
         report.differences = try compare(store, cut: [:])
@@ -156,9 +156,9 @@ public struct InterchangeImport {
         var done = 0
         try forEach(schema) { entity, record, place in
             let record = try InterchangeReferences.cutting(cut, entity, record, schema)
-            let standing = try standing(entity, record, transaction)
-            report.note(entity, standing)
-            if standing == .new || (standing == .different && options.updates) {
+            let presence = try presence(entity, record, transaction)
+            report.note(entity, presence)
+            if presence == .new || (presence == .different && options.updates) {
                 try RecordStoring.save(record, of: schema.entities[entity], transaction, place, source.path)
             }
             done += 1
@@ -175,18 +175,18 @@ public struct InterchangeImport {
         }
     }
 
-    private func standing(
+    private func presence(
         _ entity: Int,
         _ record: EncodedRecord,
         _ transaction: any ReadTransaction
-    ) throws -> InterchangeReport.Standing {
+    ) throws -> InterchangeReport.Presence {
         let layout = transaction.schema.entities[entity].layout
         let id = try record.withView(layout) { try $0.identifier() }
-        var standing = InterchangeReport.Standing.new
+        var presence = InterchangeReport.Presence.new
         _ = try transaction.withRow(entity: entity, id: id) { row in
-            standing = try row.encoded().values(layout) == record.values(layout) ? .same : .different
+            presence = try row.encoded().values(layout) == record.values(layout) ? .same : .different
         }
-        return standing
+        return presence
     }
 
     /// The result of ``check()`` if it was for the same schema, which is used once; otherwise a new survey.
@@ -253,7 +253,7 @@ public struct InterchangeImport {
             var differences = 0
             try forEach(store.schema) { entity, record, _ in
                 let record = try InterchangeReferences.cutting(cut, entity, record, store.schema)
-                if try standing(entity, record, transaction) != .same { differences += 1 }
+                if try presence(entity, record, transaction) != .same { differences += 1 }
             }
             return differences
         }
@@ -276,7 +276,7 @@ public struct InterchangeReport: Sendable, Codable, Equatable {
         public var differing = 0
     }
 
-    enum Standing {
+    enum Presence {
         case new
         case same
         case different
@@ -301,8 +301,8 @@ public struct InterchangeReport: Sendable, Codable, Equatable {
         entities = zip(schema.entities, survey.counts).map { Count(entity: $0.name, inSource: $1) }
     }
 
-    mutating func note(_ entity: Int, _ standing: Standing) {
-        switch standing {
+    mutating func note(_ entity: Int, _ presence: Presence) {
+        switch presence {
         case .new: entities[entity].added += 1
         case .same: entities[entity].known += 1
         case .different: entities[entity].differing += 1

@@ -84,7 +84,7 @@ import Foundation
                 }
             },
             joining: { transaction in
-                try transaction.core.lendingTurn { try transaction.withNested { try run(body, $0) } }
+                try transaction.core.lendingWriterLock { try transaction.withNested { try run(body, $0) } }
             }
         )
     }

@@ -25,7 +25,7 @@ extension LMDBEnvironmentCore {
     }
 
     /// Runs `body` on this thread inside the write transaction of another thread, which waits meanwhile.
-    func lendingTurn<T>(_ body: () throws -> T) rethrows -> T {
+    func lendingWriterLock<T>(_ body: () throws -> T) rethrows -> T {
         let owner = exchangeWriterThread(LMDBPlatform.currentThread)
         defer { _ = exchangeWriterThread(owner) }
         return try body()

@@ -197,7 +197,7 @@ final class NewFile {
         let draft = DurableFile.ownDraft(of: path)
         (self.path, self.draft) = (path, draft)
         try Self.requireNothing(path)
-        file = try Self.told(path) { () throws(FileFailure) in try OpenFile(newAt: draft) }
+        file = try Self.mappingErrors(path) { () throws(FileFailure) in try OpenFile(newAt: draft) }
     }
 
     private static func requireNothing(_ path: String) throws {
@@ -209,13 +209,13 @@ final class NewFile {
     }
 
     func write(_ text: String) throws {
-        try Self.told(path) { () throws(FileFailure) in try file.write(Array(text.utf8)) }
+        try Self.mappingErrors(path) { () throws(FileFailure) in try file.write(Array(text.utf8)) }
     }
 
     /// Gives the file its name.
     func publish() throws {
         try Self.requireNothing(path)
-        try Self.told(path) { () throws(FileFailure) in
+        try Self.mappingErrors(path) { () throws(FileFailure) in
             try file.synchronize()
             try DurableFile.move(draft, to: path)
         }
@@ -224,7 +224,7 @@ final class NewFile {
     /// Removes an incomplete file.
     func remove() { unlink(draft) }
 
-    private static func told<R: ~Copyable>(_ path: String, _ body: () throws(FileFailure) -> R) throws -> R {
+    private static func mappingErrors<R: ~Copyable>(_ path: String, _ body: () throws(FileFailure) -> R) throws -> R {
         do {
             return try body()
         } catch {

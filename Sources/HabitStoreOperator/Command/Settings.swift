@@ -239,13 +239,13 @@ package struct Settings {
     }
 
     /// How often a running command checks the flags for its user.
-    private static let lookSeconds = 1.0
+    private static let pollSeconds = 1.0
 
     /// Only `rollout advance` moves users forward, not any command that opens them. Commands print their own messages.
     private static var rolloutOptions: RolloutOptions {
         var options = RolloutOptions()
         options.advancesByItself = false
-        options.advanceSeconds = lookSeconds
+        options.advanceSeconds = pollSeconds
         options.logger.logLevel = .critical
         options.migrationPlan = Tool.current.plan
         Tool.current.command.configure(&options)

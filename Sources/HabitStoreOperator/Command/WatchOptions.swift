@@ -12,7 +12,7 @@ package struct WatchOptions: ParsableArguments {
     package init() {}
 
     /// How often to check a user's control file.
-    private static let lookSeconds = 0.05
+    private static let pollSeconds = 0.05
     /// How often to read the answer again even if the signs are unchanged, because other programs may write without changing them.
     private static let mostSeconds = 10.0
     /// How long a store may be unreadable for a temporary reason.
@@ -39,7 +39,7 @@ package struct WatchOptions: ParsableArguments {
             }
             try Output.requireReader()
             // Spend at most half of the time looking.
-            try await Task.sleep(for: max(.seconds(Self.lookSeconds), ContinuousClock.now - now))
+            try await Task.sleep(for: max(.seconds(Self.pollSeconds), ContinuousClock.now - now))
         }
     }
 
@@ -53,7 +53,7 @@ package struct WatchOptions: ParsableArguments {
                 where ErrorReport.status(of: error.code) != .usage
                 && ContinuousClock.now - start < .seconds(Self.patienceSeconds)
             {
-                try await Task.sleep(for: .seconds(Self.lookSeconds))
+                try await Task.sleep(for: .seconds(Self.pollSeconds))
             }
         }
     }
@@ -94,7 +94,7 @@ package struct ShownAnswers {
 /// The other events that a running command waits for: a new day, a reader that went away, a signal.
 package enum FollowedOutput {
     /// How often to check the clock and the reader.
-    private static let lookSeconds = 0.25
+    private static let pollSeconds = 0.25
 
     /// Runs `body` for the store's current state, and again after every commit and at the beginning of every day.
     ///
@@ -161,7 +161,7 @@ package enum FollowedOutput {
     }
 
     private static func waitForALook() async throws {
-        try await Task.sleep(for: .seconds(lookSeconds))
+        try await Task.sleep(for: .seconds(pollSeconds))
         try Output.requireReader()
         try Interrupted.check()
     }

@@ -117,7 +117,7 @@ struct RolloutKillCommand: ReportingCommand {
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let listing = try named.map { UserListing(users: $0) } ?? stores.users()
         let results = await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
-            let landed = try stores.land(user)
+            let landed = try stores.applyKill(user)
             if landed.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
             return landed.isKilled
         }
@@ -376,7 +376,7 @@ struct FlagsKillCommand: ReportingCommand {
             guard let named = triggers.users else { return try reachOfAll(settings) }
             let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
             let missing = named.filter { user in
-                do { try stores.check(user) } catch let error as HabitStoreError {
+                do { try stores.requireUser(user) } catch let error as HabitStoreError {
                     return error.underlying is NoSuchUser
                 } catch {}
                 return false

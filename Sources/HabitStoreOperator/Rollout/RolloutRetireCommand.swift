@@ -168,10 +168,10 @@ struct RetirementReport {
     }
 }
 
-/// `habitstore rollout adopt`.
-struct RolloutAdoptCommand: ReportingCommand {
+/// `habitstore rollout accept`.
+struct RolloutAcceptCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "adopt",
+        commandName: "accept",
         abstract: "Accepts one of a user's stores as the current one, unchanged.",
         discussion: """
             A store that was put back from a backup, or swapped, is not served: it is older than what was \

@@ -35,7 +35,7 @@ struct RolloutStatusCommand: ReportingCommand {
     }
 
     func run() async throws {
-        var looks = StatusLooks(options: options, jobs: jobOptions)
+        var looks = StatusPolls(options: options, jobs: jobOptions)
         try await looks.lookAtAll()
         guard watching.watch else { return try answerOnce(looks) }
         var shown = ShownAnswers()
@@ -49,7 +49,7 @@ struct RolloutStatusCommand: ReportingCommand {
         }
     }
 
-    private func answerOnce(_ looks: StatusLooks) throws {
+    private func answerOnce(_ looks: StatusPolls) throws {
         guard FileManager.default.fileExists(atPath: looks.folder) else {
             throw HabitStoreError(
                 .notFound,
@@ -68,7 +68,7 @@ struct RolloutStatusCommand: ReportingCommand {
         }
     }
 
-    private func report(_ looks: StatusLooks) throws -> (answer: Answer, notes: String, errors: String) {
+    private func report(_ looks: StatusPolls) throws -> (answer: Answer, notes: String, errors: String) {
         let (statuses, failures) = (looks.statuses, looks.failures)
         let errors = failures.map { ErrorReport($0, showsDetail: output.verbose).text }.joined()
         guard output.format == .text else { return (.document(RolloutStatusReport.json(statuses)), "", errors) }
@@ -85,9 +85,9 @@ struct RolloutStatusCommand: ReportingCommand {
 }
 
 /// Examines users repeatedly: those whose files have changed, which needs no open store, and occasionally all.
-struct StatusLooks {
+struct StatusPolls {
     /// How often control files are read.
-    private static let lookSeconds = 0.1
+    private static let pollSeconds = 0.1
     /// How often to read all files that show a change without opening a store.
     private static let signsSeconds = 1.0
     /// How often to examine all users: some changes by other programs show only in the store.
@@ -108,7 +108,7 @@ struct StatusLooks {
     private var signsAreDue = ContinuousClock.now
     private var fullIsDue = ContinuousClock.now
     /// How long to wait before the next look.
-    private(set) var pause = Duration.seconds(lookSeconds)
+    private(set) var pause = Duration.seconds(pollSeconds)
 
     init(options: PolicyOptions, jobs: JobOptions) { (self.options, self.jobs) = (options, jobs) }
 
@@ -129,7 +129,7 @@ struct StatusLooks {
     mutating func lookAtAll() async throws {
         let start = ContinuousClock.now
         let settings = try await readSettings()
-        if options.userOptions.user != nil { try stores?.check(settings.user) }
+        if options.userOptions.user != nil { try stores?.requireUser(settings.user) }
         await look(at: listing.users)
         // Show progress only for the first look, which a person waits for.
         jobs.quiet = true
@@ -153,7 +153,7 @@ struct StatusLooks {
         }
         await look(at: concerned)
         if isFull || readsAll { plan(since: start, isFull: isFull) }
-        pause = max(.seconds(Self.lookSeconds), ContinuousClock.now - start)
+        pause = max(.seconds(Self.pollSeconds), ContinuousClock.now - start)
         return !concerned.isEmpty || listing.users != known.users
             || listing.unknown.map(\.description) != known.unknown.map(\.description)
     }
@@ -412,7 +412,7 @@ struct RolloutGroup: AsyncParsableCommand {
             RolloutStatusCommand.self, RolloutAdvanceCommand.self, RolloutPromoteCommand.self,
             RolloutDemoteCommand.self, RolloutVerifyCommand.self, RolloutRehearseCommand.self,
             RolloutEvidenceCommand.self, RolloutKillCommand.self, RolloutRearmCommand.self,
-            RolloutDoctorCommand.self, RolloutResyncCommand.self, RolloutAdoptCommand.self, RolloutRetireCommand.self,
+            RolloutDoctorCommand.self, RolloutResyncCommand.self, RolloutAcceptCommand.self, RolloutRetireCommand.self,
             RolloutRunbookCommand.self,
         ]
     )

@@ -144,11 +144,11 @@ struct FleetWaveReport: Encodable {
         let own = members.wave(wave)
         name = members.waves[wave]
         users = own.count
-        heavy = own.count { $0.lane == .heavy }
+        heavy = own.count { $0.cohort == .heavy }
         bytes = own.reduce(0) { $0 + $1.bytes }
         leastSeconds = plan.leastSeconds(ofWave: wave, users: own.count, bytes: bytes)
         self.members =
-            listsUsers ? own.map { Member(user: $0.user, bytes: $0.bytes, isHeavy: $0.lane == .heavy) } : nil
+            listsUsers ? own.map { Member(user: $0.user, bytes: $0.bytes, isHeavy: $0.cohort == .heavy) } : nil
     }
 }
 

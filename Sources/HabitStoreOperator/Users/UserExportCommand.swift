@@ -46,7 +46,7 @@ struct UserExportCommand: AsyncParsableCommand {
         let path = others.first
         let settings = try await Settings(userOptions)
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
-        try stores.check(user)
+        try stores.requireUser(user)
         let otherStores = try settings.otherStores(of: user)
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
@@ -229,7 +229,7 @@ struct UserEraseCommand: ReportingCommand {
             try userOptions.named(by: user),
             isDry: dryRun,
             isForced: force,
-            elsewhere: ErasureElsewhere(try StoreRoot.all(under: settings.home).map { Fleet(root: $0.path).erasure })
+            elsewhere: ExternalErasure(try StoreRoot.all(under: settings.home).map { Fleet(root: $0.path).erasure })
         )
         switch output.format {
         case .json: try JSON.write(Document(outcome))

@@ -109,13 +109,13 @@ import Synchronization
             gate.leave()
         }
         let write = UUID()
-        let (result, unsettled) = try withConnection { try run(body, $0, naming: write) }
-        if let unsettled { try settle(unsettled) }
+        let (result, unresolved) = try withConnection { try run(body, $0, naming: write) }
+        if let unresolved { try resolveOutcome(unresolved) }
         return result
     }
 
     /// A commit with an unknown outcome.
-    private struct UnsettledCommit {
+    private struct UnresolvedCommit {
         /// The name of the write.
         let write: UUID
         /// The version of the store before the commit.
@@ -129,7 +129,7 @@ import Synchronization
         _ body: (PostgresWriter) throws -> R,
         _ connection: PostgresConnection,
         naming write: UUID
-    ) throws -> (R, UnsettledCommit?) {
+    ) throws -> (R, UnresolvedCommit?) {
         let session = PostgresSession(connection, catalog, isWritable: true) { self.pool.answerDeadline }
         defer { session.end() }
         let writer = PostgresWriter(session, catalog)
@@ -146,7 +146,9 @@ import Synchronization
             throw PostgresError.error(failure, during: "committing", at: catalog.place)
         } catch PostgresOutcome.lost(let failure) {
             catalog.bookkeeping = nil
-            return (result, UnsettledCommit(write: write, version: try session.begun()?.version ?? 0, failure: failure))
+            return (
+                result, UnresolvedCommit(write: write, version: try session.begun()?.version ?? 0, failure: failure)
+            )
         }
     }
 
@@ -193,7 +195,7 @@ import Synchronization
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` if nothing was written; ``HabitStoreError/Code/outcomeUnknown`` if the
     ///   outcome was not found in time.
-    private func settle(_ commit: UnsettledCommit) throws {
+    private func resolveOutcome(_ commit: UnresolvedCommit) throws {
         pool.closeIdle()
         let deadline = pool.answerDeadline
         var last = commit.failure
@@ -210,7 +212,7 @@ import Synchronization
                 return
             } catch PostgresOutcome.lost(let failure), PostgresOutcome.refused(let failure) {
                 last = failure
-                Thread.sleep(forTimeInterval: Self.settlingPause)
+                Thread.sleep(forTimeInterval: Self.resolvingPause)
             }
         }
         throw PostgresError.error(
@@ -220,9 +222,9 @@ import Synchronization
         )
     }
 
-    private static let settlingPause = 0.05
+    private static let resolvingPause = 0.05
 
-    private func isKept(_ commit: UnsettledCommit, until deadline: Deadline) throws -> Bool {
+    private func isKept(_ commit: UnresolvedCommit, until deadline: Deadline) throws -> Bool {
         try pool.withConnection(until: deadline) { connection in
             let store = PostgresValue.uuid(catalog.store)
             // A transaction that is creating the row has no visible lock on it, but keeps others from creating it.
@@ -249,7 +251,7 @@ import Synchronization
     /// Whether a store's row names a commit.
     ///
     /// - Throws: ``PostgresOutcome`` if so many commits have followed that it would no longer be named.
-    private static func names(_ commit: UnsettledCommit, _ row: PostgresResult) throws -> Bool {
+    private static func names(_ commit: UnresolvedCommit, _ row: PostgresResult) throws -> Bool {
         guard row.count > 0, let writes = row.bytes(0, 3) else { return false }
         let name = commit.write.byteList
         if stride(from: 0, to: writes.count, by: name.count).contains(where: { writes[$0...].starts(with: name) }) {

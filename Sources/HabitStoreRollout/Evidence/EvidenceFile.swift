@@ -75,10 +75,10 @@ struct EvidenceFile: ~Copyable {
 
     func size() throws -> Int { Int(try status().st_size) }
 
-    private func status() throws -> stat { try Self.told { try file.status() } }
+    private func status() throws -> stat { try Self.mappingErrors { try file.status() } }
 
     func read(_ range: Range<Int>) throws -> [UInt8] {
-        try Self.told {
+        try Self.mappingErrors {
             try [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
                 let room = UnsafeMutableRawBufferPointer(buffer.extracting(..<range.count))
                 count = try file.read(into: room, at: off_t(range.lowerBound))
@@ -89,7 +89,7 @@ struct EvidenceFile: ~Copyable {
     /// Writes bytes after the first `length` ones, durably.
     func write(_ bytes: [UInt8], at length: Int) throws {
         // The name must be durable before the contents count as written.
-        if length == 0 { try Self.told { try DurableFile.synchronizeFolder(of: path) } }
+        if length == 0 { try Self.mappingErrors { try DurableFile.synchronizeFolder(of: path) } }
         do {
             try file.truncate(to: off_t(length))
             try file.write(bytes)
@@ -110,7 +110,7 @@ struct EvidenceFile: ~Copyable {
     }
 
     /// Runs `body`, and turns file failures into errors about the evidence.
-    static func told<R>(_ body: () throws -> R) throws -> R {
+    static func mappingErrors<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
         } catch let failure as FileFailure {
@@ -309,12 +309,12 @@ extension EvidenceFile {
         guard link(path, Self.beside(path, name)) == 0 else {
             throw Self.error("cannot be kept under another name", errno, path)
         }
-        try Self.told { try DurableFile.synchronizeFolder(of: path) }
+        try Self.mappingErrors { try DurableFile.synchronizeFolder(of: path) }
     }
 
     /// Replaces whatever is at the path with bytes, atomically and durably.
     static func replace(_ path: String, with bytes: [UInt8]) throws {
-        try told { try DurableFile.replace(path, bytes) }
+        try mappingErrors { try DurableFile.replace(path, bytes) }
     }
 
     /// The path of a file in the same folder.
@@ -323,7 +323,7 @@ extension EvidenceFile {
     }
 
     private func copy(_ range: Range<Int>, to target: String) throws {
-        try Self.told {
+        try Self.mappingErrors {
             try DurableFile.replace(target) { copy in try forEachChunk(in: range) { try copy.write($0) } }
         }
     }

@@ -83,7 +83,7 @@ public struct EvidenceLog: Sendable {
         anchor: EvidenceHead?,
         waitSeconds: Double,
         trust: () -> EvidenceTrust?
-    ) throws -> (last: EvidenceRecord, stretch: EvidenceStretch) {
+    ) throws -> (last: EvidenceRecord, stretch: EvidenceLineRange) {
         let file = try EvidenceFile(path, .append, waitSeconds: waitSeconds)
         return try add(events, to: file, at: time, anchor: anchor, checkpoints: waitSeconds > 0, trust: trust)
     }
@@ -96,7 +96,7 @@ public struct EvidenceLog: Sendable {
         anchor: EvidenceHead?,
         checkpoints: Bool = true,
         trust: () -> EvidenceTrust?
-    ) throws -> (last: EvidenceRecord, stretch: EvidenceStretch) {
+    ) throws -> (last: EvidenceRecord, stretch: EvidenceLineRange) {
         let contents = try events.map { try EvidenceLine.content($0, at: time) }
         guard !contents.isEmpty else { throw HabitStoreError(.invalidValue, "there is no event to record") }
         let tail = try file.tail()
@@ -117,7 +117,7 @@ public struct EvidenceLog: Sendable {
             bytes += line
         }
         try file.write(bytes, at: tail.length)
-        return (try line.withUnsafeBytes(EvidenceLine.parse), EvidenceStretch(before: before, last: head))
+        return (try line.withUnsafeBytes(EvidenceLine.parse), EvidenceLineRange(before: before, last: head))
     }
 
     /// All records, checked; none if there is no file.
@@ -219,7 +219,7 @@ extension EvidenceLog {
     ///
     /// - Returns: the checkpoint's line; nil if none was written.
     @discardableResult
-    func checkpoint(after summary: EvidenceSummary, at time: Date) throws -> EvidenceStretch? {
+    func checkpoint(after summary: EvidenceSummary, at time: Date) throws -> EvidenceLineRange? {
         guard summary.isCheckpointDue else { return nil }
         let file = try EvidenceFile(path, .append)
         guard try file.identity() == summary.identity else { return nil }
@@ -234,7 +234,7 @@ extension EvidenceLog {
         let line = try EvidenceLine.make(content, after: summary.head, seal: seal)
         try file.write(line.bytes, at: summary.length)
         CrashPoint.reach("evidence.checkpointed")
-        return EvidenceStretch(before: summary.head, last: line.head)
+        return EvidenceLineRange(before: summary.head, last: line.head)
     }
 
     /// The line of a checkpoint that an append should write before its own: if enough lies after the last checkpoint, and little enough to verify
@@ -348,7 +348,7 @@ extension EvidenceLine {
 }
 
 /// Consecutive lines that one process wrote in one append or several.
-struct EvidenceStretch: Sendable, Hashable {
+struct EvidenceLineRange: Sendable, Hashable {
     /// The head that the first line follows.
     let before: EvidenceHead
     let last: EvidenceHead

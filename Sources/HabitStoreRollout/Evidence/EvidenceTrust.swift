@@ -6,7 +6,7 @@ struct EvidenceTrust: Sendable, Hashable {
     /// The stores' anchor; nil if they have none.
     var anchor: EvidenceHead?
     /// The lines that the stores acknowledged; nil if an earlier version wrote the stores' state last, so that every line counts.
-    var vouched: VouchedLines?
+    var vouched: AcknowledgedRanges?
     /// Checks the seals of lines; nil without keys, so that seals are not checked.
     var seal: EvidenceSeal?
 
@@ -18,7 +18,7 @@ struct EvidenceTrust: Sendable, Hashable {
         case notSealed
     }
 
-    init(anchor: EvidenceHead? = nil, vouched: VouchedLines? = nil, seal: EvidenceSeal? = nil) {
+    init(anchor: EvidenceHead? = nil, vouched: AcknowledgedRanges? = nil, seal: EvidenceSeal? = nil) {
         self.anchor = anchor
         self.vouched = vouched
         self.seal = seal
@@ -35,7 +35,7 @@ struct EvidenceTrust: Sendable, Hashable {
     }
 
     /// Adds lines that are known to belong to the log of the anchor.
-    mutating func take(_ stretch: EvidenceStretch) {
+    mutating func take(_ stretch: EvidenceLineRange) {
         vouched?.insert(stretch.first, stretch.last.sequence)
         if stretch.last.sequence > (anchor?.sequence ?? 0) { anchor = stretch.last }
     }
@@ -43,7 +43,9 @@ struct EvidenceTrust: Sendable, Hashable {
     /// Accepts all lines of earlier versions, and from then on only those that the stores acknowledge.
     func takingUpEarlierLines() -> Self {
         var taken = self
-        if vouched == nil { taken.vouched = anchor.map { VouchedLines(through: $0.sequence) } ?? VouchedLines() }
+        if vouched == nil {
+            taken.vouched = anchor.map { AcknowledgedRanges(through: $0.sequence) } ?? AcknowledgedRanges()
+        }
         return taken
     }
 }
@@ -52,7 +54,7 @@ struct EvidenceTrust: Sendable, Hashable {
 ///
 /// Most users have one range. A process that dies between a line and its report to the stores leaves a gap, and so do lines that were added without
 /// the stores.
-struct VouchedLines: Sendable, Hashable {
+struct AcknowledgedRanges: Sendable, Hashable {
     /// The most ranges that are kept; beyond that, the oldest no longer count.
     static let maximumRanges = 32
     /// No log has so many lines; adding to an end cannot overflow.

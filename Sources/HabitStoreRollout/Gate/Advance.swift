@@ -43,7 +43,7 @@ struct Advance {
         if last?.isOpen == false { return last }
         let actual = try open.currentRoute().actual
         guard let wanted = open.state.withLock({ $0.wanted }),
-            let delay = WayBack(actual, wanted).delay(open.flags.directTurn(for: open.context.subject))
+            let delay = WayBack(actual, wanted).delay(open.flags.directSwap(for: open.context.subject))
         else { return last }
         return GateDecision(reasons: [delay], cleanShadowReads: last?.cleanShadowReads ?? 0)
     }
@@ -52,7 +52,7 @@ struct Advance {
     private func catchUp(waitSeconds: Double, _ progress: (String, Int, Int) -> Void) {
         guard let mirror = open.leases.load()?.mirror else { return }
         let deadline = ContinuousClock.now + .seconds(waitSeconds)
-        while !mirror.settle(waitSeconds: min(0.1, waitSeconds)), ContinuousClock.now < deadline {
+        while !mirror.waitUntilIdle(waitSeconds: min(0.1, waitSeconds)), ContinuousClock.now < deadline {
             switch mirror.status {
             case .copying(let done, let total): progress("copying", done, total)
             case .lagging: return
@@ -96,7 +96,7 @@ struct Advance {
             let route = try open.currentRoute()
             bringAlong(route)
             if route.refusal != nil {
-                _ = try open.land()
+                _ = try open.applyKill()
             } else if open.options.advancesByItself, let wanted = wantedStage, wanted > route.actual.stage,
                 !route.actual.state.isKilled
             {
@@ -216,7 +216,7 @@ struct Promotion {
             summary = try evidence.log.summary(evidence.trust(actual, open.pair))
         }
         let mirror = mirrorFacts(actual)
-        let facts = GateFacts(
+        let facts = GateInput(
             evidence: summary,
             lag: mirror.lag,
             isBackfilled: mirror.isBackfilled,
@@ -237,9 +237,9 @@ struct Promotion {
     /// this waits for it.
     private func mirrorFacts(_ actual: ActualStage) -> (lag: Int, isBackfilled: Bool, hasParted: Bool) {
         let nothing = (lag: Int(actual.token.rawValue), isBackfilled: false, hasParted: false)
-        guard let here = try? open.pair.standing(actual.engine) else { return nothing }
+        guard let here = try? open.pair.status(actual.engine) else { return nothing }
         open.leases.load()?.mirror?.follow(to: here.token, waitSeconds: open.options.mirror.waitSeconds)
-        guard let there = try? open.pair.standing(actual.other) else { return nothing }
+        guard let there = try? open.pair.status(actual.other) else { return nothing }
         let follows = actual.stage.mirror != nil && !actual.stage.awaitsMirror
         return (
             lag: Int(max(0, here.token.rawValue - there.token.rawValue)),
@@ -290,9 +290,9 @@ struct EvidenceRenewal {
             )
             file = begun.file
             let head = try open.context.evidence.sharedHead(actual, open.pair) ?? begun.head
-            let anchored = try look.change.restate(actual) {
+            let anchored = try look.change.updateState(actual) {
                 $0.evidence = head
-                $0.vouched = VouchedLines().text
+                $0.vouched = AcknowledgedRanges().text
             }
             look.change.control.noteLogged(anchored.epoch, in: log)
             return anchored

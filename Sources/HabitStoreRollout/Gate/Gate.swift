@@ -35,7 +35,7 @@ public struct Gate: Sendable, Hashable {
     ///   - from: the user's present stage.
     ///   - facts: what is known about the user.
     ///   - now: when the stage would change.
-    public func decide(from: Stage, to: Stage, facts: GateFacts, now: Date) -> GateDecision {
+    public func decide(from: Stage, to: Stage, facts: GateInput, now: Date) -> GateDecision {
         let evidence = facts.evidence.evidence.at(from)
         let cleanReads = evidence.cleanReads.count { isFresh($0, now, policy.evidenceLifetimeSeconds) }
         var reasons: [GateReason] = []
@@ -65,7 +65,7 @@ public struct Gate: Sendable, Hashable {
     func decideRetirement(
         from stage: Stage,
         wanted: Stage?,
-        facts: GateFacts,
+        facts: GateInput,
         isVerified: Bool,
         now: Date
     ) -> GateDecision {
@@ -88,7 +88,7 @@ public struct Gate: Sendable, Hashable {
         return GateDecision(reasons: reasons, cleanShadowReads: 0)
     }
 
-    private func general(_ facts: GateFacts) -> [GateReason] {
+    private func general(_ facts: GateInput) -> [GateReason] {
         var reasons: [GateReason] = facts.isKilled ? [.killed] : []
         if let damage = facts.evidence.damage {
             reasons.append(.evidenceDamaged(line: damage.line, why: damage.reason))
@@ -99,7 +99,7 @@ public struct Gate: Sendable, Hashable {
         return reasons
     }
 
-    private func mirror(_ next: Stage, _ facts: GateFacts) -> [GateReason] {
+    private func mirror(_ next: Stage, _ facts: GateInput) -> [GateReason] {
         guard next >= .shadow else { return [] }
         // Until it is rebuilt, it can neither be filled nor catch up.
         if facts.isMirrorParted { return [.mirrorParted] }
@@ -158,7 +158,7 @@ public struct Gate: Sendable, Hashable {
 }
 
 /// The gate's facts about a user.
-public struct GateFacts: Sendable, Hashable {
+public struct GateInput: Sendable, Hashable {
     /// The summary of the evidence, and whether it contains the stores' anchor. Before the stores get another anchor, the evidence must be found to
     /// contain the old one; otherwise a cut-off would be forgotten.
     public var evidence: EvidenceSummary

@@ -14,7 +14,7 @@ struct Proof {
     func verify(_ progress: (String, Int, Int) -> Void) throws -> VerificationReport {
         let actual = try open.currentRoute().actual
         open.leases.load()?.mirror?.retry()
-        _ = open.leases.load()?.mirror?.settle(waitSeconds: open.options.stepLimitSeconds)
+        _ = open.leases.load()?.mirror?.waitUntilIdle(waitSeconds: open.options.stepLimitSeconds)
         let a = try open.pair.store(actual.engine)
         guard try open.pair.exists(actual.other) else {
             throw HabitStoreError(
@@ -76,7 +76,10 @@ struct Proof {
     /// Compares one of the user's stores with itself, using copies.
     func compareWithItself(_ engine: EngineName, _ progress: (String, Int, Int) -> Void) throws -> VerificationReport {
         // Under the lock, any copies found here were left by a killed process.
-        let lock = try Leftovers.selfComparisons.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
+        let lock = try TemporaryCopies.selfComparisons.lock(
+            in: open.directory,
+            waitSeconds: open.options.lockWaitSeconds
+        )
         defer { withExtendedLifetime(lock) {} }
         let comparison = try SelfComparison(open.directory, open.context.engines)
         let names = ("a copy of \(engine.rawValue)", "a copy of that")
@@ -100,9 +103,9 @@ struct Proof {
     /// - Throws: why the copies cannot be made.
     func rehearse() throws -> HabitStoreError? {
         let actual = try open.currentRoute().actual
-        _ = open.leases.load()?.mirror?.settle(waitSeconds: open.options.stepLimitSeconds)
+        _ = open.leases.load()?.mirror?.waitUntilIdle(waitSeconds: open.options.stepLimitSeconds)
         // Under the lock, any copies found here were left by a killed process.
-        let lock = try Leftovers.rehearsals.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
+        let lock = try TemporaryCopies.rehearsals.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
         let rehearsal = try Rehearsal(open.pair, actual, schema: open.context.schema)
         defer { rehearsal.remove() }
@@ -167,12 +170,12 @@ struct Rehearsal {
     /// Copies both stores next to the user's, replacing copies that a killed process left. The caller holds the lock of the user's rehearsals.
     init(_ original: StorePair, _ actual: ActualStage, schema: Schema) throws {
         self.original = original
-        try Leftovers.remove(Leftovers.rehearsals, in: original.directory, original.known)
-        folder = try original.directory.inRoot(Leftovers.rehearsals.folder(in: original.directory))
+        try TemporaryCopies.remove(TemporaryCopies.rehearsals, in: original.directory, original.known)
+        folder = try original.directory.inRoot(TemporaryCopies.rehearsals.folder(in: original.directory))
         try folder.make()
         try folder.takeMachine(of: original.directory)
         self.actual = actual
-        let copies = try original.known.copied(as: Leftovers.rehearsals.copies[0], by: original.directory)
+        let copies = try original.known.copied(as: TemporaryCopies.rehearsals.copies[0], by: original.directory)
         pair = StorePair(directory: folder, schema: schema, engines: copies)
         do {
             // The following store first: copied last, it would be ahead if a write came in between.
@@ -195,15 +198,15 @@ struct Rehearsal {
     func run(_ verify: (any UserStoreBackend, any UserStoreBackend) throws -> Void) throws {
         let control = try ControlFile(path: folder.path + "/control")
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: 60)
-        guard var there = try change.settle(actual.state.engines) else {
+        guard var there = try change.recover(actual.state.engines) else {
             throw HabitStoreError(.internalInconsistency, "the copies of the stores are gone")
         }
         if there.stage < .live { there = try change.move(there, to: .live) }
         try write(there)
         let back = try change.kill(there)
         let (old, new) = (actual.state.engines.old, actual.state.engines.new)
-        let standings = (try pair.standing(old), try pair.standing(new))
-        guard back.engine == old, standings.0?.role == .authoritative, standings.0?.token == standings.1?.token else {
+        let statuses = (try pair.status(old), try pair.status(new))
+        guard back.engine == old, statuses.0?.role == .authoritative, statuses.0?.token == statuses.1?.token else {
             throw HabitStoreError(
                 .internalInconsistency,
                 "after the way back the \(old.rawValue) store is not current"
@@ -252,7 +255,7 @@ struct Rehearsal {
     /// Removes the copies. The next rehearsal removes what cannot be removed now.
     func remove() {
         pair.close()
-        try? Leftovers.remove(Leftovers.rehearsals, in: original.directory, original.known)
+        try? TemporaryCopies.remove(TemporaryCopies.rehearsals, in: original.directory, original.known)
     }
 }
 
@@ -268,8 +271,8 @@ struct SelfComparison {
     init(_ directory: UserDirectory, _ engines: Engines) throws {
         self.directory = directory
         self.engines = engines
-        try Leftovers.remove(Leftovers.selfComparisons, in: directory, engines)
-        folder = try Leftovers.selfComparisons.makeFolder(in: directory)
+        try TemporaryCopies.remove(TemporaryCopies.selfComparisons, in: directory, engines)
+        folder = try TemporaryCopies.selfComparisons.makeFolder(in: directory)
     }
 
     /// Compares a store with itself.
@@ -283,7 +286,7 @@ struct SelfComparison {
         open: (StoreAddress) throws -> any UserStoreBackend,
         compare: (any UserStoreBackend, any UserStoreBackend) throws -> VerificationReport
     ) throws -> VerificationReport {
-        let addresses = try Leftovers.selfComparisons.copies.map {
+        let addresses = try TemporaryCopies.selfComparisons.copies.map {
             try engines.copied(as: $0, by: directory).address(engine, ofUser: directory.user, inFolder: folder)
         }
         // An engine may keep the copies outside the folder, which the cleanup removed with its contents.
@@ -307,5 +310,5 @@ struct SelfComparison {
         return try compare(copy, second)
     }
 
-    func remove() throws { try Leftovers.remove(Leftovers.selfComparisons, in: directory, engines) }
+    func remove() throws { try TemporaryCopies.remove(TemporaryCopies.selfComparisons, in: directory, engines) }
 }

@@ -86,7 +86,7 @@ struct Resync {
     private func setAside(_ actual: ActualStage, by person: String, because reason: String) throws -> String? {
         try open.state.withLock { state in
             try open.withSwitch { look in
-                let now = try open.settle(look, state.wanted?.engines ?? open.context.engines.pair())
+                let now = try open.recover(look, state.wanted?.engines ?? open.context.engines.pair())
                 guard let now, (now.engine, now.epoch, now.stage) == (actual.engine, actual.epoch, actual.stage) else {
                     throw StageSwitch.overtaken(open.directory)
                 }

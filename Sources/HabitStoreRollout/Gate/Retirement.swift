@@ -85,7 +85,7 @@ struct Retirement {
     /// Whether a process died after recording the retirement and before removing all files.
     private func isBegun(_ actual: ActualStage) throws -> Bool {
         guard try evidence(actual).retired == actual.other else { return false }
-        return (try? open.pair.standing(actual.other))?.role == .backfilling
+        return (try? open.pair.status(actual.other))?.role == .backfilling
     }
 
     private func decide(
@@ -97,7 +97,7 @@ struct Retirement {
         let recorder = open.context.evidence
         if recorder.owes(open.control) { open.record([]) }
         let isShared = recorder.synchronize(actual, open.pair)
-        let facts = GateFacts(
+        let facts = GateInput(
             evidence: try recorder.log.summary(recorder.trust(actual, open.pair)),
             lag: 0,
             isBackfilled: true,
@@ -122,14 +122,14 @@ struct Retirement {
         _ progress: (String, Int, Int) -> Void
     ) throws {
         // Under the lock, any copies found here were left by a killed process.
-        let lock = try Leftovers.retirements.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
+        let lock = try TemporaryCopies.retirements.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
         let (engines, schema) = (open.context.engines, open.context.schema)
         let copies = try RetiredCopies(open.directory, engines)
         defer { copies.remove() }
         let given = try backup.flatMap { try readable($0, actual) }
         defer { given?.close() }
-        let places = Leftovers.retirements.copies
+        let places = TemporaryCopies.retirements.copies
         // The former store first: copied last, it could be ahead.
         let left = try copies.add(
             given ?? open.pair.store(actual.other),
@@ -156,12 +156,12 @@ struct Retirement {
     /// - Throws: ``HabitStoreError/Code/unsupported`` unless the backup says that it was taken while both stores were kept, or is one of the former
     ///   store: a backup of the serving store would prove nothing about it.
     private func readable(_ backup: StoreAddress, _ actual: ActualStage) throws -> (any UserStoreBackend)? {
-        if (try? open.pair.standing(actual.other)) != nil { return nil }
+        if (try? open.pair.status(actual.other)) != nil { return nil }
         let store = try open.context.engines.open(backup, .readOnly, schema: open.context.schema)
         do {
-            let standing = try store.replicaRead { try open.pair.standing(backup.engine, $0) }
-            let isOfBoth = standing.state.map { $0.stage < Stage.complete } ?? false
-            guard isOfBoth || standing.role == .standby else {
+            let status = try store.replicaRead { try open.pair.status(backup.engine, $0) }
+            let isOfBoth = status.state.map { $0.stage < Stage.complete } ?? false
+            guard isOfBoth || status.role == .standby else {
                 throw HabitStoreError(
                     .unsupported,
                     "the backup does not say that it was taken before the user reached complete, or of the old store: it proves "

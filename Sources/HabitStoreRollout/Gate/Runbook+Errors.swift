@@ -196,7 +196,7 @@ extension RunbookEntry {
         meaning:
             "It was put back from a backup, swapped or moved. Put the current file back. Accept this one only if there "
             + "is nothing newer: what was written since then is given up.",
-        command: "\(OperatorCommand.name) rollout adopt --root ROOT --user USER --engine ENGINE --because TEXT",
+        command: "\(OperatorCommand.name) rollout accept --root ROOT --user USER --engine ENGINE --because TEXT",
         check: "\(status) shows a stage and no error."
     )
 

@@ -118,7 +118,7 @@ final class FlagWatch: Sendable {
     }
 
     /// Identifies, in a user's state, the flags that moved the user directly to another engine.
-    func directTurn(for subject: FlagSubject) -> String { "direct-" + identity(for: subject) }
+    func directSwap(for subject: FlagSubject) -> String { "direct-" + identity(for: subject) }
 
     /// The same for all users together.
     var identity: String { provided == nil ? fileIdentity : XXHash64.digits(of: "\(revision)") }

@@ -14,7 +14,7 @@ final class WriteTimes: Sendable {
     static let version: UInt64 = 1
     /// The number of cells before the counts.
     static let headCells = 2
-    static let lookSeconds = 5.0
+    static let pollSeconds = 5.0
 
     private struct State {
         var page: MappedPage?
@@ -64,9 +64,9 @@ final class WriteTimes: Sendable {
     func count(_ stage: Stage, since start: ContinuousClock.Instant) {
         let now = ContinuousClock.now
         state.withLock { state in
-            if state.looked.map({ now - $0 >= .seconds(Self.lookSeconds) }) ?? true {
+            if state.looked.map({ now - $0 >= .seconds(Self.pollSeconds) }) ?? true {
                 state.looked = now
-                look(&state)
+                poll(&state)
             }
             guard let cells = state.page?.cells else { return }
             let bucket = WriteTimeCounts.bucket((now - start) / .seconds(1))
@@ -76,7 +76,7 @@ final class WriteTimes: Sendable {
     }
 
     /// Maps the present file. If it cannot be mapped, nothing is counted.
-    private func look(_ state: inout State) {
+    private func poll(_ state: inout State) {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_size >= MappedPage.sizeBytes, status.st_mode & S_IFMT == S_IFREG
         else {

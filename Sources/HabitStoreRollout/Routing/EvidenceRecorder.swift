@@ -49,7 +49,7 @@ final class EvidenceRecorder: Sendable {
     /// Writes a difference. First records in the control file that it is owed, where there is always room: if the process dies, the disk is full or
     /// the file is read-only, the gate stays closed all the same.
     func recordDifference(_ event: EvidenceEvent, in scene: Scene) {
-        scene.control?.oweDifference()
+        scene.control?.addPendingDifference()
         record([event], in: scene)
     }
 
@@ -123,7 +123,7 @@ final class EvidenceRecorder: Sendable {
         unwritten.withLock { $0.removeFirst(min(count, $0.count)) }
         // Before the debt is cleared: if the process dies in between, the difference stays owed.
         if events.contains(where: \.concernsDifferences) { markDifferences(scene) }
-        scene.control?.payDifferences(owed)
+        scene.control?.clearPendingDifferences(owed)
         scene.control?.noteSeen(log)
         CrashPoint.reach("evidence.appended")
         return true
@@ -302,7 +302,7 @@ extension EvidenceRecorder {
         var state = actual.state
         do {
             // Other processes may have reported lines since this one read the state.
-            if let now = try pair.standing(actual.engine), now.epoch == actual.epoch, let known = now.state {
+            if let now = try pair.status(actual.engine), now.epoch == actual.epoch, let known = now.state {
                 state = known
             }
         } catch {
@@ -322,7 +322,7 @@ extension EvidenceRecorder {
     }
 
     /// Whether lines of this process are still in the log, and the log is the one of the stores' anchor.
-    private func isInLog(_ stretch: EvidenceStretch, _ anchor: EvidenceHead?) -> Bool {
+    private func isInLog(_ stretch: EvidenceLineRange, _ anchor: EvidenceHead?) -> Bool {
         do {
             return try log.connects(anchor, stretch.last)
         } catch {
@@ -338,7 +338,7 @@ extension EvidenceRecorder {
             var trust = trust(actual.state, through: shared)
             guard trust.anchor != nil else {
                 let head = try shared ?? log.head()
-                trust = EvidenceTrust(anchor: head, vouched: VouchedLines(), seal: log.seal)
+                trust = EvidenceTrust(anchor: head, vouched: AcknowledgedRanges(), seal: log.seal)
                 for stretch in unanchored.withLock({ $0.stretches }) where isInLog(stretch, head) {
                     trust.take(stretch)
                 }
@@ -383,9 +383,9 @@ extension EvidenceRecorder {
     private func anchor(_ actual: ActualStage, _ pair: StorePair, through shared: EvidenceHead?) throws -> Bool {
         let engine = actual.engine
         let stretches = unanchored.withLock { $0.stretches }
-        guard let standing = try pair.standing(engine), standing.role == .authoritative, standing.epoch == actual.epoch,
+        guard let status = try pair.status(engine), status.role == .authoritative, status.epoch == actual.epoch,
             // Without an anchor in the stores, the log may be another user's.
-            let state = standing.state, state.evidence != nil
+            let state = status.state, state.evidence != nil
         else { return true }
         var next = state
         next.remember(trust(state, through: shared))
@@ -394,15 +394,15 @@ extension EvidenceRecorder {
             unanchored.withLock { $0.remove(stretches) }
             return true
         }
-        (next.owner, next.machine) = (standing.owner ?? directory.owner, standing.machine?.text)
+        (next.owner, next.machine) = (status.owner ?? directory.owner, status.machine?.text)
         let text = try next.encoded()
-        let place = standing.place
+        let place = status.place
         let isTold = try Deadline.run(
             seconds: options.stepLimitSeconds,
             path: pair.address(engine).path
         ) { _ in
             try pair.store(engine).replicate { replica in
-                let now = try pair.standing(engine, replica)
+                let now = try pair.status(engine, replica)
                 guard now.place == place, now.state == state else { return false }
                 try replica.setRolloutState(text)
                 return true
@@ -421,11 +421,11 @@ struct UnanchoredEvidence {
     /// The most stretches that are kept; beyond that, the oldest never count.
     private static let maximumStretches = 64
 
-    private(set) var stretches: [EvidenceStretch] = []
+    private(set) var stretches: [EvidenceLineRange] = []
     /// The time of the last report to the stores.
     var lastTold: ContinuousClock.Instant?
 
-    mutating func add(_ stretch: EvidenceStretch) {
+    mutating func add(_ stretch: EvidenceLineRange) {
         if let joined = stretches.last?.joined(with: stretch) {
             stretches[stretches.count - 1] = joined
         } else {
@@ -434,5 +434,5 @@ struct UnanchoredEvidence {
     }
 
     /// Removes lines that the stores know of, or that are no longer in the log.
-    mutating func remove(_ told: [EvidenceStretch]) { stretches.removeAll(where: told.contains) }
+    mutating func remove(_ told: [EvidenceLineRange]) { stretches.removeAll(where: told.contains) }
 }

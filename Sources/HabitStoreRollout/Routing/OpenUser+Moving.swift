@@ -13,8 +13,8 @@ extension OpenUser {
     func move(
         _ reason: StageChangeReason?,
         because: String? = nil,
-        from find: (Look, inout State) throws -> ActualStage?,
-        _ act: (Look, ActualStage, inout State) throws -> ActualStage?
+        from find: (Observation, inout State) throws -> ActualStage?,
+        _ act: (Observation, ActualStage, inout State) throws -> ActualStage?
     ) throws {
         try state.withLock { state in
             try withSwitch { look in
@@ -35,9 +35,9 @@ extension OpenUser {
     func move(
         _ reason: StageChangeReason?,
         because: String? = nil,
-        _ act: (Look, ActualStage, inout State) throws -> ActualStage?
+        _ act: (Observation, ActualStage, inout State) throws -> ActualStage?
     ) throws {
-        try move(reason, because: because, from: { look, state in try reroute(&state, look).actual }, act)
+        try move(reason, because: because, from: { look, state in try refreshRoute(&state, look).actual }, act)
     }
 
     /// Takes the user to an earlier stage.
@@ -72,12 +72,12 @@ extension OpenUser {
     }
 
     /// Another machine has accepted the following copy as the user's current store. Stops serving the user here until both stores were checked.
-    func yield(_ actual: ActualStage) {
+    func stepDown(_ actual: ActualStage) {
         guard pair.known.isShared(actual.other) else { return }
         do {
             try state.withLock { _ in
                 try withSwitch { look in
-                    guard try look.change.yield(actual.engine, to: actual.other) else { return }
+                    guard try look.change.stepDown(actual.engine, to: actual.other) else { return }
                     leases.store(nil)
                     options.logger.error(
                         "another machine has accepted the copy of a user's store",
@@ -100,7 +100,7 @@ extension OpenUser {
             from: { look, _ in
                 // The switch may have been pulled while this waited for the lock.
                 try flags.requireNoKill(for: context.subject)
-                let actual = try look.change.settle(context.stillWanted.engines)
+                let actual = try look.change.recover(context.stillWanted.engines)
                 if let actual, actual.state.isKilled { return actual }
                 // Removes the record of a kill that no store knows of yet.
                 wasKilled = look.change.control.isKilled
@@ -149,7 +149,7 @@ extension OpenUser {
     ///
     /// - Returns: whether the user is killed.
     /// - Throws: why the user could not be taken back.
-    func land() throws -> Bool {
+    func applyKill() throws -> Bool {
         var route = try currentRoute()
         // Saves another check if opening the files has just done it.
         if route.refusal == nil, route.actual.state.isKilled, route.actual.stage == .off { return true }
@@ -212,7 +212,7 @@ extension OpenUser {
     /// meanwhile. For the same reason, a kill that passes by the lock is checked once more.
     func recordKill(_ pulled: PulledKill, _ control: ControlFile) {
         let isLatchDue = pulled.latch?.isSet == false
-        guard isLatchDue || !control.isKilled, let now = context.lookForKill() else { return }
+        guard isLatchDue || !control.isKilled, let now = context.refreshKill() else { return }
         if isLatchDue, let latch = pulled.latch, now.latch?.path == latch.path {
             do {
                 try latch.set(by: pulled.text)
@@ -261,16 +261,16 @@ extension OpenUser {
 extension OpenUser {
     /// Finds out where the user is, and finishes or undoes an interrupted move. If the stores have an older schema version and there is a plan,
     /// migrates them first.
-    func settle(_ look: Look, _ wanted: EnginePair) throws -> ActualStage? {
+    func recover(_ look: Observation, _ wanted: EnginePair) throws -> ActualStage? {
         let change = look.change
         let isKilled = look.pulled != nil || isKillRecorded(change.control)
         var behind: ActualStage?
         var failure: HabitStoreError?
         do {
-            behind = try change.settle(wanted, isKilled: isKilled)
+            behind = try change.recover(wanted, isKilled: isKilled)
             // If only the other store has an older version, writes at this stage still need it.
             failure = behind?.obstacle
-            guard failure?.code == .migrationRequired || change.looksAtBoth && hasUnfinishedMigration else {
+            guard failure?.code == .migrationRequired || change.observesBoth && hasUnfinishedMigration else {
                 return behind
             }
         } catch let error as HabitStoreError where error.code == .migrationRequired {
@@ -286,7 +286,7 @@ extension OpenUser {
             return behind
         }
         let notes = tell(outcome)
-        var actual = try change.settle(wanted, isKilled: isKilled)
+        var actual = try change.recover(wanted, isKilled: isKilled)
         actual?.notes += notes
         return actual
     }
@@ -332,7 +332,7 @@ extension OpenUser {
     private var hasUnfinishedMigration: Bool {
         let pair = StorePair(directory: directory, schema: context.schema, access: .readOnly, engines: context.engines)
         defer { pair.close() }
-        return pair.unfinishedMigration(pair.look(limitSeconds: options.stepLimitSeconds)) != nil
+        return pair.unfinishedMigration(pair.statuses(limitSeconds: options.stepLimitSeconds)) != nil
     }
 }
 
@@ -350,12 +350,12 @@ extension OpenUser {
         defer { historyReaders.subtract(1, ordering: .releasing) }
         try migrateFollower(engine, beside: actual)
         let destination = try pair.create(engine)
-        let turn = try CopyTurn(
+        let lock = try CopyLock(
             directory,
             waitSeconds: options.stepLimitSeconds,
             progress: { try destination.replicaRead { try $0.backfillState() } }
         )
-        defer { withExtendedLifetime(turn) {} }
+        defer { withExtendedLifetime(lock) {} }
         let outcome = try pair.read(actual.engine) { source, _ in
             try StorePair.requireOneVersion(source, destination)
             return try Backfill(from: source, to: destination, chunk: options.mirror.copyChunk, epoch: actual.epoch)

@@ -5,7 +5,7 @@ import Logging
 
 extension OpenUser {
     /// The state under the lock of the user's switches, read once. The files of the flags and the kill switch were checked there.
-    struct Look {
+    struct Observation {
         var change: StageSwitch
         let pulled: PulledKill?
         /// The flags' revision from before they were read.
@@ -16,7 +16,7 @@ extension OpenUser {
 
     /// Finds out where the user is and what the flags want, carries out a kill or a way back, and makes the route.
     @discardableResult
-    func reroute() throws -> Route {
+    func refreshRoute() throws -> Route {
         try state.withLock { state in
             try requireOpen()
             let (revision, said) = (flags.revision, context.subject.revision)
@@ -29,7 +29,7 @@ extension OpenUser {
                     return route
                 }
             }
-            return try withSwitch { try self.reroute(&state, $0) }
+            return try withSwitch { try self.refreshRoute(&state, $0) }
         }
     }
 
@@ -44,7 +44,7 @@ extension OpenUser {
 
     /// Checks again where the user is, although this process knows of no change: an obstacle to a write may be gone.
     func recheck() throws -> Route {
-        try state.withLock { state in try withSwitch { try self.reroute(&state, $0) } }
+        try state.withLock { state in try withSwitch { try self.refreshRoute(&state, $0) } }
     }
 
     /// Whether the flags now want nothing that has to be done immediately.
@@ -52,7 +52,7 @@ extension OpenUser {
         let wanted = context.wanted
         let wayBack = WayBack(route.actual, wanted)
         guard killTrigger(route.actual, route.control, context.pulledKill) == nil, !wayBack.isFollowed,
-            wayBack.placement == nil, !isDue(EngineTurn(route.actual, wanted)),
+            wayBack.placement == nil, !isDue(EngineSwap(route.actual, wanted)),
             !route.actual.state.engines.isOther(than: wanted.engines)
         else { return false }
         // Another process may have recorded since how the flags placed the user.
@@ -66,12 +66,12 @@ extension OpenUser {
     ///
     /// While a kill is pulled, a process that holds the lock but does not release it, frozen in the middle of a move, is passed by: when it wakes,
     /// its epoch is outdated.
-    func withSwitch<R>(_ body: (Look) throws -> R) throws -> R {
+    func withSwitch<R>(_ body: (Observation) throws -> R) throws -> R {
         try requireOpen()
-        let lock = try SwitchLock(directory, options, lookForKill: context.lookForKill)
+        let lock = try SwitchLock(directory, options, refreshKill: context.refreshKill)
         defer { withExtendedLifetime(lock) {} }
         CrashPoint.reach("switch.locked")
-        try ErasureMark(directory).requireNone()
+        try ErasureTombstone(directory).requireNone()
         let control = try ownControl()
         try finishRestoration(control)
         var change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
@@ -80,14 +80,14 @@ extension OpenUser {
         let (revision, said) = (flags.revision, context.subject.revision)
         let pulled = lock.passedFor ?? context.pulledKill
         if let pulled { recordKill(pulled, control) }
-        return try body(Look(change: change, pulled: pulled, revision: revision, said: said))
+        return try body(Observation(change: change, pulled: pulled, revision: revision, said: said))
     }
 
     /// The control file. On the first call, before a store is opened, files that have other names elsewhere are replaced by copies. While another
     /// process has the user open they stay shared, and SQLite stores refuse new writers.
     private func ownControl() throws -> ControlFile {
         let isFirst = control == nil
-        let control = try standingControl()
+        let control = try openControl()
         let linked = LinkedFiles(directory, context.engines)
         guard isFirst, !linked.names.isEmpty else { return control }
         do {
@@ -98,7 +98,7 @@ extension OpenUser {
                     "a user's files have other names elsewhere, and are in use",
                     metadata: linkedFolder
                 )
-                return try standingControl()
+                return try openControl()
             }
             try linked.separate(isKnown: isKnown)
             withExtendedLifetime(alone) {}
@@ -109,7 +109,7 @@ extension OpenUser {
         } catch let error as HabitStoreError {
             options.logger.warning("a user's files have other names elsewhere: \(error)", metadata: linkedFolder)
         }
-        return try standingControl()
+        return try openControl()
     }
 
     private var linkedFolder: Logger.Metadata { ["folder": "\(directory.path)"] }
@@ -122,14 +122,14 @@ extension OpenUser {
         try Restoration(directory, context.engines, options, schema: context.schema).finish(control)
     }
 
-    func reroute(_ state: inout State, _ look: Look) throws -> Route {
+    func refreshRoute(_ state: inout State, _ look: Observation) throws -> Route {
         let (wanted, change) = (context.wanted, look.change)
         state.wanted = wanted
-        var actual = try settle(look, wanted.engines) ?? begin(wanted, change)
+        var actual = try recover(look, wanted.engines) ?? begin(wanted, change)
         let trigger = killTrigger(actual, change.control, look.pulled)
         notePutBack(&actual, change.control, isUrgent: trigger != nil)
         if trigger == nil {
-            turn(&actual, wanted, change)
+            swapEngines(&actual, wanted, change)
             // A stage wanted of another pair of engines is not wanted of this one.
             if actual.state.engines.isOther(than: wanted.engines) { state.wanted?.stage = nil }
             context.evidence.makeUp(for: actual, in: scene)
@@ -142,7 +142,7 @@ extension OpenUser {
                 actual = try kill(actual, by: trigger, change)
             } catch let error as HabitStoreError {
                 // The attempt may have raised the epoch, or another process may have taken the user back meanwhile.
-                actual = try settle(look, wanted.engines) ?? actual
+                actual = try recover(look, wanted.engines) ?? actual
                 refusal = killTrigger(actual, change.control, look.pulled) == nil ? nil : error
                 actual.notes.append(error.description)
                 options.logger.error("the kill switch could not take a user back: \(error)")
@@ -194,27 +194,27 @@ extension OpenUser {
 
     /// Swaps the roles of the engines if the flags say so, for a user served by only one engine. At most once per state of the flag files, so that
     /// two that disagree do not move the user back and forth.
-    private func turn(_ actual: inout ActualStage, _ wanted: WantedStage, _ change: StageSwitch) {
-        let turn = EngineTurn(actual, wanted)
-        guard turn.isProposed else { return }
-        guard isDue(turn) else {
-            actual.notes.append(turn.refusal)
+    private func swapEngines(_ actual: inout ActualStage, _ wanted: WantedStage, _ change: StageSwitch) {
+        let swap = EngineSwap(actual, wanted)
+        guard swap.isProposed else { return }
+        guard isDue(swap) else {
+            actual.notes.append(swap.refusal)
             return
         }
         do {
-            actual = try change.turn(
+            actual = try change.swap(
                 actual,
                 to: wanted.engines,
                 by: flags.identity(for: context.subject),
                 pairedBy: wanted.pairedBy
             )
         } catch {
-            actual.notes.append("\(turn.refusal): \(error)")
+            actual.notes.append("\(swap.refusal): \(error)")
         }
     }
 
-    private func isDue(_ turn: EngineTurn) -> Bool {
-        turn.isDue(context.engines, identity: flags.identity(for: context.subject), pair.mayExist)
+    private func isDue(_ swap: EngineSwap) -> Bool {
+        swap.isDue(context.engines, identity: flags.identity(for: context.subject), pair.mayExist)
     }
 
     /// Records in the evidence, once, that a folder was restored from a copy.
@@ -243,15 +243,15 @@ extension OpenUser {
         var state = RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, engines: wanted.engines)
         state.pairedBy = wanted.pairedBy
         if state.stage > .off { state.placedBy = wanted.placement }
-        state.noteTurn(by: flags.identity(for: context.subject))
-        if wanted.isDirect { state.noteTurn(by: flags.directTurn(for: context.subject)) }
+        state.rememberSwap(by: flags.identity(for: context.subject))
+        if wanted.isDirect { state.rememberSwap(by: flags.directSwap(for: context.subject)) }
         return state
     }
 
     /// Makes the route, and notifies all processes.
     func install(
         _ actual: ActualStage,
-        _ look: Look,
+        _ look: Observation,
         _ state: inout State,
         refusal: HabitStoreError? = nil
     ) throws -> Route {
@@ -317,13 +317,13 @@ extension OpenUser {
             pair,
             actual,
             options: options.mirror,
-            turnWaitSeconds: options.stepLimitSeconds,
+            copyLockWaitSeconds: options.stepLimitSeconds,
             metrics: context.metrics,
             onCopied: { [weak self] outcome in
                 self?.record([.backfilled(token: outcome.token, records: outcome.records)])
                 self?.context.metrics.backfilled(outcome.records)
             },
-            onRefused: { [weak self] in self?.yield(actual) },
+            onRefused: { [weak self] in self?.stepDown(actual) },
             onOutdated: { [weak self] in try self?.migrateFollower(actual.other, beside: actual) }
         )
     }

@@ -58,7 +58,7 @@ final class OpenUser: Sendable {
     // MARK: The route
 
     /// The user was moved before the operation began: it looks up its route again.
-    struct Rerouted: Error {}
+    struct RouteChanged: Error {}
 
     /// How often an operation looks up its route again before it gives up; each time, the user was moved meanwhile.
     static let maximumAttempts = 1_000
@@ -66,7 +66,7 @@ final class OpenUser: Sendable {
     /// The route in force, within an operation: two atomic loads if nothing has changed.
     func currentRoute() throws -> Route {
         if let route = leases.load(), isInForce(route) { return route }
-        return try reroute()
+        return try refreshRoute()
     }
 
     @inline(__always)
@@ -90,7 +90,7 @@ final class OpenUser: Sendable {
     }
 
     /// The control file that is in the user's folder now; only while ``state`` is locked.
-    func standingControl() throws -> ControlFile {
+    func openControl() throws -> ControlFile {
         if let control {
             if control.isInPlace { return control }
             // The folder was moved or replaced, and the stores with it.
@@ -169,7 +169,7 @@ final class OpenUser: Sendable {
         if let route = leases.present {
             if let mirror = route.mirror {
                 // A copy by another process continues without this one.
-                if !mirror.isAtRest { _ = mirror.settle(waitSeconds: options.mirror.closingWaitSeconds) }
+                if !mirror.isAtRest { _ = mirror.waitUntilIdle(waitSeconds: options.mirror.closingWaitSeconds) }
                 mirror.stop()
             }
             route.shadow?.drain(seconds: options.mirror.closingWaitSeconds)

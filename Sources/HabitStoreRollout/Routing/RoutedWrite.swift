@@ -11,7 +11,7 @@ struct RoutedWrite {
 
     /// Runs `body` in a write transaction of the serving store, and replicates the write as the stage requires.
     ///
-    /// - Throws: ``OpenUser/Rerouted`` if the user was moved before `body` ran.
+    /// - Throws: ``OpenUser/RouteChanged`` if the user was moved before `body` ran.
     func run<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
         try route.writtenFirst.map { try write(body, first: $0) } ?? write(body)
     }
@@ -49,7 +49,7 @@ struct RoutedWrite {
                 written.result = try body(transaction)
             }
         } catch let error as HabitStoreError {
-            try reroute(error, hasBegun: written.hasBegun)
+            try followRouteChange(error, hasBegun: written.hasBegun)
             guard error.code == .outcomeUnknown, let transaction = written.transaction else { throw error }
             try requireWritten(transaction, to: route.authority, error)
         }
@@ -94,7 +94,7 @@ struct RoutedWrite {
                 written.result = try body(transaction)
             }
         } catch let error as HabitStoreError {
-            try reroute(error, hasBegun: written.hasBegun)
+            try followRouteChange(error, hasBegun: written.hasBegun)
             guard let transaction = written.transaction, isMirrored || error.code == .outcomeUnknown else {
                 throw error
             }
@@ -119,11 +119,11 @@ struct RoutedWrite {
 
     /// After a failed write, checks whether a new route may help: the user was moved before the write began, or the store's file was, which another
     /// thread of the process may have noticed first.
-    private func reroute(_ error: HabitStoreError, hasBegun: Bool) throws {
+    private func followRouteChange(_ error: HabitStoreError, hasBegun: Bool) throws {
         if user.pair.closeIfWritable(error) { user.forget(route) }
         guard error.code == .notAuthoritative || user.isLeft(by: error) || user.pair.closeIfMoved(error) else { return }
         user.forget(route)
-        if !hasBegun { throw OpenUser.Rerouted() }
+        if !hasBegun { throw OpenUser.RouteChanged() }
     }
 
     /// The last check before a write is acknowledged. If the epoch was passed meanwhile, for example while this process was frozen in the middle of
@@ -136,14 +136,14 @@ struct RoutedWrite {
     }
 
     /// How often an overtaken write checks where the user is.
-    private static let mostLooks = 50
-    private static let lookPauseSeconds = 0.02
+    private static let mostAttempts = 50
+    private static let pollPauseSeconds = 0.02
 
     /// The route once no process is moving the user. A later epoch that is claimed but not given to a store may belong to a kill that has read the
     /// store before the commit.
     private func steadyRoute() throws -> Route {
-        for look in 0..<Self.mostLooks {
-            if look > 0 { Thread.sleep(forTimeInterval: Self.lookPauseSeconds) }
+        for attempt in 0..<Self.mostAttempts {
+            if attempt > 0 { Thread.sleep(forTimeInterval: Self.pollPauseSeconds) }
             let present = try user.recheck()
             if !present.isOvertaken { return present }
         }
@@ -200,7 +200,7 @@ struct RoutedWrite {
             throw unacknowledgeable(error)
         }
         let here = try replica.position()
-        guard isStandingBy(there), there.token == here.token else { throw OpenUser.Rerouted() }
+        guard isStandingBy(there), there.token == here.token else { throw OpenUser.RouteChanged() }
         return here.historyFloor
     }
 
@@ -263,7 +263,7 @@ struct RoutedWrite {
         let stores: [Bool]
         do {
             try user.state.withLock { _ in
-                try user.withSwitch { _ = try $0.change.settle(route.actual.state.engines) }
+                try user.withSwitch { _ = try $0.change.recover(route.actual.state.engines) }
             }
             stores = try [route.authority, route.writtenFirst].compactMap { $0 }.map {
                 try $0.replicaRead { try Replication.transaction($0, transaction.token) } == transaction
@@ -398,7 +398,7 @@ extension OpenUser {
             if let refusal = route.refusal { throw refusal }
             do {
                 return try RoutedWrite(user: self, route: route, author: author).run(body)
-            } catch is Rerouted {
+            } catch is RouteChanged {
                 forget(route)
             }
         }

@@ -82,7 +82,7 @@ struct SharedEvidence {
         at time: Date,
         anchor: EvidenceHead?,
         trust: () -> EvidenceTrust?
-    ) throws -> EvidenceStretch? {
+    ) throws -> EvidenceLineRange? {
         let theirs = askOther(Self.lastRows)
         for _ in 0..<Self.mostAttempts {
             let own = try catchUp(theirs).own
@@ -105,7 +105,7 @@ struct SharedEvidence {
         at time: Date,
         anchor: EvidenceHead?,
         trust: () -> EvidenceTrust?
-    ) throws -> (stretch: EvidenceStretch, shared: EvidenceRow?)? {
+    ) throws -> (stretch: EvidenceLineRange, shared: EvidenceRow?)? {
         let file = try EvidenceFile(log.path, .append)
         let tail = try file.tail()
         guard isEven(tail.head, own) else { return nil }

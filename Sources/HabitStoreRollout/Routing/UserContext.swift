@@ -55,7 +55,7 @@ final class UserContext: Sendable {
     var pulledKill: PulledKill? { flags.pulledKill(for: subject) }
 
     /// The kill switch that is pulled for the user now, after checking the files again.
-    func lookForKill() -> PulledKill? {
+    func refreshKill() -> PulledKill? {
         flags.refresh(for: subject)
         return pulledKill
     }
@@ -104,11 +104,11 @@ final class SwitchLock: Sendable {
 
     /// Waits for the lock.
     ///
-    /// - Parameter lookForKill: checks for a pulled kill switch; called only if the lock is held, and again before the holder is passed by, in case
+    /// - Parameter refreshKill: checks for a pulled kill switch; called only if the lock is held, and again before the holder is passed by, in case
     ///   of a re-arm meanwhile.
     /// - Throws: ``HabitStoreError/Code/busy`` if it is held for longer than ``RolloutOptions/lockWaitSeconds``; ``HabitStoreError/Code/notFound`` if
     ///   the user's folder is gone.
-    init(_ directory: UserDirectory, _ options: RolloutOptions, lookForKill: () -> PulledKill? = { nil }) throws {
+    init(_ directory: UserDirectory, _ options: RolloutOptions, refreshKill: () -> PulledKill? = { nil }) throws {
         let path = directory.path + "/" + Self.fileName
         if let free = try? FileLock(path: path, timeoutSeconds: 0) {
             lock = consume free
@@ -116,12 +116,12 @@ final class SwitchLock: Sendable {
             return
         }
         let wait =
-            lookForKill() == nil ? options.lockWaitSeconds : min(options.lockWaitSeconds, options.stepLimitSeconds)
+            refreshKill() == nil ? options.lockWaitSeconds : min(options.lockWaitSeconds, options.stepLimitSeconds)
         do {
             lock = try FileLock(path: path, timeoutSeconds: wait)
             passedFor = nil
         } catch let error as HabitStoreError where error.code == .busy {
-            guard let pulled = lookForKill() else { throw error }
+            guard let pulled = refreshKill() else { throw error }
             options.logger.warning("a kill goes past a process that keeps a user's switches locked: \(error)")
             lock = nil
             passedFor = pulled

@@ -159,7 +159,7 @@ package struct DifferenceMarks: Sendable {
     /// Removes the mark of a user whose stores a complete verification has found equal.
     package func forget(_ user: String) throws { try remove(UserDirectory(root: root, user: user)) }
 
-    func isSet(_ directory: UserDirectory) -> Bool { KeptFiles.exists(path(of: directory)) }
+    func isSet(_ directory: UserDirectory) -> Bool { BackupFiles.exists(path(of: directory)) }
 
     private func set(_ directory: UserDirectory, _ difference: StageEvidence.Difference) throws {
         try PrivateFolder.make(
@@ -180,8 +180,8 @@ package struct DifferenceMarks: Sendable {
 
     /// The marked ones of the users.
     package func marked(among users: [String]) throws -> [String] {
-        guard KeptFiles.exists(folder) else { return [] }
-        let names = Set(try KeptFiles.names(folder))
+        guard BackupFiles.exists(folder) else { return [] }
+        let names = Set(try BackupFiles.names(folder))
         guard !names.isEmpty else { return [] }
         let parent = UserDirectory.folder(root: root)
         return try users.filter { names.contains(try UserDirectory(folder: parent, user: $0).name) }

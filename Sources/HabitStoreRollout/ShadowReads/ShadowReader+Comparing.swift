@@ -68,8 +68,8 @@ extension ShadowReader {
 
     /// Takes the jobs at a token that are waiting, or arrive in a moment unless other jobs do.
     private func more(at token: HistoryToken, _ jobs: inout [Job], _ limit: Int) -> [Job]? {
-        for look in 0..<Self.looksForMore {
-            if look > 0 { usleep(Self.pauseMicroseconds) }
+        for attempt in 0..<Self.looksForMore {
+            if attempt > 0 { usleep(Self.pauseMicroseconds) }
             jobs += queue.takeNow()
             var found: [Job] = []
             jobs.removeAll { job in

@@ -266,10 +266,10 @@ final class ComparisonWatch: Sendable {
     }
 
     private func arm(_ seconds: Double) {
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds) { [weak self] in self?.look() }
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds) { [weak self] in self?.poll() }
     }
 
-    private func look() {
+    private func poll() {
         let (left, count) = state.withLock { state -> (Double?, Int) in
             guard let deadline = state.deadline else {
                 state.isArmed = false

@@ -7,7 +7,7 @@ import Synchronization
 /// What all processes that have a user's stores open share without disk access: the user's stage and epoch, in 64 bits of a mapped file. One atomic
 /// load per operation shows whether they have changed.
 ///
-/// The file is also a witness next to the stores: it is compared with each store that is opened, so that a store that was restored from a backup, or
+/// The file is also a check next to the stores: it is compared with each store that is opened, so that a store that was restored from a backup, or
 /// is another user's, is not served silently. And it has space, reserved in advance, for what must not be lost when nothing else can be written.
 ///
 /// The file `control` has 4,096 bytes, in cells of 8, little endian; numbers are followed by their complement:
@@ -42,7 +42,7 @@ final class ControlFile: Sendable {
         static let floor = 3
         static let logged = 5
         static let logSize = 7
-        static let settled = 8
+        static let recovered = 8
         static let mark = 10
         static let lineage = 11
         static let confirmed = 15
@@ -90,8 +90,8 @@ final class ControlFile: Sendable {
     private init(_ path: String, isPrivate: Bool, isOpening: Bool) throws {
         self.path = path
         let flags = (isPrivate ? O_RDONLY : O_RDWR | O_CREAT) | O_NOFOLLOW | O_NONBLOCK
-        let file = try Self.told { () throws(FileFailure) in try OpenFile(path, flags) }
-        let status = try Self.told { () throws(FileFailure) in try file.status() }
+        let file = try Self.mappingErrors { () throws(FileFailure) in try OpenFile(path, flags) }
+        let status = try Self.mappingErrors { () throws(FileFailure) in try file.status() }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw Self.error("is not a regular file", path, EINVAL)
         }
@@ -240,10 +240,10 @@ final class ControlFile: Sendable {
     }
 
     /// Whether the store that does not serve was found correct at this epoch, so that nothing has to be finished in it.
-    func isSettled(_ epoch: Int) -> Bool { self.epoch(Place.settled) == epoch }
+    func isRecovered(_ epoch: Int) -> Bool { self.epoch(Place.recovered) == epoch }
 
     /// Records that nothing has to be finished at an epoch.
-    func noteSettled(_ epoch: Int) { if !isSettled(epoch) { store(epoch, at: Place.settled) } }
+    func noteRecovered(_ epoch: Int) { if !isRecovered(epoch) { store(epoch, at: Place.recovered) } }
 
     // MARK: The stores
 
@@ -302,7 +302,9 @@ final class ControlFile: Sendable {
 
     /// Removes what it says about stores that are not this user's.
     func disown() {
-        for cell in [Place.logged, Place.logged + 1, Place.logSize, Place.settled, Place.settled + 1] { store(cell, 0) }
+        for cell in [Place.logged, Place.logged + 1, Place.logSize, Place.recovered, Place.recovered + 1] {
+            store(cell, 0)
+        }
         for cell in [Place.confirmed, Place.killed, Place.passed] { store(0, at: cell) }
         store(Place.difference, 0)
     }
@@ -345,7 +347,7 @@ final class ControlFile: Sendable {
     var owedDifferences: UInt64 { numbered(Place.difference) }
 
     /// Records a difference until it is in the evidence.
-    func oweDifference() {
+    func addPendingDifference() {
         var cell = load(Place.difference)
         while true {
             let next = Self.numbered(Self.numbered(cell: cell) + 1)
@@ -357,7 +359,7 @@ final class ControlFile: Sendable {
     }
 
     /// Clears differences that are in the evidence, unless another one was added meanwhile.
-    func payDifferences(_ count: UInt64) {
+    func clearPendingDifferences(_ count: UInt64) {
         guard count > 0, exchange(Place.difference, Self.numbered(count), 0).exchanged else { return }
         synchronize()
     }
@@ -443,7 +445,7 @@ final class ControlFile: Sendable {
         return inode ^ born << 32
     }
 
-    private static func told<R: ~Copyable>(_ body: () throws(FileFailure) -> R) throws -> R {
+    private static func mappingErrors<R: ~Copyable>(_ body: () throws(FileFailure) -> R) throws -> R {
         do {
             return try body()
         } catch {

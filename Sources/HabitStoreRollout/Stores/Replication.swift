@@ -107,7 +107,7 @@ enum Replication {
 extension StorePair {
     /// Whether a store has diverged from the serving one: it was restored from a copy, is another user's, or a process that was suspended wrote to it
     /// without an acknowledgement. No mirror can follow from there.
-    func hasParted(_ other: Standing, from serving: Standing) -> Bool {
+    func hasParted(_ other: ReplicaStatus, from serving: ReplicaStatus) -> Bool {
         guard other.role != .backfilling, other.epoch < serving.epoch || other.role == .standby, other.token > .zero
         else { return false }
         guard other.lineage == serving.lineage else { return true }

@@ -24,7 +24,7 @@ struct Restoration {
     }
 
     /// Whether a restore was decided and not finished. Costs a system call.
-    static func isBegun(_ directory: UserDirectory) -> Bool { KeptFiles.exists("restoring", in: directory.path) }
+    static func isBegun(_ directory: UserDirectory) -> Bool { BackupFiles.exists("restoring", in: directory.path) }
 
     /// - Throws: ``HabitStoreError/Code/staleStore`` if one was, for callers that only read.
     static func requireNone(_ directory: UserDirectory) throws {
@@ -42,9 +42,9 @@ struct Restoration {
     @discardableResult
     func finish(_ control: ControlFile) throws -> [String] {
         let path = folder + "/" + Self.planName
-        let plan: RestorationPlan
+        let plan: RestorationRecord
         do {
-            plan = try RestorationPlan(try KeptFiles.contents(path), path: path)
+            plan = try RestorationRecord(try BackupFiles.contents(path), path: path)
         } catch let error as HabitStoreError where error.code == .notFound {
             throw HabitStoreError(
                 .corrupt,
@@ -67,7 +67,7 @@ struct Restoration {
         }
     }
 
-    private func carryOut(_ plan: RestorationPlan, _ control: ControlFile) throws -> [String] {
+    private func carryOut(_ plan: RestorationRecord, _ control: ControlFile) throws -> [String] {
         if let backup = plan.backup { try BackupList(directory).add(.init(path: backup, draft: nil)) }
         control.raise(plan.epoch)
         control.invalidate()
@@ -85,10 +85,10 @@ struct Restoration {
         control.publish(plan.state.stage, epoch: plan.epoch)
         // At the end, the rest of the folder gets the name of an undecided restore, which is always removed.
         let rest = directory.path + "/" + Self.draftPrefix + Self.draftName
-        try KeptFiles.remove(rest)
-        try KeptFiles.move(folder, to: rest)
+        try BackupFiles.remove(rest)
+        try BackupFiles.move(folder, to: rest)
         CrashPoint.reach("restore.finished")
-        try KeptFiles.remove(rest)
+        try BackupFiles.remove(rest)
         control.ring()
         return aside
     }
@@ -96,11 +96,11 @@ struct Restoration {
     // MARK: Files
 
     /// Makes sure that each store of the backup was put in place, or still can be.
-    private func requireCopies(_ plan: RestorationPlan) throws {
+    private func requireCopies(_ plan: RestorationRecord) throws {
         for store in plan.stores where engines.names.contains(store.engine) {
-            guard !KeptFiles.exists(folder + "/" + store.file) else { continue }
+            guard !BackupFiles.exists(folder + "/" + store.file) else { continue }
             let place = engines.address(store.engine, of: directory).path
-            guard KeptFiles.inode(place) != store.inode else { continue }
+            guard BackupFiles.inode(place) != store.inode else { continue }
             throw HabitStoreError(
                 .staleStore,
                 "a restore of the user was interrupted, and its copy of the \(store.engine.rawValue) store is gone; "
@@ -110,7 +110,7 @@ struct Restoration {
         }
     }
 
-    private func placeStores(_ plan: RestorationPlan) throws -> [String] {
+    private func placeStores(_ plan: RestorationRecord) throws -> [String] {
         var aside: [String] = []
         for engine in engines.names where !engines.isShared(engine) {
             let place = engines.address(engine, of: directory)
@@ -119,10 +119,10 @@ struct Restoration {
                 continue
             }
             let draft = folder + "/" + store.file
-            guard KeptFiles.exists(draft) else { continue }
+            guard BackupFiles.exists(draft) else { continue }
             aside += try setAside(place, plan)
             CrashPoint.reach("restore.aside")
-            try KeptFiles.move(draft, to: place.path)
+            try BackupFiles.move(draft, to: place.path)
             CrashPoint.reach("restore.placed")
         }
         return aside
@@ -130,34 +130,34 @@ struct Restoration {
 
     /// Renames a store whose place a store of the backup needs, and the sidecars of a store whose file is gone: a log next to another file would be
     /// taken for its own.
-    private func setAside(_ place: StoreAddress, _ plan: RestorationPlan) throws -> [String] {
+    private func setAside(_ place: StoreAddress, _ plan: RestorationRecord) throws -> [String] {
         let suffix = "replaced-\(plan.epoch)"
         if try engines.identity(of: place) != nil { return [try engines.setAside(place, as: suffix)] }
         guard let provider = try engines.provider(place.engine) as? any FileEngineProvider else { return [] }
         var aside: [String] = []
-        for ending in provider.sidecars where KeptFiles.exists(place.path + ending) {
+        for ending in provider.sidecars where BackupFiles.exists(place.path + ending) {
             var name = "\(place.path)-\(suffix)\(ending)"
-            while KeptFiles.exists(name) { name += "-" }
-            try KeptFiles.move(place.path + ending, to: name)
+            while BackupFiles.exists(name) { name += "-" }
+            try BackupFiles.move(place.path + ending, to: name)
             aside.append(name)
         }
         return aside
     }
 
     /// Places the backup's evidence, for a user without any.
-    private func placeEvidence(_ plan: RestorationPlan) throws {
+    private func placeEvidence(_ plan: RestorationRecord) throws {
         // The log last: its existence means that this is done.
         for name in plan.evidence.filter({ $0 != EvidenceLog.fileName }) + [EvidenceLog.fileName] {
             let (draft, path) = (folder + "/" + name, directory.path + "/" + name)
-            guard KeptFiles.exists(draft) else { continue }
+            guard BackupFiles.exists(draft) else { continue }
             let log = directory.path + "/" + EvidenceLog.fileName
-            guard !KeptFiles.exists(path), !KeptFiles.exists(log) else { continue }
-            try KeptFiles.move(draft, to: path)
+            guard !BackupFiles.exists(path), !BackupFiles.exists(log) else { continue }
+            try BackupFiles.move(draft, to: path)
         }
     }
 
     /// Writes the line of the evidence, once.
-    private func tellEvidence(_ plan: RestorationPlan) throws -> EvidenceHead {
+    private func tellEvidence(_ plan: RestorationRecord) throws -> EvidenceHead {
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
         let known = try log.newest(Self.lookedAt).records.last { record in
             if case .restored(_, plan.epoch, _, _, _) = record.event { true } else { false }
@@ -180,7 +180,7 @@ struct Restoration {
     // MARK: Roles
 
     /// The serving store last, so that two never serve.
-    private func giveRoles(_ plan: RestorationPlan, _ head: EvidenceHead) throws {
+    private func giveRoles(_ plan: RestorationRecord, _ head: EvidenceHead) throws {
         var state = plan.state
         var trust = EvidenceTrust(state, seal: nil).takingUpEarlierLines()
         trust.vouched?.insert(head.sequence, head.sequence)
@@ -207,7 +207,7 @@ struct Restoration {
 }
 
 /// The goal of a decided restore, in the file `plan.json` of the folder `restoring`. A process that finds it finishes the restore.
-struct RestorationPlan: Codable {
+struct RestorationRecord: Codable {
     struct Store: Codable {
         let engine: EngineName
         /// The name of its file in the folder.
@@ -315,12 +315,12 @@ struct LinkedFiles {
     /// - Parameter isKnown: whether the control file recognized itself as the one that was written.
     /// - Throws: ``HabitStoreError/Code/busy`` if something other than this library wrote to the files meanwhile.
     func separate(isKnown: Bool) throws {
-        let linked = try KeptFiles.names(directory.path).filter { !$0.hasSuffix(".lock") && isLinked($0) }
+        let linked = try BackupFiles.names(directory.path).filter { !$0.hasSuffix(".lock") && isLinked($0) }
         let copied = linked.filter { !isDropped($0) }
         let before = copied.map(status)
-        for name in copied { try KeptFiles.copy(path(name), to: path(Self.draftPrefix + name)) }
+        for name in copied { try BackupFiles.copy(path(name), to: path(Self.draftPrefix + name)) }
         guard zip(before, copied.map(status)).allSatisfy({ $0 != nil && $0 == $1 }) else {
-            for name in copied { try KeptFiles.remove(path(Self.draftPrefix + name)) }
+            for name in copied { try BackupFiles.remove(path(Self.draftPrefix + name)) }
             throw HabitStoreError(
                 .busy,
                 "the files have other names (hard links), and were written to while they were copied; end what uses them",
@@ -330,11 +330,11 @@ struct LinkedFiles {
         if isKnown, copied.contains(Self.control) {
             try ControlFile(path: path(Self.draftPrefix + Self.control), isOpening: false).noteCopy()
         }
-        for name in linked.filter(isDropped) { try KeptFiles.remove(path(name)) }
+        for name in linked.filter(isDropped) { try BackupFiles.remove(path(name)) }
         // The files that `names` looks at come last. A log comes before its store: if the snapshot is written to meanwhile, the
         // store then has an older log, which is refused, rather than a newer one, which would be recovered into it.
         for name in copied.sorted(by: { rank($0) < rank($1) }) {
-            try KeptFiles.move(path(Self.draftPrefix + name), to: path(name))
+            try BackupFiles.move(path(Self.draftPrefix + name), to: path(name))
         }
     }
 

@@ -13,7 +13,7 @@ struct RolloutState: Sendable, Hashable {
     var fled: EngineName?
     /// The head of the user's evidence at the last move, or later: cutting off the evidence before it is detectable.
     var evidence: EvidenceHead?
-    /// The lines up to that head that their writers reported to the store, in the form of ``VouchedLines/text``; nil if an earlier version made the
+    /// The lines up to that head that their writers reported to the store, in the form of ``AcknowledgedRanges/text``; nil if an earlier version made the
     /// last move.
     var vouched: String?
     /// In a sealed store, the target of the move, or the present stage if another machine has accepted the other store; in a store on standby, the
@@ -38,7 +38,7 @@ struct RolloutState: Sendable, Hashable {
 
     /// Whether an old store on standby in this state has everything that was ever acknowledged or shown: at these stages it is written before the new
     /// one.
-    var claimsAll: Bool { stage.awaitsMirror }
+    var hasAllAcknowledged: Bool { stage.awaitsMirror }
 
     /// The text in a store.
     func encoded() throws -> String {
@@ -69,15 +69,15 @@ struct RolloutState: Sendable, Hashable {
     }
 
     /// How many flag files to remember.
-    private static let mostTurns = 16
+    private static let mostSwaps = 16
 
     /// Whether a flag file has already put the user on another engine.
-    func hasTurned(by flags: String) -> Bool { turns?.split(separator: ",").contains { $0 == flags } ?? false }
+    func hasSwapped(by flags: String) -> Bool { turns?.split(separator: ",").contains { $0 == flags } ?? false }
 
     /// Notes that a flag file has put the user on another engine, or was the first to place the user.
-    mutating func noteTurn(by flags: String) {
+    mutating func rememberSwap(by flags: String) {
         let known = (turns ?? "").split(separator: ",").map(String.init).filter { $0 != flags } + [flags]
-        turns = known.suffix(Self.mostTurns).joined(separator: ",")
+        turns = known.suffix(Self.mostSwaps).joined(separator: ",")
     }
 
     /// Sets the head of the evidence, and the lines that count.
@@ -258,7 +258,7 @@ extension EvidenceTrust {
     /// The trust that a store's state gives.
     init(_ state: RolloutState?, seal: EvidenceSeal?) {
         // An unreadable list acknowledges no lines.
-        let vouched = state?.vouched.map { VouchedLines($0) ?? VouchedLines() }
+        let vouched = state?.vouched.map { AcknowledgedRanges($0) ?? AcknowledgedRanges() }
         self.init(anchor: state?.evidence, vouched: vouched, seal: seal)
     }
 }

@@ -12,14 +12,14 @@ extension StorePair {
     func engines(preferring wanted: EnginePair) throws -> EnginePair {
         if known.names.allSatisfy(wanted.contains) { return wanted }
         guard known.names.contains(where: { !wanted.contains($0) && mayExist($0) }) else { return wanted }
-        let found = look()
-        if let failure = found.failure, found.standings.allSatisfy({ $0.state == nil }) { throw failure }
-        return engines(found.standings, preferring: wanted)
+        let found = statuses()
+        if let failure = found.failure, found.statuses.allSatisfy({ $0.state == nil }) { throw failure }
+        return engines(found.statuses, preferring: wanted)
     }
 
     /// The same, from the status of the stores: the leading store decides.
-    func engines(_ standings: [Standing], preferring wanted: EnginePair) -> EnginePair {
-        guard let leading = standings.leading else { return wanted }
+    func engines(_ statuses: [ReplicaStatus], preferring wanted: EnginePair) -> EnginePair {
+        guard let leading = statuses.leading else { return wanted }
         let engines = leading.state?.engines ?? EnginePair(old: leading.engine, new: wanted.other(than: leading.engine))
         let other = engines.other(than: leading.engine)
         // A store that cannot be read, or whose engine this program lacks, still exists.
@@ -33,14 +33,14 @@ extension StorePair {
     /// The status of all of the user's stores, each read once.
     ///
     /// - Parameter limitSeconds: the time limit for each; nil for none. A store that hangs keeps its thread.
-    func look(limitSeconds: Double? = nil) -> StandingsFound {
-        var found = StandingsFound()
+    func statuses(limitSeconds: Double? = nil) -> ReplicaStatuses {
+        var found = ReplicaStatuses()
         func ask(_ engine: EngineName) {
             let answer = Result {
-                guard let limitSeconds else { return try standing(engine) }
+                guard let limitSeconds else { return try status(engine) }
                 return try Deadline.run(seconds: limitSeconds, path: address(engine).path) { [self] _ in
                     do {
-                        return try standing(engine)
+                        return try status(engine)
                     } catch {
                         close(engine)
                         throw error
@@ -51,8 +51,8 @@ extension StorePair {
         }
         for engine in known.names { ask(engine) }
         // They were not read at the same moment, and both may have got a write in between.
-        if let ahead = found.standings.max(by: { $0.token < $1.token }), ahead.role == .standby {
-            for engine in found.standings.map(\.engine) where engine != ahead.engine { ask(engine) }
+        if let ahead = found.statuses.max(by: { $0.token < $1.token }), ahead.role == .standby {
+            for engine in found.statuses.map(\.engine) where engine != ahead.engine { ask(engine) }
         }
         return withoutMigrations(found, limitSeconds: limitSeconds)
     }
@@ -60,20 +60,20 @@ extension StorePair {
     /// The same, but a store that does not serve and was migrated before the other one is shown as before its migration: what the migration's hooks
     /// changed is not part of the common history. Mistaken for writes, it would make the serving store look restored from a copy, or the other one
     /// look complete.
-    func withoutMigrations(_ found: StandingsFound, limitSeconds: Double?) -> StandingsFound {
+    func withoutMigrations(_ found: ReplicaStatuses, limitSeconds: Double?) -> ReplicaStatuses {
         guard let versions = unfinishedMigration(found)?.versions,
             let oldest = versions.map(\.version).min()
         else { return found }
         var adjusted = found
         for (engine, version) in versions where version > oldest {
-            guard let standing = found.standing(engine), standing.role != .authoritative else { continue }
+            guard let status = found.status(engine), status.role != .authoritative else { continue }
             let before = Result {
-                guard let limitSeconds else { return try tokenBeforeMigration(standing) }
-                return try Deadline.run(seconds: limitSeconds, path: standing.path) { [self] _ in
-                    try tokenBeforeMigration(standing)
+                guard let limitSeconds else { return try tokenBeforeMigration(status) }
+                return try Deadline.run(seconds: limitSeconds, path: status.path) { [self] _ in
+                    try tokenBeforeMigration(status)
                 }
             }
-            adjusted.note(engine, before.map { standing.before($0) }, self)
+            adjusted.note(engine, before.map { status.before($0) }, self)
         }
         return adjusted
     }
@@ -82,13 +82,13 @@ extension StorePair {
     private static let mostMigrations: Int64 = 256
 
     /// The last token of a store before a migration at the end of its history.
-    private func tokenBeforeMigration(_ standing: Standing) throws -> HistoryToken {
-        let (token, floor) = (standing.token.rawValue, standing.information.historyFloor.rawValue)
+    private func tokenBeforeMigration(_ status: ReplicaStatus) throws -> HistoryToken {
+        let (token, floor) = (status.token.rawValue, status.information.historyFloor.rawValue)
         let first = HistoryToken(rawValue: max(floor, token - Self.mostMigrations))
         var last = first
-        try store(standing.engine).replicaRead { replica in
+        try store(status.engine).replicaRead { replica in
             try replica.enumerateHistory(after: first) { transaction in
-                if transaction.token <= standing.token, !transaction.isMigration { last = transaction.token }
+                if transaction.token <= status.token, !transaction.isMigration { last = transaction.token }
                 return true
             }
         }
@@ -146,8 +146,8 @@ extension StorePair {
         guard known.isShared(engine), let machine = try machine(state) else { return }
         let text = try text(of: state)
         try store(engine).replicate { replica in
-            let there = try standing(engine, replica)
-            if let elsewhere = StoreWitness(directory, nil).objection(toMachineOf: there) { throw elsewhere }
+            let there = try status(engine, replica)
+            if let elsewhere = StatusCheck(directory, nil).objection(toMachineOf: there) { throw elsewhere }
             guard !there.hasServed, there.machine != machine else { return }
             try replica.setRolloutState(text)
         }

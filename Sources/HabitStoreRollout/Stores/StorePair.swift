@@ -137,9 +137,9 @@ final class StorePair: Sendable {
     /// same, or that is unknown.
     ///
     /// - Parameter found: the status of the stores; no others are opened, since one may hang.
-    func unfinishedMigration(_ found: StandingsFound) -> UnfinishedMigration? {
-        let versions = found.standings.compactMap { standing in
-            (try? store(standing.engine).schema.version).map { (engine: standing.engine, version: $0) }
+    func unfinishedMigration(_ found: ReplicaStatuses) -> UnfinishedMigration? {
+        let versions = found.statuses.compactMap { status in
+            (try? store(status.engine).schema.version).map { (engine: status.engine, version: $0) }
         }
         guard let first = versions.first, versions.contains(where: { $0.version != first.version }) else { return nil }
         return UnfinishedMigration(versions: versions)
@@ -173,7 +173,7 @@ final class StorePair: Sendable {
     }
 
     /// The status of a store; nil if there is no file.
-    func standing(_ engine: EngineName) throws -> Standing? {
+    func status(_ engine: EngineName) throws -> ReplicaStatus? {
         if !holds(engine), try !exists(engine) {
             close(engine)
             return nil
@@ -181,15 +181,15 @@ final class StorePair: Sendable {
         closeIfMoved(engine)
         do {
             return try read(engine) { store, isRescued in
-                var standing = try store.replicaRead { try self.standing(engine, $0) }
-                standing.isRescued = isRescued
-                return standing
+                var status = try store.replicaRead { try self.status(engine, $0) }
+                status.isRescued = isRescued
+                return status
             }
         } catch let error as HabitStoreError where error.code == .notFound || error.code == .closed {
             // The file was replaced while the store was open; the present one counts.
             close(engine)
             guard try exists(engine) else { return nil }
-            return try store(engine).replicaRead { try self.standing(engine, $0) }
+            return try store(engine).replicaRead { try self.status(engine, $0) }
         }
     }
 
@@ -236,14 +236,14 @@ final class StorePair: Sendable {
     }
 
     /// The status of a store in a snapshot.
-    func standing(_ engine: EngineName, _ replica: any ReplicaSnapshot) throws -> Standing {
+    func status(_ engine: EngineName, _ replica: any ReplicaSnapshot) throws -> ReplicaStatus {
         var state = try replica.rolloutState().map {
             try RolloutState(parsing: $0, path: address(engine).path)
         }
         let (owner, machine) = (state?.owner, state?.machine)
         state?.owner = nil
         state?.machine = nil
-        return Standing(
+        return ReplicaStatus(
             engine: engine,
             path: address(engine).path,
             information: try replica.information(),

@@ -439,7 +439,7 @@ public struct Backfill {
 ///
 /// It only saves work: each copy checks in every transaction that it does no harm (see ``Backfill``). So a copy that makes no progress is overtaken,
 /// and wakes to an error.
-final class CopyTurn: Sendable {
+final class CopyLock: Sendable {
     /// nil if the holder was overtaken.
     private let lock: FileLock?
 

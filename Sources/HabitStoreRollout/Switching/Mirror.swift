@@ -17,7 +17,7 @@ final class Mirror: Sendable {
         var isScheduled = false
         var isStopped = false
         /// Whether another process has the right to copy.
-        var awaitsTurn = false
+        var awaitsCopyLock = false
         var failures = 0
         /// The lag that was last reported to the metrics, in transactions.
         var toldLag = 0
@@ -42,7 +42,7 @@ final class Mirror: Sendable {
     private let rollout: RolloutState
     private let options: MirrorOptions
     /// How long to wait for another process's copy without progress.
-    private let turnWaitSeconds: Double
+    private let copyLockWaitSeconds: Double
     private let metrics: RolloutMetrics
     private let stopwatch: RolloutMetrics.Stopwatch?
     private let onCopied: @Sendable (Backfill.Outcome) -> Void
@@ -62,7 +62,7 @@ final class Mirror: Sendable {
         _ pair: StorePair,
         _ actual: ActualStage,
         options: MirrorOptions,
-        turnWaitSeconds: Double,
+        copyLockWaitSeconds: Double,
         metrics: RolloutMetrics,
         onCopied: @escaping @Sendable (Backfill.Outcome) -> Void,
         onRefused: @escaping @Sendable () -> Void,
@@ -72,7 +72,7 @@ final class Mirror: Sendable {
         (source, other) = (actual.engine, actual.other)
         (epoch, rollout) = (actual.epoch, actual.state)
         self.options = options
-        self.turnWaitSeconds = turnWaitSeconds
+        self.copyLockWaitSeconds = copyLockWaitSeconds
         self.metrics = metrics
         stopwatch = metrics.stopwatch(actual.other, .mirror)
         (self.onCopied, self.onRefused, self.onOutdated) = (onCopied, onRefused, onOutdated)
@@ -149,7 +149,7 @@ final class Mirror: Sendable {
     /// Waits until the mirror is idle: current or failed.
     ///
     /// - Returns: whether it carried over everything that was requested.
-    func settle(waitSeconds: Double) -> Bool {
+    func waitUntilIdle(waitSeconds: Double) -> Bool {
         changed.lock()
         defer { changed.unlock() }
         let deadline = Date(timeIntervalSinceNow: waitSeconds)
@@ -160,7 +160,7 @@ final class Mirror: Sendable {
     }
 
     /// Whether it is idle: it is current, failed and waits to retry, or waits for another process's copy.
-    var isAtRest: Bool { locked { !$0.isScheduled || $0.failure != nil || $0.awaitsTurn } }
+    var isAtRest: Bool { locked { !$0.isScheduled || $0.failure != nil || $0.awaitsCopyLock } }
 
     /// Stops following, after the current step.
     func stop() {
@@ -324,8 +324,8 @@ final class Mirror: Sendable {
         )
         let outcome: Backfill.Outcome
         do {
-            let turn = try turn(for: backfill)
-            defer { withExtendedLifetime(turn) {} }
+            let lock = try copyLock(for: backfill)
+            defer { withExtendedLifetime(lock) {} }
             // Another process may have made the copy meanwhile.
             if let token = try carry(from, target) { return token }
             outcome = try backfill.run(progress: tell)
@@ -356,33 +356,33 @@ final class Mirror: Sendable {
     /// Waits for the right to copy. Another process's copy brings this mirror up to date too, so this waits as long as it makes progress.
     ///
     /// - Throws: ``HabitStoreError/Code/busy`` if it makes none.
-    private func turn(for backfill: Backfill) throws -> CopyTurn {
-        locked { $0.awaitsTurn = true }
-        defer { locked { $0.awaitsTurn = false } }
+    private func copyLock(for backfill: Backfill) throws -> CopyLock {
+        locked { $0.awaitsCopyLock = true }
+        defer { locked { $0.awaitsCopyLock = false } }
         var progress: Backfill.Progress?
         var since = ContinuousClock.now
         while true {
             do {
-                return try CopyTurn(pair.directory)
+                return try CopyLock(pair.directory)
             } catch let error as HabitStoreError where error.code == .busy {
                 let now = try backfill.progress(of: progress?.total)
                 if now.done != progress?.done { since = .now }
                 progress = now
-                guard ContinuousClock.now - since < .seconds(turnWaitSeconds) else {
+                guard ContinuousClock.now - since < .seconds(copyLockWaitSeconds) else {
                     throw HabitStoreError(
                         .busy,
                         "another process has the turn to copy into the user's stores, and nothing was copied for "
-                            + "\(turnWaitSeconds) s",
+                            + "\(copyLockWaitSeconds) s",
                         at: error.location
                     )
                 }
                 try tell(now)
             }
-            Thread.sleep(forTimeInterval: Self.turnPauseSeconds)
+            Thread.sleep(forTimeInterval: Self.copyLockPauseSeconds)
         }
     }
 
-    private static let turnPauseSeconds = 0.02
+    private static let copyLockPauseSeconds = 0.02
 
     /// Applies the history after the mirror's token.
     ///

@@ -41,7 +41,7 @@ struct PairMigration: Sendable {
     ///   aside because of it.
     func run(_ wanted: EnginePair, isKilled: Bool) throws -> Outcome? {
         let target = try plan.current().version
-        let (versions, failures) = look()
+        let (versions, failures) = collect()
         guard let from = versions.values.min() else {
             guard let failure = failures[wanted.old] ?? failures[wanted.new] else { return nil }
             throw failure
@@ -49,7 +49,7 @@ struct PairMigration: Sendable {
         guard from < target else { return nil }
         var outcome = Outcome(from: from, to: target, token: .zero, notes: [])
         if let schema = plan.schema(of: from), versions.values.allSatisfy({ $0 == from }) {
-            guard let user = try settle(schema, wanted, isKilled, failures, &outcome) else { return nil }
+            guard let user = try recover(schema, wanted, isKilled, failures, &outcome) else { return nil }
             try migrate(user, &outcome)
             return outcome
         }
@@ -70,14 +70,16 @@ struct PairMigration: Sendable {
     func bringAlong(_ engine: EngineName, beside actual: ActualStage) throws -> Outcome? {
         let pair = StorePair(directory: directory, schema: try plan.current(), access: .readOnly, engines: engines)
         defer { pair.close() }
-        guard let serving = try pair.standing(actual.engine) else { return nil }
+        guard let serving = try pair.status(actual.engine) else { return nil }
         let outcome = try bringAlong(engine, beside: serving, limitSeconds: nil)
         if let failure = outcome?.failure { throw failure }
         return outcome
     }
 
     /// - Parameter limitSeconds: how long it may take without progress; nil for no limit.
-    private func bringAlong(_ engine: EngineName, beside serving: Standing, limitSeconds: Double?) throws -> Outcome? {
+    private func bringAlong(_ engine: EngineName, beside serving: ReplicaStatus, limitSeconds: Double?) throws
+        -> Outcome?
+    {
         let target = try plan.current().version
         let (current, behind) = (engines.address(serving.engine, of: directory), engines.address(engine, of: directory))
         let version = try limited(current) { _ in try migrator(current).version() }
@@ -135,7 +137,7 @@ struct PairMigration: Sendable {
         _ versions: [EngineName: Schema.Version],
         _ wanted: EnginePair,
         _ isKilled: Bool
-    ) throws -> (serving: Standing, other: EngineName)? {
+    ) throws -> (serving: ReplicaStatus, other: EngineName)? {
         let pair = StorePair(
             directory: directory,
             schema: try plan.current(),
@@ -144,20 +146,20 @@ struct PairMigration: Sendable {
             versions: .eachAsWritten(plan)
         )
         defer { pair.close() }
-        let witness = StoreWitness(directory, control)
-        let found = pair.look(limitSeconds: stepLimitSeconds)
-        let between = pair.engines(found.standings, preferring: wanted)
-        switch Whereabouts(found, between, witness, isKilled: isKilled).answer {
+        let check = StatusCheck(directory, control)
+        let found = pair.statuses(limitSeconds: stepLimitSeconds)
+        let between = pair.engines(found.statuses, preferring: wanted)
+        switch AuthorityResolution(found, between, check, isKilled: isKilled).answer {
         case .nobody: return nil
-        case .serves(let standing), .reopens(let standing), .takesOver(let standing, _), .finishes(_, let standing):
-            return (standing, between.other(than: standing.engine))
-        case .acceptedElsewhere(let standing, let left): throw StoreWitness.objection(toLeaving: left, for: standing)
+        case .serves(let status), .reopens(let status), .takesOver(let status, _), .finishes(_, let status):
+            return (status, between.other(than: status.engine))
+        case .acceptedElsewhere(let status, let left): throw StatusCheck.objection(toLeaving: left, for: status)
         case .refused(let error): throw error
         }
     }
 
     /// The versions of the user's stores, and the errors of those without one. Does not wait for a store that hangs.
-    private func look() -> (versions: [EngineName: Schema.Version], failures: [EngineName: any Error]) {
+    private func collect() -> (versions: [EngineName: Schema.Version], failures: [EngineName: any Error]) {
         var versions: [EngineName: Schema.Version] = [:]
         var failures: [EngineName: any Error] = [:]
         for engine in engines.names {
@@ -187,7 +189,7 @@ struct PairMigration: Sendable {
     /// depends on it, the serving store is migrated alone.
     ///
     /// - Returns: nil without a store.
-    private func settle(
+    private func recover(
         _ schema: Schema,
         _ wanted: EnginePair,
         _ isKilled: Bool,
@@ -197,7 +199,7 @@ struct PairMigration: Sendable {
         let pair = StorePair(directory: directory, schema: schema, engines: engines)
         defer { pair.close() }
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: stepLimitSeconds)
-        guard let actual = try change.settle(wanted, isKilled: isKilled) else { return nil }
+        guard let actual = try change.recover(wanted, isKilled: isKilled) else { return nil }
         var user = User(authority: actual.engine, other: actual.other)
         do {
             let unseen = failures[user.other] as? HabitStoreError
@@ -210,7 +212,7 @@ struct PairMigration: Sendable {
             return user
         } catch let error as HabitStoreError where isLost(user.authority, error) {
             // A store with more transactions is never set aside.
-            if let ahead = try? pair.standing(user.other), ahead.token > actual.token { return user }
+            if let ahead = try? pair.status(user.other), ahead.token > actual.token { return user }
             pair.close(user.other)
             try setAside(user.other, outcome.from, error.description, &outcome)
             (user.follows, user.refills) = (false, actual.state.stage.mirror != nil)

@@ -5,7 +5,7 @@ extension StageSwitch {
     /// Moves the user to another stage, which the caller has already decided to allow.
     ///
     /// - Parameters:
-    ///   - actual: where the user is, from ``settle(_:isKilled:)``.
+    ///   - actual: where the user is, from ``recover(_:isKilled:)``.
     ///   - isKilled: whether to keep the user from moving forward afterwards.
     ///   - evidence: the evidence state to record in the stores; nil to keep theirs.
     ///   - flags: the flag file that puts the user there directly; recorded with the move, and not if the move fails.
@@ -17,7 +17,7 @@ extension StageSwitch {
         to stage: Stage,
         isKilled: Bool = false,
         evidence: EvidenceTrust? = nil,
-        turnedBy flags: String? = nil,
+        swappedBy flags: String? = nil,
         placedBy placement: Placement? = nil,
         check: () throws -> Void = {}
     ) throws -> ActualStage {
@@ -25,7 +25,7 @@ extension StageSwitch {
         target.state.stage = stage
         target.state.isKilled = isKilled
         target.state.fled = isKilled ? actual.state.fled ?? actual.state.engine(.new) : nil
-        if let flags { target.state.noteTurn(by: flags) }
+        if let flags { target.state.rememberSwap(by: flags) }
         if let placement { target.state.placedBy = placement }
         guard target.state != actual.state else { return actual }
         target.state.remember(evidence)
@@ -38,7 +38,7 @@ extension StageSwitch {
         if actual.stage.authority != .old || stage.authority != .old {
             let other = actual.other
             _ = try place(other)
-            guard let here = try standing(actual.engine), let there = try standing(other), there.lineage == here.lineage
+            guard let here = try status(actual.engine), let there = try status(other), there.lineage == here.lineage
             else { throw Self.parted(pair.address(other)) }
             guard stage == .complete || there.token >= here.information.historyFloor else {
                 throw cannotFollow(other, "is at token \(there.token)")
@@ -48,7 +48,7 @@ extension StageSwitch {
             }
         }
         if actual.stage.authority == .old, stage.authority == .old {
-            let moved = try restate(actual) { $0 = target.state }
+            let moved = try updateState(actual) { $0 = target.state }
             CrashPoint.reach("switch.opened")
             return moved
         }
@@ -64,7 +64,7 @@ extension StageSwitch {
         } catch {
             // What can be undone is undone now, and the rest by the next settling.
             control.invalidate()
-            _ = try? settle(actual.state.engines)
+            _ = try? recover(actual.state.engines)
             throw error
         }
         return target
@@ -100,13 +100,13 @@ extension StageSwitch {
             try finish(old, state, &target, expecting: left)
         case (.new, .old):
             // If the old store is written first, it may have one more write, which was never acknowledged.
-            if try standing(old)?.token ?? .zero < (try standing(new)?.token ?? .zero) { try drain(new, into: old) }
+            if try status(old)?.token ?? .zero < (try status(new)?.token ?? .zero) { try drain(new, into: old) }
             try check()
             let left = try decide(new, state, target.epoch, expecting: sealed)
             try open(old, state, target.epoch, expecting: try place(old))
             try finish(new, state, &target, expecting: left)
         case (.new, .new):
-            let (there, here) = (try standing(old)?.token ?? .zero, try standing(new)?.token ?? .zero)
+            let (there, here) = (try status(old)?.token ?? .zero, try status(new)?.token ?? .zero)
             if there > here {
                 // The process of this write died before committing it here. It was never acknowledged, but no other write may get its number.
                 try drain(old, into: new)
@@ -123,16 +123,16 @@ extension StageSwitch {
 
     /// The role and epoch of a store that will be changed; it must not be serving.
     private func place(_ engine: EngineName) throws -> StorePlace {
-        guard let standing = try standing(engine) else {
+        guard let status = try status(engine) else {
             throw HabitStoreError(
                 .notFound,
                 "the \(engine.rawValue) store is missing",
                 at: .init(path: pair.address(engine).path)
             )
         }
-        switch standing.role {
-        case .standby, .sealed: return standing.place
-        case .authoritative where standing.epoch < control.confirmed:
+        switch status.role {
+        case .standby, .sealed: return status.place
+        case .authoritative where status.epoch < control.confirmed:
             throw cannotFollow(engine, "was put back from a copy")
         case .backfilling:
             throw HabitStoreError(
@@ -209,17 +209,17 @@ extension StageSwitch {
     ///   - engines: the new pair of engines; the serving one is among them.
     ///   - flags: the identity of the flag file that wants it.
     ///   - placement: how the flags decided it.
-    func turn(
+    func swap(
         _ actual: ActualStage,
         to engines: EnginePair,
         by flags: String,
         pairedBy placement: Placement?
     ) throws -> ActualStage {
-        try restate(actual) { state in
+        try updateState(actual) { state in
             state.engines = engines
             state.stage = actual.engine == engines.old ? .off : .complete
             (state.pairedBy, state.placedBy) = (placement, nil)
-            state.noteTurn(by: flags)
+            state.rememberSwap(by: flags)
         }
     }
 
@@ -228,7 +228,7 @@ extension StageSwitch {
         let engine = actual.engine
         try change(engine, expecting: StorePlace(role: .authoritative, epoch: actual.epoch)) { [pair] replica, _ in
             // The store may have recorded evidence since.
-            let now = try pair.standing(engine, replica)
+            let now = try pair.status(engine, replica)
             guard var state = now.state else { return }
             (state.placedBy, state.pairedBy) = placement
             (state.owner, state.machine) = (now.owner ?? pair.directory.owner, now.machine?.text)
@@ -242,9 +242,9 @@ extension StageSwitch {
     /// Marks a store that does not serve as containing nothing: as a copy that has yet to begin. No move gives it a role.
     func disown(_ engine: EngineName) throws {
         do {
-            guard let found = try standing(engine), found.role != .backfilling else { return }
+            guard let found = try status(engine), found.role != .backfilling else { return }
         } catch let error as HabitStoreError
-            where Whereabouts.lastingDamage.contains(error.code) && !pair.known.isShared(engine)
+            where AuthorityResolution.lastingDamage.contains(error.code) && !pair.known.isShared(engine)
         {
             // An unreadable file never gets a role, and no other machine reaches it.
             return
@@ -256,7 +256,7 @@ extension StageSwitch {
     }
 
     /// Changes the state of the serving store, which keeps serving, in the next epoch, so that all processes check again.
-    func restate(_ actual: ActualStage, _ change: (inout RolloutState) -> Void) throws -> ActualStage {
+    func updateState(_ actual: ActualStage, _ change: (inout RolloutState) -> Void) throws -> ActualStage {
         var target = actual
         change(&target.state)
         target.epoch = try claimEpoch(above: actual.epoch)
@@ -289,13 +289,13 @@ extension StageSwitch {
             return try remember(actual, failure)
         }
         let (old, new) = (actual.state.engines.old, actual.state.engines.new)
-        guard let standing = try standing(old),
-            StoreWitness(pair.directory, control).objection(toOwnerOf: standing) == nil
+        guard let status = try status(old),
+            StatusCheck(pair.directory, control).objection(toOwnerOf: status) == nil
         else { throw cannotGoBack(actual, failure) }
-        let isCurrent = isAllThatWasAcknowledged(standing) || hasTakenOver(standing, from: actual)
+        let isCurrent = holdsAllAcknowledged(status) || hasTakenOver(status, from: actual)
         // An attempt that cannot succeed claims nothing, since that would overtake the copy that is to bring the old store up to date. An epoch
         // claimed here does not stop writers on other machines, whose store was not sealed.
-        guard isCurrent || canFollow(standing, new) && !pair.isWithoutMachine(actual.state) else {
+        guard isCurrent || canFollow(status, new) && !pair.isWithoutMachine(actual.state) else {
             throw cannotGoBack(actual, failure)
         }
         var target = actual
@@ -303,17 +303,17 @@ extension StageSwitch {
         target.state.isKilled = isKilled
         target.state.fled = isKilled ? actual.state.engine(.new) : nil
         target.state.remember(evidence)
-        target.epoch = try claimEpoch(above: max(actual.epoch, standing.epoch))
+        target.epoch = try claimEpoch(above: max(actual.epoch, status.epoch))
         target.obstacle = nil
-        target.token = standing.token
+        target.token = status.token
         if !isCurrent {
             // From here on no process shows what the new store has, and its writers notice the passed epoch before they acknowledge anything.
             control.invalidate()
             CrashPoint.reach("kill.fenced")
             do { try drain(new, into: old) } catch { throw cannotGoBack(actual, failure) }
-            target.token = try self.standing(old)?.token ?? standing.token
+            target.token = try self.status(old)?.token ?? status.token
         }
-        try set(old, .authoritative, epoch: target.epoch, target.state, expecting: standing.place)
+        try set(old, .authoritative, epoch: target.epoch, target.state, expecting: status.place)
         CrashPoint.reach("switch.opened")
         if isKilled { control.noteKilled(target.epoch) }
         target.notes += ["\(new.rawValue) was left without being sealed: \(failure)"]
@@ -322,13 +322,13 @@ extension StageSwitch {
 
     /// Whether one store has everything that another has, judged by history, if their versions differ, so that nothing can be carried over and tokens
     /// cannot be compared; true if they have the same version.
-    private func isContained(_ here: Standing, in there: Standing) throws -> Bool {
+    private func isContained(_ here: ReplicaStatus, in there: ReplicaStatus) throws -> Bool {
         guard pair.mayDiffer else { return true }
-        var found = StandingsFound()
-        for standing in [here, there] { found.note(standing.engine, .success(standing), pair) }
+        var found = ReplicaStatuses()
+        for status in [here, there] { found.note(status.engine, .success(status), pair) }
         guard pair.unfinishedMigration(found) != nil else { return true }
         let before = pair.withoutMigrations(found, limitSeconds: stepLimitSeconds)
-        guard let here = before.standing(here.engine), let there = before.standing(there.engine),
+        guard let here = before.status(here.engine), let there = before.status(there.engine),
             there.token >= here.token
         else { return false }
         return try step(here.engine) { [pair] in
@@ -339,16 +339,16 @@ extension StageSwitch {
     }
 
     /// Whether a store claims to have everything, and nothing contradicts it: a store restored from a copy claims it too.
-    private func isAllThatWasAcknowledged(_ standing: Standing) -> Bool {
-        standing.claimsAll && standing.epoch >= control.confirmed && standing.token >= control.mark
+    private func holdsAllAcknowledged(_ status: ReplicaStatus) -> Bool {
+        status.hasAllAcknowledged && status.epoch >= control.confirmed && status.token >= control.mark
     }
 
     /// Whether the history can bring a store to the other one's token.
-    private func canFollow(_ standing: Standing, _ other: EngineName) -> Bool {
+    private func canFollow(_ status: ReplicaStatus, _ other: EngineName) -> Bool {
         // An unreadable store cannot bring the other up to date.
-        guard standing.role != .backfilling, let source = try? self.standing(other) else { return false }
-        guard (try? isContained(source, in: standing)) == true else { return false }
-        return standing.lineage == source.lineage && standing.token >= source.information.historyFloor
+        guard status.role != .backfilling, let source = try? self.status(other) else { return false }
+        guard (try? isContained(source, in: status)) == true else { return false }
+        return status.lineage == source.lineage && status.token >= source.information.historyFloor
     }
 
     private func cannotGoBack(_ actual: ActualStage, _ failure: HabitStoreError) -> HabitStoreError {
@@ -372,7 +372,7 @@ extension StageSwitch {
     }
 
     /// Whether a store was given the role after a user's last stage. A new store is also authoritative, but in epoch 0.
-    private func hasTakenOver(_ standing: Standing, from actual: ActualStage) -> Bool {
-        standing.role == .authoritative && standing.epoch > actual.epoch
+    private func hasTakenOver(_ status: ReplicaStatus, from actual: ActualStage) -> Bool {
+        status.role == .authoritative && status.epoch > actual.epoch
     }
 }

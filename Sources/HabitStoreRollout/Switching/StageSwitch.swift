@@ -11,7 +11,7 @@ import Foundation
 /// The authoritative store itself records its role, with the stage and an epoch that each move raises. A move that changes the authoritative store
 /// seals it, so that no process writes to it any more, brings the other one to its token, and gives that the role with the next epoch: at this moment
 /// the move happens. After a kill before it, the sealed store gets its role back; after a kill later, the rest is made up for.
-/// ``settle(_:isKilled:)`` does both.
+/// ``recover(_:isKilled:)`` does both.
 ///
 /// While both stores are kept equal, the old one is always written first: it has everything that was ever acknowledged or shown, and is the way back
 /// even if the new one becomes unreadable. It *claims* to have everything: by being sealed, or by being on standby at a stage that awaits the mirror.
@@ -24,15 +24,15 @@ struct StageSwitch {
     /// Whether the lock of the switches was passed by.
     var isPassing = false
     /// Whether to read and correct both stores even if one of them decides.
-    var looksAtBoth = false
+    var observesBoth = false
 
     static let firstEpoch = 1
 
     // MARK: Steps
 
     /// The status of a store, within the time limit.
-    func standing(_ engine: EngineName) throws -> Standing? {
-        try step(engine) { [pair] in try pair.standing(engine) }
+    func status(_ engine: EngineName) throws -> ReplicaStatus? {
+        try step(engine) { [pair] in try pair.status(engine) }
     }
 
     /// Gives a store a role, in a transaction that notices another process's move.
@@ -54,21 +54,21 @@ struct StageSwitch {
             }
         } catch let error as HabitStoreError where error.code == .outcomeUnknown {
             // The failed commit may have happened: a new transaction finds out.
-            let settled = try step(engine) { [pair] in
-                try pair.store(engine).replicate { try pair.standing(engine, $0) }
+            let recovered = try step(engine) { [pair] in
+                try pair.store(engine).replicate { try pair.status(engine, $0) }
             }
-            guard settled.role == role, settled.epoch == epoch, settled.state == state else { throw error }
+            guard recovered.role == role, recovered.epoch == epoch, recovered.state == state else { throw error }
         } catch let error as HabitStoreError where error.code == .busy {
             // The timed-out commit may also have happened, and the hung store may answer reads: one short read finds out.
-            let seconds = min(stepLimitSeconds, Self.lookSeconds)
+            let seconds = min(stepLimitSeconds, Self.pollSeconds)
             let now = try? Deadline.run(seconds: seconds, path: pair.address(engine).path) { [pair] _ in
-                try pair.standing(engine)
+                try pair.status(engine)
             }
             guard let now, now.role == role, now.epoch == epoch, now.state == state else { throw error }
         }
     }
 
-    private static let lookSeconds = 0.5
+    private static let pollSeconds = 0.5
 
     /// Changes a store in a transaction that notices another process's move.
     ///
@@ -219,7 +219,7 @@ struct WayBack {
     func delay(_ flags: String) -> GateReason? {
         guard isWantedBack, let stage = wanted.stage else { return nil }
         if let stays { return stays }
-        let isRefused = !isFollowed && state.hasTurned(by: flags)
+        let isRefused = !isFollowed && state.hasSwapped(by: flags)
         return .notTakenBack(wanted: stage, because: isRefused ? .disagreement : .pending)
     }
 
@@ -236,7 +236,7 @@ struct WayBack {
 }
 
 /// Whether the engines swap roles, or another rollout begins: what the flags want for a user served by only one engine.
-struct EngineTurn {
+struct EngineSwap {
     private let actual: ActualStage
     private let wanted: WantedStage
 
@@ -262,7 +262,7 @@ struct EngineTurn {
     ///   - identity: the identity of the flag files.
     ///   - exists: whether the user has a store of an engine.
     func isDue(_ known: Engines, identity: String, _ exists: (EngineName) -> Bool) -> Bool {
-        guard isProposed, isAtAnEnd, !isRebucketed, !state.isKilled, !state.hasTurned(by: identity) else {
+        guard isProposed, isAtAnEnd, !isRebucketed, !state.isKilled, !state.hasSwapped(by: identity) else {
             return false
         }
         return !state.engines.isOther(than: wanted.engines)

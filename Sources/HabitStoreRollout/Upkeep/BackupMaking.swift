@@ -19,7 +19,7 @@ struct BackupMaking {
     private struct Moved: Error {}
 
     private struct Copies {
-        var serving: Standing
+        var serving: ReplicaStatus
         var state: RolloutState
         var token: HistoryToken
         var stores: [BackupManifest.Store] = []
@@ -32,7 +32,7 @@ struct BackupMaking {
         // Keeps the user from being erased meanwhile.
         let presence = try UserPresence(besideOthersAt: directory.path + "/control")
         defer { withExtendedLifetime(presence) {} }
-        try ErasureMark(directory).requireNone()
+        try ErasureTombstone(directory).requireNone()
         try Restoration.requireNone(directory)
         let list = BackupList(directory)
         let removed = try removeAbandoned(list)
@@ -46,14 +46,14 @@ struct BackupMaking {
             return BackupOutcome(backup: backup, removed: removed)
         } catch {
             let failure = error
-            try KeptFiles.remove(draft)
+            try BackupFiles.remove(draft)
             try list.remove(entry)
             throw failure
         }
     }
 
     private func check(_ path: String) throws {
-        guard !KeptFiles.exists(path) else {
+        guard !BackupFiles.exists(path) else {
             throw HabitStoreError(
                 .unsupported,
                 "something is here already and is not overwritten; name another place",
@@ -68,7 +68,7 @@ struct BackupMaking {
                 at: .init(path: path)
             )
         }
-        guard KeptFiles.exists(DurableFile.folder(of: path)) else {
+        guard BackupFiles.exists(DurableFile.folder(of: path)) else {
             throw HabitStoreError(.notFound, "the folder for the backup is missing", at: .init(path: path))
         }
     }
@@ -76,8 +76,8 @@ struct BackupMaking {
     /// Removes the drafts of backups whose processes died, so that no user's records lie around.
     private func removeAbandoned(_ list: BackupList) throws -> [String] {
         try list.entries().compactMap { entry in
-            guard let draft = entry.draft, KeptFiles.exists(draft), Self.isAbandoned(draft) else { return nil }
-            try KeptFiles.remove(draft)
+            guard let draft = entry.draft, BackupFiles.exists(draft), Self.isAbandoned(draft) else { return nil }
+            try BackupFiles.remove(draft)
             return draft
         }
     }
@@ -106,7 +106,7 @@ struct BackupMaking {
         progress("digests")
         let names = copies.stores.map(\.file) + evidence
         let files = try names.map { name in
-            let digest = try KeptFiles.digest(draft + "/" + name)
+            let digest = try BackupFiles.digest(draft + "/" + name)
             return BackupManifest.File(name: name, sizeBytes: digest.sizeBytes, sha256: digest.sha256)
         }
         let control = try ControlFile.copy(of: directory.path + "/control")
@@ -122,11 +122,11 @@ struct BackupMaking {
             files: files
         )
         let data = try manifest.encoded()
-        try KeptFiles.create(draft + "/" + UserBackup.manifestName, data)
-        try KeptFiles.create(draft + "/" + UserBackup.digestName, UserBackup.digestLine(data))
+        try BackupFiles.create(draft + "/" + UserBackup.manifestName, data)
+        try BackupFiles.create(draft + "/" + UserBackup.digestName, UserBackup.digestLine(data))
         // A forced erasure may have begun despite the presence.
-        try ErasureMark(directory).requireNone()
-        guard !KeptFiles.exists(path) else {
+        try ErasureTombstone(directory).requireNone()
+        guard !BackupFiles.exists(path) else {
             throw HabitStoreError(
                 .unsupported,
                 "something is here by now and is not overwritten; name another place",
@@ -134,7 +134,7 @@ struct BackupMaking {
             )
         }
         CrashPoint.reach("backup.written")
-        try KeptFiles.move(draft, to: path)
+        try BackupFiles.move(draft, to: path)
         return UserBackup(made: path, manifest)
     }
 
@@ -165,15 +165,15 @@ struct BackupMaking {
     private func copiesOnce(in draft: String, _ progress: (String) -> Void) throws -> Copies {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
         defer { pair.close() }
-        let witness = StoreWitness(directory, try ControlFile.copy(of: directory.path + "/control"))
-        let found = pair.look(limitSeconds: options.stepLimitSeconds)
-        let between = pair.engines(found.standings, preferring: engines.pair())
-        let serving: Standing
-        switch Whereabouts(found, between, witness, isKilled: false).answer {
+        let check = StatusCheck(directory, try ControlFile.copy(of: directory.path + "/control"))
+        let found = pair.statuses(limitSeconds: options.stepLimitSeconds)
+        let between = pair.engines(found.statuses, preferring: engines.pair())
+        let serving: ReplicaStatus
+        switch AuthorityResolution(found, between, check, isKilled: false).answer {
         case .nobody:
             throw HabitStoreError(.notFound, "the user has no stores", at: .init(path: directory.path))
         case .refused(let error): throw error
-        case .serves(let standing): serving = standing
+        case .serves(let status): serving = status
         case .acceptedElsewhere, .reopens, .finishes, .takesOver: throw Moved()
         }
         let state = serving.state ?? RolloutState(unknown: serving.engine, between)
@@ -182,7 +182,7 @@ struct BackupMaking {
         // The store that is written later first.
         let order = [state.engines.new, state.engines.old].filter { $0 == serving.engine || isIn }
         var copies = Copies(serving: serving, state: state, token: serving.token, leftOut: leftOut)
-        var copied: [Standing] = []
+        var copied: [ReplicaStatus] = []
         for engine in order {
             progress(engine.rawValue)
             copied.append(try copy(engine, in: draft, pair))
@@ -193,16 +193,16 @@ struct BackupMaking {
         copies.serving = own
         copies.token = copied.map(\.token).max() ?? own.token
         if !state.stage.awaitsMirror { copies.token = own.token }
-        copies.stores = copied.map { standing in
+        copies.stores = copied.map { status in
             BackupManifest.Store(
-                engine: standing.engine,
-                file: Self.fileName(standing.engine),
-                role: standing.role,
-                epoch: standing.epoch,
-                token: standing.token,
-                historyFloor: standing.information.historyFloor,
-                lineage: standing.lineage,
-                schemaVersion: schemaVersion(standing.engine, in: draft)
+                engine: status.engine,
+                file: Self.fileName(status.engine),
+                role: status.role,
+                epoch: status.epoch,
+                token: status.token,
+                historyFloor: status.information.historyFloor,
+                lineage: status.lineage,
+                schemaVersion: schemaVersion(status.engine, in: draft)
             )
         }
         return copies
@@ -221,12 +221,12 @@ struct BackupMaking {
     /// - Throws: ``HabitStoreError/Code/unsupported`` if the backup would lack a store that the user needs, or a store is not in a file.
     private func judge(
         _ other: EngineName,
-        _ found: StandingsFound,
-        _ serving: Standing,
+        _ found: ReplicaStatuses,
+        _ serving: ReplicaStatus,
         _ state: RolloutState
     ) throws -> (isIn: Bool, leftOut: String?) {
-        let standing = found.standing(other)
-        for engine in [serving.engine] + (standing == nil ? [] : [other]) {
+        let status = found.status(other)
+        for engine in [serving.engine] + (status == nil ? [] : [other]) {
             guard try engines.provider(engine) is any FileEngineProvider else {
                 throw HabitStoreError(
                     .unsupported,
@@ -239,12 +239,12 @@ struct BackupMaking {
         var reason: String?
         if let failure = found.failures[other] {
             reason = "the \(other.rawValue) store cannot be read: \(failure.message)"
-        } else if let standing {
-            if standing.role != .standby {
-                reason = "the \(other.rawValue) store is \(standing.role.rawValue) and does not follow"
-            } else if standing.lineage != serving.lineage {
+        } else if let status {
+            if status.role != .standby {
+                reason = "the \(other.rawValue) store is \(status.role.rawValue) and does not follow"
+            } else if status.lineage != serving.lineage {
                 reason = "the \(other.rawValue) store has another origin"
-            } else if !state.stage.awaitsMirror, standing.token > serving.token {
+            } else if !state.stage.awaitsMirror, status.token > serving.token {
                 reason = "the \(other.rawValue) store has diverged"
             }
         } else if state.stage.mirror != nil {
@@ -257,13 +257,13 @@ struct BackupMaking {
                 at: .init(path: directory.path)
             )
         }
-        return (standing != nil && reason == nil, reason)
+        return (status != nil && reason == nil, reason)
     }
 
     /// Copies a store as of one moment, and reads the status of the copy.
-    private func copy(_ engine: EngineName, in draft: String, _ pair: StorePair) throws -> Standing {
+    private func copy(_ engine: EngineName, in draft: String, _ pair: StorePair) throws -> ReplicaStatus {
         let copy = StoreAddress(engine, path: draft + "/" + Self.fileName(engine))
-        try KeptFiles.remove(copy.path)
+        try BackupFiles.remove(copy.path)
         removeSidecars(copy)
         try pair.read(engine) { store, _ in try store.backup(to: copy.path) }
         let store = try engines.openAsWritten(copy, .readOnly, schema: schema, plan: options.migrationPlan)
@@ -271,7 +271,7 @@ struct BackupMaking {
             store.close()
             removeSidecars(copy)
         }
-        return try store.replicaRead { try pair.standing(engine, $0) }
+        return try store.replicaRead { try pair.status(engine, $0) }
     }
 
     /// A copy is one file: the sidecars that an engine makes to read it are not part of a backup.
@@ -281,12 +281,12 @@ struct BackupMaking {
     }
 
     /// Whether an opening of the copies would serve what they were made to serve.
-    private func fit(_ copied: [Standing], _ own: Standing) -> Bool {
+    private func fit(_ copied: [ReplicaStatus], _ own: ReplicaStatus) -> Bool {
         guard let other = copied.first(where: { $0.engine != own.engine }) else { return true }
         guard other.role == .standby, other.lineage == own.lineage, other.epoch <= own.epoch else { return false }
         guard own.state?.stage.awaitsMirror == true else { return other.token <= own.token }
         // This stage writes both, the old one first.
-        return other.epoch == own.epoch && other.claimsAll && other.token >= own.token
+        return other.epoch == own.epoch && other.hasAllAcknowledged && other.token >= own.token
     }
 
     /// Whether the user was not moved in between. Ignores what a store remembers of the evidence, which changes with each line.
@@ -299,11 +299,11 @@ struct BackupMaking {
     /// Copies all files of the evidence, under a lock that keeps processes from adding to or archiving them.
     private func copyEvidence(to draft: String) throws -> [String] {
         let path = directory.path + "/" + EvidenceLog.fileName
-        guard KeptFiles.exists(path) else { return [] }
+        guard BackupFiles.exists(path) else { return [] }
         let file = try EvidenceFile(path, .read, waitSeconds: options.lockWaitSeconds)
         defer { withExtendedLifetime(file) {} }
-        let names = try KeptFiles.names(directory.path).filter { $0.hasPrefix("evidence") && $0.hasSuffix(".jsonl") }
-        for name in names { try KeptFiles.copy(directory.path + "/" + name, to: draft + "/" + name) }
+        let names = try BackupFiles.names(directory.path).filter { $0.hasPrefix("evidence") && $0.hasSuffix(".jsonl") }
+        for name in names { try BackupFiles.copy(directory.path + "/" + name, to: draft + "/" + name) }
         return names
     }
 }

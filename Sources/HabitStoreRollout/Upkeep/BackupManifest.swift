@@ -145,7 +145,7 @@ extension BackupManifest {
         user: String,
         store: String?,
         state: RolloutState,
-        serving: Standing,
+        serving: ReplicaStatus,
         token: HistoryToken,
         isKilled: Bool,
         stores: [Store],
@@ -231,7 +231,7 @@ public struct UserBackup: Sendable, Hashable {
         let file = self.path + "/" + Self.manifestName
         let data: Data
         do {
-            data = try KeptFiles.contents(file)
+            data = try BackupFiles.contents(file)
         } catch let error as HabitStoreError where error.code == .notFound {
             throw HabitStoreError(
                 .notAStore,
@@ -240,7 +240,7 @@ public struct UserBackup: Sendable, Hashable {
             )
         }
         manifest = try BackupManifest(data, path: file)
-        guard try KeptFiles.contents(self.path + "/" + Self.digestName) == Self.digestLine(data) else {
+        guard try BackupFiles.contents(self.path + "/" + Self.digestName) == Self.digestLine(data) else {
             throw HabitStoreError(
                 .corrupt,
                 "the backup's manifest was changed after it was written",
@@ -268,7 +268,7 @@ public struct UserBackup: Sendable, Hashable {
         var done = 0
         for file in manifest.files {
             do {
-                let found = try KeptFiles.digest(path + "/" + file.name)
+                let found = try BackupFiles.digest(path + "/" + file.name)
                 if found.sizeBytes != file.sizeBytes {
                     damages.append("\(file.name) has \(found.sizeBytes) bytes and had \(file.sizeBytes)")
                 } else if found.sha256 != file.sha256 {

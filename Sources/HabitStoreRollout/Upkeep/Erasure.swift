@@ -11,7 +11,7 @@ struct Erasure {
     let directory: UserDirectory
     let engines: Engines
     let options: RolloutOptions
-    let elsewhere: ErasureElsewhere?
+    let elsewhere: ExternalErasure?
     /// Files outside the users' folders that may name the user.
     let others: [String]
     /// Whether to fence out a process that has the user open.
@@ -19,7 +19,7 @@ struct Erasure {
 
     private var marks: DifferenceMarks { DifferenceMarks(directory) }
 
-    private var belongings: UserBelongings { UserBelongings(directory: directory, engines: engines) }
+    private var belongings: UserData { UserData(directory: directory, engines: engines) }
 
     /// - Returns: nil if nothing is kept.
     func run(isDry: Bool) throws -> ErasureOutcome? {
@@ -28,7 +28,7 @@ struct Erasure {
         outcome.unreachable += unreachable()
         if isDry { return outcome }
         try removeOwn(&outcome)
-        for path in belongings.remains() { try KeptFiles.remove(path) }
+        for path in belongings.remains() { try BackupFiles.remove(path) }
         outcome.isDone = true
         return outcome
     }
@@ -82,14 +82,14 @@ struct Erasure {
 
     /// Whether a file contains the user's id.
     private func mentionsUser(_ path: String) -> Bool {
-        guard let data = try? KeptFiles.contents(path) else { return false }
+        guard let data = try? BackupFiles.contents(path) else { return false }
         return data.firstRange(of: Data(directory.user.utf8)) != nil
     }
 
     // MARK: Removing
 
     private func removeOwn(_ outcome: inout ErasureOutcome) throws {
-        let hasFolder = KeptFiles.exists(directory.path)
+        let hasFolder = BackupFiles.exists(directory.path)
         let stores = try belongings.storesElsewhere()
         guard hasFolder || !stores.isEmpty else {
             // The rest belongs to other parts.
@@ -106,20 +106,20 @@ struct Erasure {
         defer { withExtendedLifetime(isAlone) {} }
         try elsewhere?.remove(directory.user)
         CrashPoint.reach("erase.elsewhere")
-        try ErasureMark(directory).make()
+        try ErasureTombstone(directory).make()
         CrashPoint.reach("erase.decided")
         fence(control)
         for listed in try belongings.backups() {
             switch listed {
             case .own(let path, let manifest):
                 if let left = try belongings.remove(path, manifest) { outcome.unreachable.append(left) }
-            case .draft(let path): try KeptFiles.remove(path)
+            case .draft(let path): try BackupFiles.remove(path)
             case .unreachable: break
             }
         }
         CrashPoint.reach("erase.backups")
         // Copies first: a folder leads to those on a server.
-        for kind in Leftovers.kinds { try Leftovers.remove(kind, in: directory, engines) }
+        for kind in TemporaryCopies.kinds { try TemporaryCopies.remove(kind, in: directory, engines) }
         for address in stores { try engines.discard(address) }
         CrashPoint.reach("erase.stores")
         try removeFolder()
@@ -142,7 +142,7 @@ struct Erasure {
     ///
     /// - Throws: ``HabitStoreError/Code/busy`` if a process has the user open, unless the erasure fences it out.
     private func alone(_ control: String) throws -> UserPresence? {
-        guard KeptFiles.exists(control) else { return nil }
+        guard BackupFiles.exists(control) else { return nil }
         if let presence = try UserPresence(aloneAt: control) { return presence }
         guard !isForced else { return nil }
         throw HabitStoreError(
@@ -154,7 +154,7 @@ struct Erasure {
 
     /// Makes running writes check again before they are acknowledged, and ends reads: both find that the user is gone.
     private func fence(_ path: String) {
-        guard KeptFiles.exists(path), let control = try? ControlFile(path: path, isOpening: false) else { return }
+        guard BackupFiles.exists(path), let control = try? ControlFile(path: path, isOpening: false) else { return }
         _ = control.claim(above: control.floor)
         control.invalidate()
         control.ring()
@@ -162,16 +162,16 @@ struct Erasure {
 
     private func removeFolder() throws {
         // The stores first, and with them what a suspended process would write to.
-        for engine in engines.names { try KeptFiles.remove(engines.address(engine, of: directory).path) }
-        for name in try KeptFiles.names(directory.path) where name != ErasureMark.fileName {
-            try KeptFiles.remove(directory.path + "/" + name)
+        for engine in engines.names { try BackupFiles.remove(engines.address(engine, of: directory).path) }
+        for name in try BackupFiles.names(directory.path) where name != ErasureTombstone.fileName {
+            try BackupFiles.remove(directory.path + "/" + name)
         }
         CrashPoint.reach("erase.files")
         try marks.remove(directory)
-        let remains = belongings.users + "/" + UserBelongings.remainsPrefix + UUID().uuidString.lowercased()
-        try KeptFiles.move(directory.path, to: remains)
+        let remains = belongings.users + "/" + UserData.remainsPrefix + UUID().uuidString.lowercased()
+        try BackupFiles.move(directory.path, to: remains)
         CrashPoint.reach("erase.renamed")
-        try KeptFiles.remove(remains)
+        try BackupFiles.remove(remains)
     }
 }
 
@@ -228,7 +228,7 @@ extension UserStores {
         _ user: String,
         isDry: Bool = false,
         isForced: Bool = false,
-        elsewhere: ErasureElsewhere? = nil
+        elsewhere: ExternalErasure? = nil
     ) throws -> ErasureOutcome {
         let others = try StoreRoot.all(under: place.root).filter { $0 != place }
         let erasures = try ([place] + others).enumerated().map { number, place in
@@ -257,7 +257,7 @@ extension UserStores {
         of user: String,
         _ place: StoreRoot,
         _ isForced: Bool,
-        _ elsewhere: ErasureElsewhere?
+        _ elsewhere: ExternalErasure?
     ) throws -> Erasure {
         let folder = UserDirectory.folder(root: place.path)
         let directory = try UserDirectory(folder: folder, user: user, store: place.name)
@@ -292,7 +292,7 @@ extension [String] {
 }
 
 /// Data about users in a layer above the rollout, such as a fleet.
-public struct ErasureElsewhere: Sendable {
+public struct ExternalErasure: Sendable {
     /// Finds what is kept about a user, and what of it cannot be reached, one sentence each; changes nothing.
     public let find: @Sendable (_ user: String) throws -> (items: [ErasureOutcome.Item], unreachable: [String])
     /// Removes it. Called before anything of the user's own is touched, possibly more than once; may throw.
@@ -307,7 +307,7 @@ public struct ErasureElsewhere: Sendable {
     }
 
     /// Joins several of them.
-    package init(_ all: [ErasureElsewhere]) {
+    package init(_ all: [ExternalErasure]) {
         self.init(
             find: { user in
                 try all.reduce(into: (items: [], unreachable: [])) { whole, each in
@@ -322,7 +322,7 @@ public struct ErasureElsewhere: Sendable {
 }
 
 /// Everything that this program can find about a user.
-struct UserBelongings {
+struct UserData {
     let directory: UserDirectory
     let engines: Engines
 
@@ -334,7 +334,7 @@ struct UserBelongings {
 
     /// The contents of the user's folder, and the folder.
     func files() throws -> [ErasureOutcome.Item] {
-        guard KeptFiles.exists(directory.path) else { return [] }
+        guard BackupFiles.exists(directory.path) else { return [] }
         guard let paths = FileManager.default.subpaths(atPath: directory.path) else {
             throw HabitStoreError(
                 .inputOutput,
@@ -421,7 +421,7 @@ struct UserBelongings {
         var listed: [Listed] = []
         var seen: Set<String> = []
         for entry in try BackupList(directory).entries() {
-            if let draft = entry.draft, KeptFiles.exists(draft) { listed.append(.draft(draft)) }
+            if let draft = entry.draft, BackupFiles.exists(draft) { listed.append(.draft(draft)) }
             guard seen.insert(entry.path).inserted else { continue }
             listed.append(judge(entry.path))
         }
@@ -429,19 +429,19 @@ struct UserBelongings {
     }
 
     private func judge(_ path: String) -> Listed {
-        guard KeptFiles.exists(path) else {
+        guard BackupFiles.exists(path) else {
             return .unreachable("a backup was made at \(path), but is not there: if it was moved, remove it by hand")
         }
         do {
             let file = path + "/" + UserBackup.manifestName
-            let manifest = try BackupManifest(try KeptFiles.contents(file), path: file)
+            let manifest = try BackupManifest(try BackupFiles.contents(file), path: file)
             guard UserKey(manifest.user) == UserKey(directory.user) else {
                 return .unreachable("at \(path) there is another user's backup by now: this user's may have been moved")
             }
             return .own(path: path, manifest)
         } catch {
             // The manifest goes last.
-            if let names = try? KeptFiles.names(path), names.isEmpty { return .draft(path) }
+            if let names = try? BackupFiles.names(path), names.isEmpty { return .draft(path) }
             return .unreachable(
                 "a backup was made at \(path), but what is there now cannot be identified as it (\(error)): remove it by hand"
             )
@@ -452,15 +452,15 @@ struct UserBelongings {
     ///
     /// - Returns: what is left of it, in a sentence; nil for nothing.
     func remove(_ path: String, _ manifest: BackupManifest) throws -> String? {
-        try KeptFiles.remove(path + "/" + UserBackup.digestName)
-        for file in manifest.files { try KeptFiles.remove(path + "/" + file.name) }
+        try BackupFiles.remove(path + "/" + UserBackup.digestName)
+        for file in manifest.files { try BackupFiles.remove(path + "/" + file.name) }
         // Sidecars that an engine made when a store was opened.
         for store in manifest.stores {
             guard let provider = try? engines.provider(store.engine) as? any FileEngineProvider else { continue }
-            for ending in provider.sidecars { try KeptFiles.remove(path + "/" + store.file + ending) }
+            for ending in provider.sidecars { try BackupFiles.remove(path + "/" + store.file + ending) }
         }
         CrashPoint.reach("erase.backup")
-        try KeptFiles.remove(path + "/" + UserBackup.manifestName)
+        try BackupFiles.remove(path + "/" + UserBackup.manifestName)
         guard rmdir(path) != 0 else { return nil }
         return "the folder of the backup \(path) has other files, which are left"
     }

@@ -21,29 +21,29 @@ struct Restoring {
     func run(progress: (String, Int, Int) -> Void) throws -> RestorationOutcome {
         try check()
         try backup.requireWhole { progress("backup", $0, $1) }
-        let isNew = !KeptFiles.exists(directory.path)
+        let isNew = !BackupFiles.exists(directory.path)
         if !isNew {
             // Nothing was changed yet; an operator has to resolve this first.
             try directory.requireOwn()
-            try ErasureMark(directory).requireNone()
+            try ErasureTombstone(directory).requireNone()
         }
         try directory.make()
         try directory.claim()
         let lock = try SwitchLock(directory, options)
         defer { withExtendedLifetime(lock) {} }
-        try ErasureMark(directory).requireNone()
+        try ErasureTombstone(directory).requireNone()
         let control = try ControlFile(path: directory.path + "/control")
         try finishEarlier(control)
-        let kind = Leftovers.restorations
+        let kind = TemporaryCopies.restorations
         let copies = try kind.lock(in: directory, waitSeconds: options.lockWaitSeconds)
         defer { withExtendedLifetime(copies) {} }
-        try Leftovers.remove(kind, in: directory, engines)
+        try TemporaryCopies.remove(kind, in: directory, engines)
         do {
             return try restore(try kind.makeFolder(in: directory), control, isNew: isNew, progress)
         } catch {
             // A decided restore is finished later; the copies of an undecided one are useless.
             let failure = error
-            try Leftovers.remove(kind, in: directory, engines)
+            try TemporaryCopies.remove(kind, in: directory, engines)
             throw failure
         }
     }
@@ -56,7 +56,7 @@ struct Restoring {
     ) throws -> RestorationOutcome {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
         defer { pair.close() }
-        let present = pair.look(limitSeconds: options.stepLimitSeconds)
+        let present = pair.statuses(limitSeconds: options.stepLimitSeconds)
         var losses = losses(present, control)
         if !losses.isEmpty, !replaces { throw refusal(losses) }
         let copies = try copy(to: folder, pair, progress)
@@ -66,17 +66,17 @@ struct Restoring {
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
         try requireWritable(log)
         let logged = try log.newest(Self.lookedAt).records.compactMap(\.event.epoch).max() ?? 0
-        let known = (present.standings + copies).map(\.epoch) + [logged]
+        let known = (present.statuses + copies).map(\.epoch) + [logged]
         let epoch = control.claim(above: known.max() ?? 0)
         let isKilled =
-            manifest.isKilled || control.isKilled || present.standings.leading?.state?.isKilled == true
+            manifest.isKilled || control.isKilled || present.statuses.leading?.state?.isKilled == true
         let remembered = try remembered(log, present, copies)
         let plan = try plan(epoch, copies, folder, isKilled: isKilled, remembered, hasLog: log.sizeBytes > 0)
         pair.close()
         try seal(present, epoch)
         CrashPoint.reach("restore.sealed")
-        try KeptFiles.create(folder + "/" + Restoration.planName, plan.encoded())
-        try KeptFiles.move(folder, to: directory.path + "/" + Restoration.folderName)
+        try BackupFiles.create(folder + "/" + Restoration.planName, plan.encoded())
+        try BackupFiles.move(folder, to: directory.path + "/" + Restoration.folderName)
         CrashPoint.reach("restore.decided")
         let aside = try Restoration(directory, engines, options, schema: schema).finish(control)
         return RestorationOutcome(
@@ -133,23 +133,23 @@ struct Restoring {
         } catch let error as HabitStoreError where error.code == .corrupt || error.code == .staleStore {
             guard replaces else { throw error }
             let rest = directory.path + "/" + Restoration.folderName
-            try KeptFiles.move(rest, to: rest + "-abandoned-\(UUID().uuidString.lowercased())")
+            try BackupFiles.move(rest, to: rest + "-abandoned-\(UUID().uuidString.lowercased())")
         }
     }
 
     /// The user's data that the backup lacks, as far as known without the backup's stores.
-    private func losses(_ present: StandingsFound, _ control: ControlFile) -> [String] {
+    private func losses(_ present: ReplicaStatuses, _ control: ControlFile) -> [String] {
         var losses: [String] = []
-        for standing in present.standings where standing.role != .backfilling {
-            if standing.lineage != manifest.lineage {
-                guard standing.token > .zero || standing.epoch > 0 else { continue }
+        for status in present.statuses where status.role != .backfilling {
+            if status.lineage != manifest.lineage {
+                guard status.token > .zero || status.epoch > 0 else { continue }
                 losses.append(
-                    "the \(standing.engine.rawValue) store here has another origin, and is at token \(standing.token)"
+                    "the \(status.engine.rawValue) store here has another origin, and is at token \(status.token)"
                 )
-            } else if standing.token > manifest.token {
+            } else if status.token > manifest.token {
                 losses.append(
-                    "the \(standing.engine.rawValue) store here is at token \(standing.token): "
-                        + "\(standing.token.rawValue - manifest.token.rawValue) transactions since the backup"
+                    "the \(status.engine.rawValue) store here is at token \(status.token): "
+                        + "\(status.token.rawValue - manifest.token.rawValue) transactions since the backup"
                 )
             }
         }
@@ -158,8 +158,8 @@ struct Restoring {
         }
         guard control.confirmed > 0 else { return losses }
         if let lineage = control.lineage, lineage != manifest.lineage {
-            if present.standings.isEmpty { losses.append("the user's stores had another origin") }
-        } else if control.mark > manifest.token, !present.standings.contains(where: { $0.token >= control.mark }) {
+            if present.statuses.isEmpty { losses.append("the user's stores had another origin") }
+        } else if control.mark > manifest.token, !present.statuses.contains(where: { $0.token >= control.mark }) {
             losses.append("token \(control.mark) was acknowledged")
         }
         return losses
@@ -167,17 +167,17 @@ struct Restoring {
 
     /// Stores that have diverged from the backup: their transactions differ up to a token that both have.
     private func parted(
-        _ present: StandingsFound,
-        from copies: [Standing],
+        _ present: ReplicaStatuses,
+        from copies: [ReplicaStatus],
         _ folder: String,
         _ pair: StorePair
     ) -> [String] {
         guard let serving = copies.first(where: { $0.engine == manifest.serving }) else { return [] }
         let address = StoreAddress(serving.engine, path: folder + "/" + BackupMaking.fileName(serving.engine))
-        return present.standings.compactMap { standing in
-            guard standing.role != .backfilling, standing.lineage == serving.lineage else { return nil }
-            let token = min(standing.token, serving.token)
-            let agree = try? pair.read(standing.engine) { here, _ in
+        return present.statuses.compactMap { status in
+            guard status.role != .backfilling, status.lineage == serving.lineage else { return nil }
+            let token = min(status.token, serving.token)
+            let agree = try? pair.read(status.engine) { here, _ in
                 let there = try engines.openAsWritten(address, .readOnly, schema: schema, plan: options.migrationPlan)
                 defer { there.close() }
                 return try here.replicaRead { here in
@@ -185,7 +185,7 @@ struct Restoring {
                 }
             }
             guard agree != true else { return nil }
-            return "the \(standing.engine.rawValue) store here has other transactions up to token \(token)"
+            return "the \(status.engine.rawValue) store here has other transactions up to token \(token)"
         }
     }
 
@@ -200,7 +200,7 @@ struct Restoring {
 
     /// Once the restore is decided, the user is not served until it is recorded in the evidence.
     private func requireWritable(_ log: EvidenceLog) throws {
-        guard KeptFiles.exists(log.path) else { return }
+        guard BackupFiles.exists(log.path) else { return }
         _ = try log.head()
         guard access(log.path, W_OK) == 0 else {
             throw HabitStoreError(
@@ -214,12 +214,12 @@ struct Restoring {
     /// The stores' records of the evidence that stays in use: its lines must not be new to them.
     private func remembered(
         _ log: EvidenceLog,
-        _ present: StandingsFound,
-        _ copies: [Standing]
+        _ present: ReplicaStatuses,
+        _ copies: [ReplicaStatus]
     ) throws -> RolloutState? {
         let kept = copies.first { $0.engine == manifest.serving }?.state
         guard log.sizeBytes > 0 else { return kept }
-        return try [present.standings.leading?.state, kept].compactMap { $0 }.first { state in
+        return try [present.statuses.leading?.state, kept].compactMap { $0 }.first { state in
             try state.evidence != nil && log.summary(EvidenceTrust(state, seal: log.seal)).containsAnchor
         }
     }
@@ -231,14 +231,14 @@ struct Restoring {
         to folder: String,
         _ pair: StorePair,
         _ progress: (String, Int, Int) -> Void
-    ) throws -> [Standing] {
+    ) throws -> [ReplicaStatus] {
         let total = manifest.files.reduce(0) { $0 + $1.sizeBytes }
         var done = 0
         for file in manifest.files {
             let target = folder + "/" + file.name
-            try KeptFiles.copy(backup.path + "/" + file.name, to: target)
+            try BackupFiles.copy(backup.path + "/" + file.name, to: target)
             // It may have changed since it was checked.
-            guard try KeptFiles.digest(target).sha256 == file.sha256 else {
+            guard try BackupFiles.digest(target).sha256 == file.sha256 else {
                 throw HabitStoreError(.corrupt, "the backup changed while it was read: \(file.name)", at: place)
             }
             done += file.sizeBytes
@@ -251,11 +251,11 @@ struct Restoring {
                 opened.close()
                 removeSidecars(address)
             }
-            let standing = try opened.replicaRead { try pair.standing(store.engine, $0) }
-            guard standing.role == store.role, standing.epoch == store.epoch, standing.token == store.token,
-                standing.lineage == store.lineage, store.lineage == manifest.lineage,
-                standing.owner.map({ $0 == directory.owner }) ?? true,
-                store.engine != manifest.serving || isServing(standing)
+            let status = try opened.replicaRead { try pair.status(store.engine, $0) }
+            guard status.role == store.role, status.epoch == store.epoch, status.token == store.token,
+                status.lineage == store.lineage, store.lineage == manifest.lineage,
+                status.owner.map({ $0 == directory.owner }) ?? true,
+                store.engine != manifest.serving || isServing(status)
             else {
                 throw HabitStoreError(
                     .corrupt,
@@ -263,14 +263,14 @@ struct Restoring {
                     at: place
                 )
             }
-            return standing
+            return status
         }
     }
 
     /// Whether a store of the backup itself says what the manifest says about it.
-    private func isServing(_ standing: Standing) -> Bool {
-        guard let state = standing.state else { return true }
-        return state.stage == manifest.stage && state.engine(state.stage.authority) == standing.engine
+    private func isServing(_ status: ReplicaStatus) -> Bool {
+        guard let state = status.state else { return true }
+        return state.stage == manifest.stage && state.engine(state.stage.authority) == status.engine
     }
 
     private func removeSidecars(_ copy: StoreAddress) {
@@ -282,12 +282,12 @@ struct Restoring {
 
     private func plan(
         _ epoch: Int,
-        _ copies: [Standing],
+        _ copies: [ReplicaStatus],
         _ folder: String,
         isKilled: Bool,
         _ remembered: RolloutState?,
         hasLog: Bool
-    ) throws -> RestorationPlan {
+    ) throws -> RestorationRecord {
         guard let serving = copies.first(where: { $0.engine == manifest.serving }) else {
             throw HabitStoreError(.corrupt, "the backup lacks the serving store", at: place)
         }
@@ -299,25 +299,25 @@ struct Restoring {
         var accepted = serving
         if isKilled {
             // Where both are written, the old store has everything, and a killed user is on it.
-            accepted = copies.first(where: \.claimsAll) ?? serving
+            accepted = copies.first(where: \.hasAllAcknowledged) ?? serving
             let other = state.engines.other(than: accepted.engine)
             state.engines = EnginePair(old: accepted.engine, new: other)
             (state.stage, state.isKilled, state.fled) = (.off, true, other)
         }
-        let stores = try copies.map { standing in
-            let file = BackupMaking.fileName(standing.engine)
-            guard let inode = KeptFiles.inode(folder + "/" + file) else {
+        let stores = try copies.map { status in
+            let file = BackupMaking.fileName(status.engine)
+            guard let inode = BackupFiles.inode(folder + "/" + file) else {
                 throw HabitStoreError(.inputOutput, "a copy of the backup is gone", at: .init(path: folder))
             }
-            let follows = state.stage.awaitsMirror || standing.hasRole
-            return RestorationPlan.Store(
-                engine: standing.engine,
+            let follows = state.stage.awaitsMirror || status.hasRole
+            return RestorationRecord.Store(
+                engine: status.engine,
                 file: file,
                 inode: inode,
-                role: standing.engine == accepted.engine ? .authoritative : follows ? .standby : nil
+                role: status.engine == accepted.engine ? .authoritative : follows ? .standby : nil
             )
         }
-        return RestorationPlan(
+        return RestorationRecord(
             epoch: epoch,
             engine: accepted.engine,
             token: max(accepted.token, state.stage.awaitsMirror ? manifest.token : .zero),
@@ -333,10 +333,10 @@ struct Restoring {
 
     /// Takes the role from the stores that will be set aside, each in its own transaction, so that no write is acknowledged there any more. Until
     /// the restore is decided, an opening gives it back.
-    private func seal(_ present: StandingsFound, _ epoch: Int) throws {
-        for standing in present.standings where standing.role == .authoritative && !standing.isRescued {
-            let address = engines.address(standing.engine, of: directory)
-            let (engines, schema, place) = (engines, schema, standing.place)
+    private func seal(_ present: ReplicaStatuses, _ epoch: Int) throws {
+        for status in present.statuses where status.role == .authoritative && !status.isRescued {
+            let address = engines.address(status.engine, of: directory)
+            let (engines, schema, place) = (engines, schema, status.place)
             try Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
                 let store = try engines.openAsWritten(address, .readWrite, schema: schema, plan: options.migrationPlan)
                 defer { store.close() }
@@ -344,7 +344,7 @@ struct Restoring {
                     let information = try replica.information()
                     // A process that has the user open may have written since the stores were looked at.
                     guard StorePlace(role: information.role, epoch: information.epoch) == place,
-                        information.token == standing.token
+                        information.token == status.token
                     else { throw StageSwitch.overtaken(directory) }
                     try replica.setRole(.sealed, epoch: information.epoch)
                 }

@@ -8,7 +8,7 @@ struct UserExamination {
     private let pair: StorePair
     private let control: ControlFile?
     private let controlFailure: HabitStoreError?
-    private let witness: StoreWitness
+    private let check: StatusCheck
 
     init(_ directory: UserDirectory, schema: Schema, _ engines: Engines, _ options: RolloutOptions) throws {
         self.directory = directory
@@ -21,14 +21,14 @@ struct UserExamination {
             control = nil
             controlFailure = error
         }
-        witness = StoreWitness(directory, control)
+        check = StatusCheck(directory, control)
     }
 
     func findings() throws -> [UserFinding] {
         defer { pair.close() }
         // Other findings would only show the unfinished state.
         if let interrupted { return [interrupted] }
-        let found = pair.look(limitSeconds: options.stepLimitSeconds)
+        let found = pair.statuses(limitSeconds: options.stepLimitSeconds)
         if let unfinished = pair.unfinishedMigration(found) {
             return [
                 UserFinding(
@@ -52,7 +52,7 @@ struct UserExamination {
             }
             let restore = "restore the \(engine.rawValue) file"
             let other = serving.map {
-                ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout adopt`, which sets it aside"
+                ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout accept`, which sets it aside"
             }
             return UserFinding(.unreadable, error.description, restore + (other ?? ""))
         }
@@ -62,7 +62,7 @@ struct UserExamination {
         findings += label()
         findings += links()
         findings += locks()
-        if let elsewhere = found.standings.leading.flatMap(witness.objection(toMachineOf:)) {
+        if let elsewhere = found.statuses.leading.flatMap(check.objection(toMachineOf:)) {
             findings.append(UserFinding(.elsewhere, elsewhere.description, "nothing is wrong here"))
         } else {
             findings += roles(found)
@@ -71,7 +71,7 @@ struct UserExamination {
             findings += copies(found)
             findings += evidence(found)
         }
-        for kind in Leftovers.kinds where try !Leftovers.folders(kind, in: directory).isEmpty {
+        for kind in TemporaryCopies.kinds where try !TemporaryCopies.folders(kind, in: directory).isEmpty {
             findings.append(
                 UserFinding(
                     .leftovers,
@@ -89,7 +89,7 @@ struct UserExamination {
         defer { pair.close() }
         let lock = try SwitchLock(directory, options)
         defer { withExtendedLifetime(lock) {} }
-        let found = pair.look(limitSeconds: options.stepLimitSeconds)
+        let found = pair.statuses(limitSeconds: options.stepLimitSeconds)
         let (parted, damaged) = (parted(found), damaged(found))
         pair.close()
         if let (serving, other) = parted {
@@ -103,7 +103,7 @@ struct UserExamination {
 
     /// A restore or an erasure whose process died.
     private var interrupted: UserFinding? {
-        if ErasureMark(directory).isThere {
+        if ErasureTombstone(directory).isThere {
             return UserFinding(
                 .interrupted,
                 "the user is being erased and is not served",
@@ -172,7 +172,7 @@ struct UserExamination {
 
     /// Lock files that cannot be opened. They contain nothing, and the next process makes a missing one.
     private func locks() -> [UserFinding] {
-        let names = [SwitchLock.fileName, CopyTurn.fileName] + Leftovers.kinds.map(\.lock)
+        let names = [SwitchLock.fileName, CopyLock.fileName] + TemporaryCopies.kinds.map(\.lock)
         return names.compactMap { name in
             let path = directory.path + "/" + name
             var status = stat()
@@ -188,18 +188,18 @@ struct UserExamination {
     // MARK: The stores
 
     /// The store that would serve.
-    private func serving(_ found: StandingsFound) -> Standing? {
-        found.standings.filter { $0.role == .authoritative && ($0.epoch > 0 || $0.state != nil || $0.token > .zero) }
+    private func serving(_ found: ReplicaStatuses) -> ReplicaStatus? {
+        found.statuses.filter { $0.role == .authoritative && ($0.epoch > 0 || $0.state != nil || $0.token > .zero) }
             .max { ($0.epoch, $0.token) < ($1.epoch, $1.token) }
     }
 
-    private func other(than serving: Standing) -> EngineName {
+    private func other(than serving: ReplicaStatus) -> EngineName {
         (serving.state?.engines ?? pair.known.pair(old: serving.engine)).other(than: serving.engine)
     }
 
     /// Stores that name another machine, next to one that serves here.
-    private func namesakes(_ found: StandingsFound) -> [UserFinding] {
-        found.standings.filter { witness.objection(toMachineOf: $0) != nil }.map { store in
+    private func namesakes(_ found: ReplicaStatuses) -> [UserFinding] {
+        found.statuses.filter { check.objection(toMachineOf: $0) != nil }.map { store in
             UserFinding(
                 .elsewhere,
                 "the \(store.engine.rawValue) store belongs to a user with this id on another machine "
@@ -209,8 +209,8 @@ struct UserExamination {
         }
     }
 
-    private func roles(_ found: StandingsFound) -> [UserFinding] {
-        let authoritative = found.standings.filter { $0.role == .authoritative && $0.epoch >= StageSwitch.firstEpoch }
+    private func roles(_ found: ReplicaStatuses) -> [UserFinding] {
+        let authoritative = found.statuses.filter { $0.role == .authoritative && $0.epoch >= StageSwitch.firstEpoch }
         if authoritative.count > 1 {
             let epochs = authoritative.map { "\($0.engine.rawValue) at epoch \($0.epoch)" }.joined(separator: ", ")
             return [
@@ -222,31 +222,31 @@ struct UserExamination {
                 )
             ]
         }
-        if found.standings.isEmpty, found.failures.isEmpty, control != nil, !witness.knowsOfNobody {
+        if found.statuses.isEmpty, found.failures.isEmpty, control != nil, !check.knowsOfNobody {
             let message = "the user had stores, and there are none"
             return [UserFinding(.noneAuthoritative, message, "put them back, or remove the whole folder")]
         }
-        guard serving(found) == nil, !found.standings.isEmpty else { return [] }
-        let roles = found.standings.map { "\($0.engine.rawValue) is \($0.role.rawValue)" }.joined(separator: ", ")
-        let isClear = found.standings.contains { $0.role == .sealed || $0.state?.claimsAll == true }
+        guard serving(found) == nil, !found.statuses.isEmpty else { return [] }
+        let roles = found.statuses.map { "\($0.engine.rawValue) is \($0.role.rawValue)" }.joined(separator: ", ")
+        let isClear = found.statuses.contains { $0.role == .sealed || $0.state?.hasAllAcknowledged == true }
         return [
             UserFinding(
                 .noneAuthoritative,
                 "no store is authoritative (\(roles))",
                 isClear
                     ? "the interrupted move is finished or undone"
-                    : "put the current store back, or accept one with `\(OperatorCommand.name) rollout adopt`",
+                    : "put the current store back, or accept one with `\(OperatorCommand.name) rollout accept`",
                 canBeMended: isClear
             )
         ]
     }
 
-    private func held(_ found: StandingsFound, against control: ControlFile) -> [UserFinding] {
+    private func held(_ found: ReplicaStatuses, against control: ControlFile) -> [UserFinding] {
         var findings: [UserFinding] = []
         if let serving = serving(found) {
-            if let objection = witness.objection(toOwnerOf: serving) ?? witness.objection(to: serving, beside: found) {
+            if let objection = check.objection(toOwnerOf: serving) ?? check.objection(to: serving, beside: found) {
                 findings.append(
-                    UserFinding(.stale, objection.description, "see `\(OperatorCommand.name) rollout adopt --help`")
+                    UserFinding(.stale, objection.description, "see `\(OperatorCommand.name) rollout accept --help`")
                 )
             } else if serving.epoch < control.floor {
                 findings.append(
@@ -282,9 +282,9 @@ struct UserExamination {
         return findings
     }
 
-    private func copies(_ found: StandingsFound) -> [UserFinding] {
+    private func copies(_ found: ReplicaStatuses) -> [UserFinding] {
         var findings: [UserFinding] = []
-        for copy in found.standings where copy.role == .backfilling {
+        for copy in found.statuses where copy.role == .backfilling {
             let goesOn = serving(found)?.state?.stage.mirror != nil
             findings.append(
                 UserFinding(
@@ -321,32 +321,32 @@ struct UserExamination {
         return findings
     }
 
-    private func isMirrorLost(_ serving: Standing, _ found: StandingsFound) -> Bool {
+    private func isMirrorLost(_ serving: ReplicaStatus, _ found: ReplicaStatuses) -> Bool {
         guard serving.state?.stage.awaitsMirror == true, found.failures[other(than: serving)] == nil else {
             return false
         }
-        guard let other = found.standing(other(than: serving)) else { return true }
+        guard let other = found.status(other(than: serving)) else { return true }
         return other.lineage == serving.lineage
             && (other.role == .backfilling || other.token < serving.information.historyFloor)
     }
 
     /// The serving store, and another one that has diverged and that nothing depends on.
-    private func parted(_ found: StandingsFound) -> (serving: Standing, other: Standing)? {
+    private func parted(_ found: ReplicaStatuses) -> (serving: ReplicaStatus, other: ReplicaStatus)? {
         // If no store is known to be current, neither is taken for the worse one.
-        let engines = pair.engines(found.standings, preferring: pair.known.pair())
-        let whereabouts = Whereabouts(found, engines, witness, isKilled: control?.isKilled == true)
+        let engines = pair.engines(found.statuses, preferring: pair.known.pair())
+        let whereabouts = AuthorityResolution(found, engines, check, isKilled: control?.isKilled == true)
         guard case .serves(let serving) = whereabouts.answer, serving.state?.stage.awaitsMirror != true,
-            let other = found.standing(other(than: serving)), pair.hasParted(other, from: serving),
+            let other = found.status(other(than: serving)), pair.hasParted(other, from: serving),
             // A store of another machine must not be set aside here.
-            witness.objection(toMachineOf: other) == nil
+            check.objection(toMachineOf: other) == nil
         else { return nil }
         return (serving, other)
     }
 
     /// The serving store, if there is no doubt about it, and the other one, if its file is permanently damaged.
-    private func damaged(_ found: StandingsFound) -> (serving: Standing, other: EngineName)? {
+    private func damaged(_ found: ReplicaStatuses) -> (serving: ReplicaStatus, other: EngineName)? {
         guard let serving = serving(found), let failure = found.failures[other(than: serving)],
-            Whereabouts.lastingDamage.contains(failure.code), witness.vouches(for: serving),
+            AuthorityResolution.lastingDamage.contains(failure.code), check.vouches(for: serving),
             let state = serving.state, state.engine(state.stage.authority) == serving.engine
         else { return nil }
         return (serving, other(than: serving))
@@ -364,7 +364,7 @@ struct UserExamination {
         )
     }
 
-    private func evidence(_ found: StandingsFound) -> [UserFinding] {
+    private func evidence(_ found: ReplicaStatuses) -> [UserFinding] {
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
         let reset = "reset it with `\(OperatorCommand.name) rollout evidence reset`"
         if log.sizeBytes > 0, access(log.path, W_OK) != 0 {
@@ -378,7 +378,7 @@ struct UserExamination {
         }
         do {
             // A following store has no anchor of the evidence, but the same epoch as the serving one.
-            let remembering = found.standings.filter { $0.state != nil && witness.objection(toMachineOf: $0) == nil }
+            let remembering = found.statuses.filter { $0.state != nil && check.objection(toMachineOf: $0) == nil }
             // Where both are written, both have the same epoch, but only the serving store gets each anchor.
             let state = remembering.leading?.state
             let trust = EvidenceTrust(state, seal: log.seal)
@@ -489,7 +489,7 @@ extension UserStores {
         let findings = try examine(user).filter(\.canBeMended)
         // Leaves a folder alone that is labelled as another user's.
         guard !findings.isEmpty, directory.label != .another else { return try examine(user) }
-        try Leftovers.removeUnused(in: directory, engines, onlyKnown: false)
+        try TemporaryCopies.removeUnused(in: directory, engines, onlyKnown: false)
         if findings.contains(where: { $0.kind == .parted || $0.kind == .unreadable }) {
             try UserExamination(directory, schema: schema(of: directory), engines, options).setAside()
         }
@@ -502,14 +502,14 @@ extension UserStores {
         defer { store.close() }
         let lease = try store.files.lease()
         let open = lease.user
-        try open.settleBoth()
+        try open.recoverBoth()
         let actual = try open.recheck().actual
         if actual.stage.awaitsMirror, actual.obstacle != nil {
             _ = try open.bringUp(actual.other, to: actual)
             _ = try open.recheck()
         }
         // A mirror that is being rebuilt is not a complete store when the following starts.
-        _ = open.leases.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
+        _ = open.leases.load()?.mirror?.waitUntilIdle(waitSeconds: options.stepLimitSeconds)
         open.record([])
         return try examine(user)
     }
@@ -517,12 +517,12 @@ extension UserStores {
 
 extension OpenUser {
     /// Also corrects the store that does not serve, which openings do not read while the other one decides.
-    func settleBoth() throws {
+    func recoverBoth() throws {
         try state.withLock { state in
             try withSwitch { look in
                 var look = look
-                look.change.looksAtBoth = true
-                _ = try settle(look, state.wanted?.engines ?? context.engines.pair())
+                look.change.observesBoth = true
+                _ = try recover(look, state.wanted?.engines ?? context.engines.pair())
             }
         }
     }

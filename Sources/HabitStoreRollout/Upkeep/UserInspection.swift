@@ -13,14 +13,14 @@ struct UserInspection {
     let subject: FlagSubject
 
     private struct Found {
-        var stores: StandingsFound
+        var stores: ReplicaStatuses
         /// The two engines of the rollout.
         var engines: EnginePair
         var hasParted = false
         var unfinishedMigration: UnfinishedMigration?
 
         /// The store whose rollout state counts.
-        var leading: Standing? { stores.standings.leading }
+        var leading: ReplicaStatus? { stores.statuses.leading }
     }
 
     func status() -> UserStatus {
@@ -30,9 +30,9 @@ struct UserInspection {
         status.notes = flags.notes + wanted.notes
         status.killTrigger = flags.pulledKill(for: subject)?.text
         let control = try? ControlFile.copy(of: directory.path + "/control")
-        let witness = StoreWitness(directory, control)
-        let found = look(wanted.engines)
-        take(found, witness, into: &status)
+        let check = StatusCheck(directory, control)
+        let found = collect(wanted.engines)
+        take(found, check, into: &status)
         do {
             try Restoration.requireNone(directory)
         } catch let error as HabitStoreError {
@@ -41,7 +41,7 @@ struct UserInspection {
         // A kill that could not be written to any store yet.
         if control?.isKilled == true { status.isKilled = true }
         let isKilled = status.isKilled || status.killTrigger != nil
-        let whereabouts = Whereabouts(found.stores, found.engines, witness, isKilled: isKilled)
+        let whereabouts = AuthorityResolution(found.stores, found.engines, check, isKilled: isKilled)
         if case .refused(let error) = whereabouts.answer { noteRefusal(error, into: &status) }
         if let unfinished = found.unfinishedMigration {
             status.notes.append("\(unfinished.description); \(unfinished.remedy)")
@@ -52,11 +52,11 @@ struct UserInspection {
             )
         }
         compare(found, wanted, into: &status)
-        if case .acceptedElsewhere(let standing, let left) = whereabouts.answer {
-            noteRefusal(StoreWitness.objection(toLeaving: left, for: standing), into: &status)
+        if case .acceptedElsewhere(let replicaStatus, let left) = whereabouts.answer {
+            noteRefusal(StatusCheck.objection(toLeaving: left, for: replicaStatus), into: &status)
         }
         // Only the machine that the user belongs to has the evidence.
-        if found.leading.flatMap(witness.objection(toMachineOf:)) == nil {
+        if found.leading.flatMap(check.objection(toMachineOf:)) == nil {
             judge(found, wanted, owesEvidence: (control?.owedDifferences ?? 0) > 0, into: &status)
         }
         return status
@@ -69,16 +69,16 @@ struct UserInspection {
         try Restoration.requireNone(directory)
         let wanted = flags.wanted(for: subject, known)
         let control = try? ControlFile.copy(of: directory.path + "/control")
-        let witness = StoreWitness(directory, control)
-        let found = look(wanted.engines)
-        if let elsewhere = found.leading.flatMap(witness.objection(toMachineOf:)) { throw elsewhere }
+        let check = StatusCheck(directory, control)
+        let found = collect(wanted.engines)
+        if let elsewhere = found.leading.flatMap(check.objection(toMachineOf:)) { throw elsewhere }
         var status = UserStatus(user: directory.user)
-        take(found, witness, into: &status)
+        take(found, check, into: &status)
         guard let stage = status.stage, let engine = status.engine else { throw status.problems[0].error }
         if let problem = status.problems.first(where: { $0.place == engine.rawValue }) { throw problem.error }
         let left = found.engines.other(than: engine)
         let summary = try log.summary(status.trust)
-        let facts = GateFacts(
+        let facts = GateInput(
             evidence: summary,
             lag: 0,
             isBackfilled: true,
@@ -104,17 +104,17 @@ struct UserInspection {
     ///
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if another machine has the user's evidence.
     func trust() throws -> EvidenceTrust {
-        let leading = look(known.pair()).leading
-        if let elsewhere = leading.flatMap(StoreWitness(directory, nil).objection(toMachineOf:)) { throw elsewhere }
+        let leading = collect(known.pair()).leading
+        if let elsewhere = leading.flatMap(StatusCheck(directory, nil).objection(toMachineOf:)) { throw elsewhere }
         return EvidenceTrust(leading?.state, seal: log.seal)
     }
 
     private var log: EvidenceLog { EvidenceLog(directory, keys: options.evidenceKeys) }
 
-    private func look(_ wanted: EnginePair) -> Found {
+    private func collect(_ wanted: EnginePair) -> Found {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: known)
-        let stores = pair.look(limitSeconds: options.stepLimitSeconds)
-        var found = Found(stores: stores, engines: pair.engines(stores.standings, preferring: wanted))
+        let stores = pair.statuses(limitSeconds: options.stepLimitSeconds)
+        var found = Found(stores: stores, engines: pair.engines(stores.statuses, preferring: wanted))
         found.unfinishedMigration = pair.unfinishedMigration(stores)
         found.hasParted = found.unfinishedMigration == nil && hasParted(found, pair)
         share(found, pair)
@@ -133,7 +133,7 @@ struct UserInspection {
     private func hasParted(_ found: Found, _ pair: StorePair) -> Bool {
         guard let serving = found.leading, serving.role == .authoritative, let stage = serving.state?.stage,
             stage.mirror != nil, !stage.awaitsMirror,
-            let other = found.stores.standing(found.engines.other(than: serving.engine))
+            let other = found.stores.status(found.engines.other(than: serving.engine))
         else { return false }
         let answer = try? Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { _ in
             pair.hasParted(other, from: serving)
@@ -141,7 +141,7 @@ struct UserInspection {
         return answer ?? false
     }
 
-    private func take(_ found: Found, _ witness: StoreWitness, into status: inout UserStatus) {
+    private func take(_ found: Found, _ check: StatusCheck, into status: inout UserStatus) {
         let old = found.engines.old
         guard let leading = found.leading else {
             status.problems = problems(found, engine: old)
@@ -158,11 +158,11 @@ struct UserInspection {
         status.movingTo = state.movingTo
         status.isKilled = state.isKilled
         status.trust = EvidenceTrust(state, seal: log.seal)
-        status.token = found.stores.standing(engine)?.token
-        status.epoch = found.stores.standing(engine)?.epoch
+        status.token = found.stores.status(engine)?.token
+        status.epoch = found.stores.status(engine)?.epoch
         status.problems = problems(found, engine: engine)
-        if found.stores.standing(engine) == nil, found.stores.failures[engine] == nil,
-            witness.objection(toMachineOf: leading) == nil
+        if found.stores.status(engine) == nil, found.stores.failures[engine] == nil,
+            check.objection(toMachineOf: leading) == nil
         {
             let missing = HabitStoreError(
                 .notFound,
@@ -177,9 +177,9 @@ struct UserInspection {
     private func mirror(_ found: Found, _ state: RolloutState, _ engine: EngineName) -> UserStatus.Mirror {
         guard state.stage.mirror != nil else { return .none }
         let other = found.engines.other(than: engine)
-        guard let here = found.stores.standing(engine), found.stores.failures[other] == nil else { return .unknown }
+        guard let here = found.stores.status(engine), found.stores.failures[other] == nil else { return .unknown }
         if found.hasParted { return .parted }
-        guard let there = found.stores.standing(other), there.role != .backfilling,
+        guard let there = found.stores.status(other), there.role != .backfilling,
             there.information.lineage == here.information.lineage
         else { return .notFilled }
         return .behind(Int(max(0, here.token.rawValue - there.token.rawValue)))
@@ -204,12 +204,12 @@ struct UserInspection {
     private func compare(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
         guard let leading = found.leading, let state = leading.state else { return }
         let actual = ActualStage(state: state, epoch: leading.epoch, token: leading.token)
-        status.stays = WayBack(actual, wanted).delay(flags.directTurn(for: subject))
-        let turn = EngineTurn(actual, wanted)
+        status.stays = WayBack(actual, wanted).delay(flags.directSwap(for: subject))
+        let swap = EngineSwap(actual, wanted)
         let isKept =
-            turn.isRebucketed || state.isKilled || status.isKilled || state.hasTurned(by: flags.identity(for: subject))
-        guard turn.isProposed, isKept || state.engines.isOther(than: wanted.engines) else { return }
-        status.notes.append(turn.refusal)
+            swap.isRebucketed || state.isKilled || status.isKilled || state.hasSwapped(by: flags.identity(for: subject))
+        guard swap.isProposed, isKept || state.engines.isOther(than: wanted.engines) else { return }
+        status.notes.append(swap.refusal)
     }
 
     /// Reads the evidence, and asks the gate about it.
@@ -234,7 +234,7 @@ struct UserInspection {
         status.evidence.isCutOff = !summary.containsAnchor
         take(summary.evidence, owesEvidence: owesEvidence, into: &status)
         guard let stage = status.stage, let next = stage.next else { return }
-        let facts = GateFacts(
+        let facts = GateInput(
             evidence: summary,
             lag: status.mirror.transactionsBehind ?? Int(status.token?.rawValue ?? 0),
             isBackfilled: status.mirror.transactionsBehind != nil,
@@ -336,7 +336,7 @@ extension UserStores {
     package func enumerateEvidence(of user: String, _ body: (_ file: String, _ line: Data?) throws -> Void) throws {
         let log = try evidence(of: user)
         let folder = URL(fileURLWithPath: log.path).deletingLastPathComponent().path
-        let names = try KeptFiles.names(folder).filter { $0.hasPrefix("evidence") && $0.hasSuffix(".jsonl") }
+        let names = try BackupFiles.names(folder).filter { $0.hasPrefix("evidence") && $0.hasSuffix(".jsonl") }
         for name in names.filter({ $0 != EvidenceLog.fileName }) + names.filter({ $0 == EvidenceLog.fileName }) {
             let file = try EvidenceFile(folder + "/" + name, .read, waitSeconds: options.lockWaitSeconds)
             try file.forEachPart(0..<(try file.size())) { part, _ in
@@ -375,7 +375,7 @@ extension UserStores {
     /// Checks that the user exists, since asking for a store would create it.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
-    public func check(_ user: String) throws { _ = try known(user) }
+    public func requireUser(_ user: String) throws { _ = try known(user) }
 
     /// The size of a user's store files in bytes, logs included. Opens nothing, and does not count stores on servers.
     ///
@@ -401,7 +401,7 @@ extension UserStores {
     /// - Parameter mayBeErased: whether to accept a user whose erasure was begun.
     func known(_ user: String, mayBeErased: Bool = false) throws -> UserDirectory {
         let directory = try directory(of: user)
-        if !mayBeErased { try ErasureMark(directory).requireNone() }
+        if !mayBeErased { try ErasureTombstone(directory).requireNone() }
         var status = stat()
         if lstat(directory.path, &status) != 0 {
             // A user who belongs to no machine may be new here.

@@ -31,7 +31,7 @@ extension UserStores {
         let directory = try known(user)
         let lock = try SwitchLock(directory, options)
         defer { withExtendedLifetime(lock) {} }
-        try ErasureMark(directory).requireNone()
+        try ErasureTombstone(directory).requireNone()
         try Restoration.requireNone(directory)
         let path = directory.path + "/control"
         let control = try isDry ? ControlFile.copy(of: path) : ControlFile(path: path)
@@ -39,14 +39,14 @@ extension UserStores {
         let access: StoreAccess = isDry ? .readOnly : .readWrite
         let pair = StorePair(directory: directory, schema: schema(of: directory), access: access, engines: engines)
         defer { pair.close() }
-        guard let standing = try pair.standing(engine) else {
+        guard let status = try pair.status(engine) else {
             throw HabitStoreError(
                 .notFound,
                 "the user has no \(engine.rawValue) store",
                 at: .init(path: pair.address(engine).path)
             )
         }
-        guard standing.role != .backfilling, !standing.isRescued else {
+        guard status.role != .backfilling, !status.isRescued else {
             throw HabitStoreError(
                 .unsupported,
                 "the \(engine.rawValue) store is an unfinished copy, or cannot be written: it cannot serve the user",
@@ -54,14 +54,14 @@ extension UserStores {
             )
         }
         let between = try pair.engines(preferring: engines.pair(old: engine))
-        let otherEngine = (standing.state?.engines ?? between).other(than: engine)
+        let otherEngine = (status.state?.engines ?? between).other(than: engine)
         if !isOtherMachineLost {
-            if let elsewhere = StoreWitness(directory, control).objection(toMachineOf: standing) { throw elsewhere }
+            if let elsewhere = StatusCheck(directory, control).objection(toMachineOf: status) { throw elsewhere }
             try requireNotServingElsewhere(otherEngine, pair)
         }
-        try requireNothingNewer(standing, control, directory, isOtherMachineLost: isOtherMachineLost)
+        try requireNothingNewer(status, control, directory, isOtherMachineLost: isOtherMachineLost)
         let acceptance = Acceptance(
-            standing: standing,
+            status: status,
             other: otherEngine,
             between: between,
             pair: pair,
@@ -74,33 +74,33 @@ extension UserStores {
 
     /// The store to accept, and the user's other one.
     private struct Acceptance {
-        let standing: Standing
+        let status: ReplicaStatus
         let other: EngineName
         let between: EnginePair
         /// The other store.
-        let beside: Result<Standing?, any Error>
+        let beside: Result<ReplicaStatus?, any Error>
         let pair: StorePair
         /// Whether the accepted store has everything in the other one.
         let isContained: Bool
         /// The losses, one line each.
         let losses: [String]
 
-        init(standing: Standing, other: EngineName, between: EnginePair, pair: StorePair, control: ControlFile?) {
-            (self.standing, self.other, self.between, self.pair) = (standing, other, between, pair)
-            beside = Result { try pair.standing(other) }
-            isContained = UserStores.isContained(beside, in: standing, pair)
+        init(status: ReplicaStatus, other: EngineName, between: EnginePair, pair: StorePair, control: ControlFile?) {
+            (self.status, self.other, self.between, self.pair) = (status, other, between, pair)
+            beside = Result { try pair.status(other) }
+            isContained = UserStores.isContained(beside, in: status, pair)
             var losses: [String] = []
-            if let mark = control?.mark, mark > standing.token, control?.lineage == standing.lineage {
+            if let mark = control?.mark, mark > status.token, control?.lineage == status.lineage {
                 losses.append(
-                    "given up: what was acknowledged after token \(standing.token) of the \(standing.engine.rawValue) store, up to token \(mark)"
+                    "given up: what was acknowledged after token \(status.token) of the \(status.engine.rawValue) store, up to token \(mark)"
                 )
             }
             if let store = try? beside.get(), !isContained {
                 losses.append(
-                    store.lineage != standing.lineage
+                    store.lineage != status.lineage
                         ? "given up: what the \(other.rawValue) store holds up to token \(store.token), which has another origin"
                         : "given up: what the \(other.rawValue) store holds up to token \(store.token), and the "
-                            + "\(standing.engine.rawValue) store lacks at token \(standing.token)"
+                            + "\(status.engine.rawValue) store lacks at token \(status.token)"
                 )
             }
             self.losses = losses.isEmpty ? ["given up: nothing that is known"] : losses
@@ -113,13 +113,13 @@ extension UserStores {
         by person: String,
         because reason: String
     ) throws -> [String] {
-        let (standing, otherEngine, pair) = (acceptance.standing, acceptance.other, acceptance.pair)
-        let (engine, directory, other) = (standing.engine, pair.directory, acceptance.beside)
+        let (status, otherEngine, pair) = (acceptance.status, acceptance.other, acceptance.pair)
+        let (engine, directory, other) = (status.engine, pair.directory, acceptance.beside)
         var lines: [String] = []
         // A store that only followed has no state of the rollout.
         let known =
-            standing.state ?? (try? other.get())?.state ?? RolloutState(stage: .off, engines: acceptance.between)
-        let epoch = max(standing.epoch, (try? other.get())?.epoch ?? 0, control.floor) + 1
+            status.state ?? (try? other.get())?.state ?? RolloutState(stage: .off, engines: acceptance.between)
+        let epoch = max(status.epoch, (try? other.get())?.epoch ?? 0, control.floor) + 1
         if try pair.exists(otherEngine), !acceptance.isContained {
             pair.close(otherEngine)
             let aside = try engines.setAside(pair.address(otherEngine), as: "adopted-\(epoch)")
@@ -133,15 +133,15 @@ extension UserStores {
         state.fled = isKilled ? otherEngine : nil
         (state.evidence, state.vouched, state.turns) = (known.evidence, known.vouched, known.turns)
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
-        control.adopt(lineage: standing.lineage, mark: standing.token)
-        try change.set(engine, .authoritative, epoch: epoch, state, expecting: standing.place)
+        control.adopt(lineage: status.lineage, mark: status.token)
+        try change.set(engine, .authoritative, epoch: epoch, state, expecting: status.place)
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
         try log.append([.adopted(engine: engine, epoch: epoch, by: person, because: reason)], at: Date())
         control.noteCopy()
         control.noteSeen(log)
         control.publish(stage, epoch: epoch)
         lines.append(
-            "the \(engine.rawValue) store is current from epoch \(epoch) on, at token \(standing.token); "
+            "the \(engine.rawValue) store is current from epoch \(epoch) on, at token \(status.token); "
                 + "the user is at \(stage.rawValue)"
         )
         return lines
@@ -160,7 +160,7 @@ extension UserStores {
                     try engines.identity(of: address) == nil
                         ? nil : try engines.storedSchema(of: address, plan: plan)
                 }
-            } catch let error as HabitStoreError where Whereabouts.lastingDamage.contains(error.code) {
+            } catch let error as HabitStoreError where AuthorityResolution.lastingDamage.contains(error.code) {
                 continue
             }
             guard let stored, !knows(stored) else { continue }
@@ -177,7 +177,7 @@ extension UserStores {
     ///
     /// - Parameter isOtherMachineLost: whether what another machine serves may be given up.
     private func requireNothingNewer(
-        _ standing: Standing,
+        _ status: ReplicaStatus,
         _ control: ControlFile?,
         _ directory: UserDirectory,
         isOtherMachineLost: Bool
@@ -190,15 +190,15 @@ extension UserStores {
             versions: .eachAsWritten(options.migrationPlan)
         )
         defer { pair.close() }
-        let witness = StoreWitness(directory, control)
-        let found = pair.look(limitSeconds: options.stepLimitSeconds)
-        let between = pair.engines(found.standings, preferring: engines.pair(old: standing.engine))
-        let serving: Standing
-        switch Whereabouts(found, between, witness, isKilled: control?.isKilled == true).answer {
+        let check = StatusCheck(directory, control)
+        let found = pair.statuses(limitSeconds: options.stepLimitSeconds)
+        let between = pair.engines(found.statuses, preferring: engines.pair(old: status.engine))
+        let serving: ReplicaStatus
+        switch AuthorityResolution(found, between, check, isKilled: control?.isKilled == true).answer {
         case .serves(let store), .reopens(let store), .takesOver(let store, _), .finishes(_, let store): serving = store
         case .nobody, .acceptedElsewhere, .refused: return
         }
-        guard serving.engine != standing.engine else { return }
+        guard serving.engine != status.engine else { return }
         if let unfinished = pair.unfinishedMigration(found) {
             throw HabitStoreError(
                 .migrationRequired,
@@ -206,11 +206,11 @@ extension UserStores {
                 at: .init(path: directory.path)
             )
         }
-        guard !isOtherMachineLost, !Self.holds(standing, allOf: serving, pair) else { return }
+        guard !isOtherMachineLost, !Self.holds(status, allOf: serving, pair) else { return }
         let what =
-            serving.lineage == standing.lineage
-            ? "is at token \(serving.token), and the \(standing.engine.rawValue) store at \(standing.token)"
-            : "has another origin than the \(standing.engine.rawValue) store"
+            serving.lineage == status.lineage
+            ? "is at token \(serving.token), and the \(status.engine.rawValue) store at \(status.token)"
+            : "has another origin than the \(status.engine.rawValue) store"
         throw HabitStoreError(
             .notAuthoritative,
             "the \(serving.engine.rawValue) store is sound, serves this user, and would be given up: it \(what); "
@@ -221,7 +221,7 @@ extension UserStores {
     }
 
     private func requireNotServingElsewhere(_ engine: EngineName, _ pair: StorePair) throws {
-        guard engines.isShared(engine), let there = try? pair.standing(engine), there.hasServed,
+        guard engines.isShared(engine), let there = try? pair.status(engine), there.hasServed,
             there.machine.map(pair.directory.isElsewhere) ?? true
         else { return }
         throw HabitStoreError(
@@ -235,18 +235,18 @@ extension UserStores {
 
     /// Whether a following store has nothing that another one lacks.
     private static func isContained(
-        _ other: Result<Standing?, any Error>,
-        in standing: Standing,
+        _ other: Result<ReplicaStatus?, any Error>,
+        in status: ReplicaStatus,
         _ pair: StorePair
     ) -> Bool {
         guard let other = try? other.get(), other.role == .standby else { return false }
-        return holds(standing, allOf: other, pair)
+        return holds(status, allOf: other, pair)
     }
 
     /// Whether a store has the complete history of another one.
-    private static func holds(_ standing: Standing, allOf other: Standing, _ pair: StorePair) -> Bool {
-        guard other.lineage == standing.lineage, other.token <= standing.token else { return false }
-        let agree = try? pair.store(standing.engine).replicaRead { a in
+    private static func holds(_ status: ReplicaStatus, allOf other: ReplicaStatus, _ pair: StorePair) -> Bool {
+        guard other.lineage == status.lineage, other.token <= status.token else { return false }
+        let agree = try? pair.store(status.engine).replicaRead { a in
             try pair.store(other.engine).replicaRead { try Replication.agree(a, $0, at: other.token) }
         }
         return agree == true

@@ -25,7 +25,7 @@ extension UserStores {
         defer { store.close() }
         let lease = try store.files.lease()
         var failures: [EngineName: HabitStoreError] = [:]
-        try lease.user.settleBoth()
+        try lease.user.recoverBoth()
         let actual = try lease.user.recheck().actual
         do {
             try lease.user.migrateFollower(actual.other, beside: actual)
@@ -99,9 +99,9 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func migrationCopies(of user: String) throws -> [MigrationCopy] {
         let directory = try directory(of: user)
-        guard KeptFiles.exists(directory.path) else { throw missing(user) }
+        guard BackupFiles.exists(directory.path) else { throw missing(user) }
         try directory.requireOwn()
-        let names = try KeptFiles.names(directory.path)
+        let names = try BackupFiles.names(directory.path)
         let latest = latestVersion(directory)
         return engines.names.flatMap { engine -> [MigrationCopy] in
             guard (try? engines.provider(engine)) is any FileEngineProvider else { return [] }
@@ -127,7 +127,7 @@ extension UserStores {
         for copy in copies {
             let provider = try engines.provider(copy.engine) as? any FileEngineProvider
             // Including the files that an engine adds when a program opens the copy.
-            for ending in (provider?.sidecars ?? []) + [""] { try KeptFiles.remove(copy.path + ending) }
+            for ending in (provider?.sidecars ?? []) + [""] { try BackupFiles.remove(copy.path + ending) }
         }
         return copies
     }

@@ -10,11 +10,11 @@ struct Toggle {
     /// - Parameter progress: receives the current step.
     func run(_ progress: (String, Int, Int) -> Void) throws {
         if context.mayBegin.load(ordering: .relaxed) { try open.directory.make() }
-        removeLeftovers()
+        removeTemporaryCopies()
         let actual = try open.state.withLock { state in
             try open.withSwitch { look in
                 try open.directory.claim()
-                return try open.reroute(&state, look).actual
+                return try open.refreshRoute(&state, look).actual
             }
         }
         let (known, notes) = open.state.withLock { ($0.wanted, $0.notes) }
@@ -42,18 +42,18 @@ struct Toggle {
     }
 
     /// Removes copies with a user's records that a killed process left and that would otherwise stay until the next copy.
-    private func removeLeftovers() {
+    private func removeTemporaryCopies() {
         // Opening a user must not wait for a server because of them: the doctor reports them, and making new ones removes them.
         guard !context.engines.names.contains(where: context.engines.isShared) else { return }
         do {
-            try Leftovers.removeUnused(in: open.directory, context.engines, onlyKnown: true)
+            try TemporaryCopies.removeUnused(in: open.directory, context.engines, onlyKnown: true)
         } catch {
             open.options.logger.error("copies that a killed process has left cannot be removed: \(error)")
         }
     }
 
     private func requireToggle(_ actual: ActualStage, to stage: Stage) throws {
-        guard !actual.state.hasTurned(by: open.flags.directTurn(for: context.subject)) else {
+        guard !actual.state.hasSwapped(by: open.flags.directSwap(for: context.subject)) else {
             throw HabitStoreError(
                 .unsupported,
                 "flag files disagree: others have put the user here since these did",
@@ -86,7 +86,7 @@ struct Toggle {
                         at: .init(path: open.directory.path)
                     )
                 }
-                guard let actual = try look.change.settle(known.state.engines), actual.epoch == known.epoch else {
+                guard let actual = try look.change.recover(known.state.engines), actual.epoch == known.epoch else {
                     throw StageSwitch.overtaken(open.directory)
                 }
                 return look.pulled == nil ? actual : nil
@@ -99,7 +99,7 @@ struct Toggle {
                 to: stage,
                 isKilled: actual.state.isKilled,
                 evidence: context.evidence.remembered(actual, open.pair),
-                turnedBy: open.flags.directTurn(for: context.subject),
+                swappedBy: open.flags.directSwap(for: context.subject),
                 placedBy: proposal.placement
             ) {
                 let report = try context.verification(from, target, named: actual.names).run {

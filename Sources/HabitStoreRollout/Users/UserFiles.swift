@@ -9,7 +9,7 @@ final class UserFiles: Sendable {
     private let pool: UserPool
     let leases = Leases()
     /// The threads of the async operations.
-    let lanes: OperationLanes
+    let lanes: OperationThreads
     /// Held while the files are being opened or closed.
     private let opening = Mutex<Void>(())
     private let resting = Mutex(RestingUser())
@@ -17,7 +17,7 @@ final class UserFiles: Sendable {
 
     init(_ context: UserContext, _ pool: UserPool) {
         (self.context, self.pool) = (context, pool)
-        lanes = OperationLanes(label: context.directory.path)
+        lanes = OperationThreads(label: context.directory.path)
     }
 
     /// No lease is left, since each one retains this object.
@@ -47,7 +47,7 @@ final class UserFiles: Sendable {
     func begin(_ progress: (String, Int, Int) -> Void) throws {
         let lease = try leases.begin { try open { try Toggle(open: $0).run(progress) } }
         try lease.user.requireOpen()
-        if !worksByItself { landKill(lease.user) }
+        if !worksByItself { applyKill(lease.user) }
     }
 
     /// Whether a thread moves the user while the app does nothing.
@@ -55,9 +55,9 @@ final class UserFiles: Sendable {
 
     /// Takes back a user whose old store has to be copied first. Until that is done the user can only read, and in a process without a
     /// thread for it no other call does it.
-    private func landKill(_ user: OpenUser) {
+    private func applyKill(_ user: OpenUser) {
         do {
-            if try user.currentRoute().refusal != nil { _ = try user.land() }
+            if try user.currentRoute().refusal != nil { _ = try user.applyKill() }
         } catch {
             context.options.logger.error(
                 "a killed user cannot be taken back now: \(error)",
@@ -288,7 +288,7 @@ struct RestingUser {
 
 /// The threads of a user's async operations. They are replaced whenever the user's route may have changed, so that an operation that hangs in a store
 /// that the user leaves delays none that come later.
-final class OperationLanes: Sendable {
+final class OperationThreads: Sendable {
     private struct Lane {
         /// nil until it is known, if the first of its operations opens the user.
         var word: UInt64?

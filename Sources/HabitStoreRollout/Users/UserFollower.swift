@@ -95,7 +95,7 @@ extension UserStore: LiveSource {
         let lease = try files.lease()
         if lease.user.isOutOfPlace {
             try files.requireStores()
-            try lease.user.reroute()
+            try lease.user.refreshRoute()
         }
         for _ in 0..<OpenUser.maximumAttempts {
             // Read before the snapshot is chosen, which then contains everything acknowledged by now.

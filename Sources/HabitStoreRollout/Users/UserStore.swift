@@ -79,10 +79,10 @@ public final class UserStore: HabitStore {
     /// Has the mirror retry after a failure, and waits until it has everything.
     ///
     /// - Returns: whether it has, within `waitSeconds`; true if there is no mirror.
-    package func settleMirror(waitSeconds: Double) -> Bool {
+    package func waitUntilMirrorIsIdle(waitSeconds: Double) -> Bool {
         guard let mirror = files.leases.present?.mirror else { return true }
         mirror.retry()
-        return mirror.settle(waitSeconds: waitSeconds)
+        return mirror.waitUntilIdle(waitSeconds: waitSeconds)
     }
 
     /// Reads the flag file and checks the sentinel files now, even if they are not watched.
@@ -240,9 +240,9 @@ extension UserStore {
     ///
     /// - Returns: whether the user is killed.
     /// - Throws: why the user could not be taken back; reads still work then, and writes fail with this error.
-    public func land() throws -> Bool {
+    public func applyKill() throws -> Bool {
         let lease = try files.lease()
-        return try lease.user.land()
+        return try lease.user.applyKill()
     }
 
     /// Lets a killed user move forward again.

@@ -230,18 +230,18 @@ public final class UserStores: Sendable {
     /// version are accepted unchanged.
     ///
     /// - Returns: whether the user is killed, and whether there is evidence that could not be written yet.
-    /// - Throws: the errors of ``UserStore/land()``; ``HabitStoreError/Code/notFound`` for a user without stores.
-    package func land(_ user: String) throws -> (isKilled: Bool, owesEvidence: Bool) {
+    /// - Throws: the errors of ``UserStore/applyKill()``; ``HabitStoreError/Code/notFound`` for a user without stores.
+    package func applyKill(_ user: String) throws -> (isKilled: Bool, owesEvidence: Bool) {
         let directory = try known(user)
         var failure: any Error
         do {
-            return try land(directory, .current)
+            return try applyKill(directory, .current)
         } catch {
             failure = error
         }
         for shape in shapesToLandIn(directory, after: failure) {
             do {
-                return try land(directory, shape)
+                return try applyKill(directory, shape)
             } catch {
                 failure = error
             }
@@ -266,12 +266,14 @@ public final class UserStores: Sendable {
         }
     }
 
-    private func land(_ directory: UserDirectory, _ shape: StoreShape) throws -> (isKilled: Bool, owesEvidence: Bool) {
+    private func applyKill(_ directory: UserDirectory, _ shape: StoreShape) throws -> (
+        isKilled: Bool, owesEvidence: Bool
+    ) {
         let store = makeStore(directory, shape, [:])
         defer { store.close() }
         store.files.context.mayBegin.store(true, ordering: .relaxed)
         try store.files.begin { _, _, _ in }
-        return (try store.land(), store.owesEvidence)
+        return (try store.applyKill(), store.owesEvidence)
     }
 
     /// The schemas with which to open a user's stores.
@@ -385,10 +387,10 @@ public final class UserStores: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` if the user has no stores, or only one.
     public func addresses(of user: String) throws -> (current: StoreAddress, other: StoreAddress) {
-        let (directory, standing) = try current(of: user)
-        let current = engines.address(standing.engine, of: directory)
-        let pair = standing.state?.engines ?? engines.pair(old: standing.engine)
-        let other = engines.address(pair.other(than: standing.engine), of: directory)
+        let (directory, status) = try current(of: user)
+        let current = engines.address(status.engine, of: directory)
+        let pair = status.state?.engines ?? engines.pair(old: status.engine)
+        let other = engines.address(pair.other(than: status.engine), of: directory)
         guard try engines.identity(of: other) != nil else {
             throw HabitStoreError(
                 .notFound,
@@ -404,7 +406,7 @@ public final class UserStores: Sendable {
     /// - Throws: ``HabitStoreError/Code/notFound`` if the user has none.
     public func existingAddresses(of user: String) throws -> [StoreAddress] {
         let directory = try directory(of: user)
-        try ErasureMark(directory).requireNone()
+        try ErasureTombstone(directory).requireNone()
         let addresses = try engines.names.map { engines.address($0, of: directory) }
             .filter { try engines.identity(of: $0) != nil }
         guard !addresses.isEmpty else { throw missing(user) }
@@ -426,13 +428,13 @@ public final class UserStores: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` if the user has no stores.
     public func currentAddress(of user: String) throws -> StoreAddress {
-        let (directory, standing) = try current(of: user)
-        return engines.address(standing.engine, of: directory)
+        let (directory, status) = try current(of: user)
+        return engines.address(status.engine, of: directory)
     }
 
-    private func current(of user: String) throws -> (UserDirectory, Standing) {
+    private func current(of user: String) throws -> (UserDirectory, ReplicaStatus) {
         let directory = try directory(of: user)
-        try ErasureMark(directory).requireNone()
+        try ErasureTombstone(directory).requireNone()
         try Restoration.requireNone(directory)
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
         defer { pair.close() }
@@ -442,15 +444,15 @@ public final class UserStores: Sendable {
     /// The status of the store with a user's current data.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` if the user has no stores; why none is known to be current.
-    func current(_ pair: StorePair) throws -> Standing {
+    func current(_ pair: StorePair) throws -> ReplicaStatus {
         let directory = pair.directory
-        let witness = StoreWitness(directory, try ControlFile.copy(of: directory.path + "/control"))
-        let found = pair.look()
-        let between = pair.engines(found.standings, preferring: engines.pair())
-        guard let standing = try Whereabouts(found, between, witness, isKilled: false).current else {
+        let check = StatusCheck(directory, try ControlFile.copy(of: directory.path + "/control"))
+        let found = pair.statuses()
+        let between = pair.engines(found.statuses, preferring: engines.pair())
+        guard let status = try AuthorityResolution(found, between, check, isKilled: false).current else {
             throw missing(directory.user)
         }
-        return standing
+        return status
     }
 }
 

@@ -152,7 +152,7 @@ import Synchronization
                     }
                 },
                 joining: { connection in
-                    try file.lendingTurn { try connection.withSavepoint { try run(body, connection) } }
+                    try file.lendingWriterLock { try connection.withSavepoint { try run(body, connection) } }
                 }
             )
         }

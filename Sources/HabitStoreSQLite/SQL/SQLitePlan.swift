@@ -27,7 +27,7 @@ import Foundation
     let textIsCanonical: Bool
     let connection: SQLiteConnection
     /// The connection's cached plan.
-    var kept: SQLiteKeptPlan?
+    var kept: SQLiteCachedPlan?
 
     /// The part of the filter that is left to Swift.
     public var residual: BoundExpression?
@@ -160,13 +160,13 @@ struct SQLiteAccessPath {
 /// The part of a plan that depends only on the shape of its query, and the constant that each parameter is bound to.
 ///
 /// Belongs to its connection.
-final class SQLiteKeptPlan {
-    private let query: KeptQuery
+final class SQLiteCachedPlan {
+    private let query: CachedQuery
     private let textIsCanonical: Bool
     private let table: SQLiteTable
     /// The plan without the connection, which owns this object; nil if the plan must be made each time.
     private let text: Text?
-    private let places: [KeptQuery.Place]
+    private let places: [CachedQuery.Place]
     /// The statement for the rows, after its first use.
     var statement: SQLiteStatement?
 
@@ -186,7 +186,7 @@ final class SQLiteKeptPlan {
     ///   - marked: the plan of the same query with constants that mark their places; nil if one of the two plans depended on a
     ///     count of rows, which may grow.
     init(_ query: BoundQuery, _ shape: PredicateShape, _ values: [Value], _ plan: SQLitePlan, marked: SQLitePlan?) {
-        let kept = KeptQuery(query, shape)
+        let kept = CachedQuery(query, shape)
         (self.query, table, textIsCanonical) = (kept, plan.table, plan.textIsCanonical)
         let places = marked?.bindings.map(kept.place)
         self.places = places ?? []
@@ -258,7 +258,7 @@ final class SQLitePlanCache {
     /// With more plans than this the cache is emptied: a caller with so many queries repeats few of them often.
     private static let mostPlans = 64
 
-    private var plans: [ObjectIdentifier: [SQLiteKeptPlan]] = [:]
+    private var plans: [ObjectIdentifier: [SQLiteCachedPlan]] = [:]
     private var count = 0
 
     /// The plan of a query: a cached one with the query's constants, or one from `make`.
@@ -276,7 +276,7 @@ final class SQLitePlanCache {
             other.filter = shape.markedFilter
             marked = make(other)
         }
-        let kept = SQLiteKeptPlan(
+        let kept = SQLiteCachedPlan(
             query,
             shape,
             values,
@@ -288,7 +288,7 @@ final class SQLitePlanCache {
         return plan
     }
 
-    private func keep(_ plan: SQLiteKeptPlan, _ shape: ObjectIdentifier) {
+    private func keep(_ plan: SQLiteCachedPlan, _ shape: ObjectIdentifier) {
         if count >= Self.mostPlans { removeAll() }
         plans[shape, default: []].append(plan)
         count += 1

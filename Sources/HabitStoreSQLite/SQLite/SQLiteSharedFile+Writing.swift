@@ -19,7 +19,7 @@ extension SQLiteSharedFile {
     var writeDeadline: Deadline { .after(seconds: options.busyLimitSeconds) }
 
     /// Runs `body` on this thread inside the write transaction of another thread, which waits meanwhile.
-    func lendingTurn<T>(_ body: () throws -> T) rethrows -> T {
+    func lendingWriterLock<T>(_ body: () throws -> T) rethrows -> T {
         let owner = exchangeWriterThread(pthread_self())
         defer { setWriterThread(owner) }
         return try body()
@@ -61,7 +61,7 @@ extension SQLiteSharedFile {
         try requireUnmoved()
         try processLock.acquire(until: deadline)
         defer { processLock.release() }
-        let connection = try settledWriter()
+        let connection = try resolvedWriter()
         try requireUnmoved()
         return try body(connection)
     }
@@ -140,7 +140,7 @@ extension SQLiteSharedFile {
 
 extension SQLiteSharedFile {
     /// The writer connection, after resolving the outcome of a failed commit. Only inside the write lock.
-    func settledWriter() throws -> SQLiteConnection {
+    func resolvedWriter() throws -> SQLiteConnection {
         if let writer, !hasOpenOutcome { return writer }
         guard isWritable else {
             throw HabitStoreError(
@@ -162,7 +162,7 @@ extension SQLiteSharedFile {
         let fresh = try SQLiteConnection(path: path, mode: .readWrite, options: options)
         try fresh.inspect(nil)
         try Self.prepareWriter(fresh)
-        try settle(fresh)
+        try resolveOutcome(fresh)
         writer = fresh
         clearOpenOutcome()
         return fresh
@@ -174,7 +174,7 @@ extension SQLiteSharedFile {
     /// copying it into the database makes it durable (the sync that failed may have dropped it from the disk's queue). If another
     /// process kept the log's index alive, the commit is not in it and has not happened, but its frames lie after the end of the
     /// log, where a later recovery would pick them up, so they are overwritten.
-    private func settle(_ connection: SQLiteConnection) throws {
+    private func resolveOutcome(_ connection: SQLiteConnection) throws {
         connection.setBusyTimeout(milliseconds: 0)
         if try !connection.checkpoint(.truncate) { try connection.overwriteLogEnd() }
         setCheckpointFailure(nil)

@@ -22,16 +22,16 @@ extension StoreContract {
         },
         Clause("a throwing transaction's objects are refused after its end") { bench in
             let store = try filled(bench)
-            var carried: [CarriedAway] = []
+            var carried: [EscapedTransaction] = []
             do {
                 try store.read {
-                    carried.append(try CarriedAway($0))
+                    carried.append(try EscapedTransaction($0))
                     throw Abandoned()
                 }
             } catch is Abandoned {}
             do {
                 try store.write {
-                    carried.append(try CarriedAway($0))
+                    carried.append(try EscapedTransaction($0))
                     throw Abandoned()
                 }
             } catch is Abandoned {}
@@ -41,21 +41,21 @@ extension StoreContract {
         Clause("a transaction's objects are refused on another thread while it runs") { bench in
             let store = try filled(bench)
             try store.read { transaction in
-                let carried = try CarriedAway(transaction)
+                let carried = try EscapedTransaction(transaction)
                 try onAnotherThread { try carried.requireRefusal() }
                 try expectEqual(try transaction.fetchCount(FetchDescriptor<Tag>()), 20, "the number of tags")
             }
             try store.write { transaction in
-                let carried = try CarriedAway(transaction)
+                let carried = try EscapedTransaction(transaction)
                 try onAnotherThread { try carried.requireRefusal() }
                 try transaction.insert(Tag(name: "own"))
             }
             try store.replicaRead { replica in
-                let carried = CarriedAway(replica)
+                let carried = EscapedTransaction(replica)
                 try onAnotherThread { try carried.requireRefusal() }
             }
             try store.replicate { replica in
-                let carried = CarriedAway(replica)
+                let carried = EscapedTransaction(replica)
                 try onAnotherThread { try carried.requireRefusal() }
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 21, "the number of tags")
@@ -79,12 +79,12 @@ extension StoreContract {
         return store
     }
 
-    private static func carriedOut(of store: any EngineBackedStore) throws -> [CarriedAway] {
+    private static func carriedOut(of store: any EngineBackedStore) throws -> [EscapedTransaction] {
         [
-            try store.read { try CarriedAway($0) },
-            try store.write { try CarriedAway($0) },
-            try store.replicaRead { CarriedAway($0) },
-            try store.replicate { CarriedAway($0) },
+            try store.read { try EscapedTransaction($0) },
+            try store.write { try EscapedTransaction($0) },
+            try store.replicaRead { EscapedTransaction($0) },
+            try store.replicate { EscapedTransaction($0) },
         ]
     }
 
@@ -110,14 +110,14 @@ extension StoreContract {
             group.addTask {
                 for round in 0..<rounds {
                     let carried = try await store.read { transaction in
-                        let carried = try CarriedAway(transaction)
+                        let carried = try EscapedTransaction(transaction)
                         return (carried, Task(executorPreference: threads) { try carried.requireRefusal() })
                     }
                     try carried.0.requireRefusal()
                     try await carried.1.value
                     guard round.isMultiple(of: 20) else { continue }
                     let written = try await store.write { transaction in
-                        let carried = try CarriedAway(transaction)
+                        let carried = try EscapedTransaction(transaction)
                         return (carried, Task(executorPreference: threads) { try carried.requireRefusal() })
                     }
                     try written.0.requireRefusal()
@@ -134,7 +134,7 @@ extension StoreContract {
 /// The parts of a transaction that a closure kept past its end.
 ///
 /// `@unchecked`: the test carries it to other threads, as an app may do by mistake.
-final class CarriedAway: @unchecked Sendable {
+final class EscapedTransaction: @unchecked Sendable {
     private let reading: (any ReadTransaction)?
     private let replica: (any ReplicaSnapshot)?
     private let cursor: (any AuditCursor)?
@@ -220,7 +220,7 @@ final class CarriedAway: @unchecked Sendable {
 /// Ways in which a program asks a record for its relationships outside of the transaction that read it. Each is a programming error and has to end
 /// the
 /// process with a message that says so.
-package enum RelationshipEscape: String, CaseIterable, Codable, Sendable {
+package enum EscapedRelationship: String, CaseIterable, Codable, Sendable {
     /// The record is returned from the closure.
     case returned
     /// A task that the closure starts continues after the closure has ended.

@@ -243,19 +243,19 @@ private struct ShapedQuestion: Sendable {
 extension Specimen {
     /// Random values that often coincide, some of them odd.
     fileprivate init(odd generator: inout SeededGenerator) {
-        self.init(OddValues.text(&generator))
-        id = OddValues.id(&generator)
+        self.init(EdgeValues.text(&generator))
+        id = EdgeValues.id(&generator)
         flag = generator.chance(50)
         optionalFlag = generator.chance(30) ? nil : generator.chance(50)
-        count = OddValues.int(&generator)
-        optionalCount = generator.chance(30) ? nil : OddValues.int(&generator)
-        ratio = OddValues.double(&generator)
-        optionalRatio = generator.chance(30) ? nil : OddValues.double(&generator)
-        optionalText = generator.chance(30) ? nil : OddValues.text(&generator)
-        moment = OddValues.date(&generator)
-        optionalMoment = generator.chance(30) ? nil : OddValues.date(&generator)
-        token = OddValues.id(&generator)
-        optionalToken = generator.chance(30) ? nil : OddValues.id(&generator)
+        count = EdgeValues.int(&generator)
+        optionalCount = generator.chance(30) ? nil : EdgeValues.int(&generator)
+        ratio = EdgeValues.double(&generator)
+        optionalRatio = generator.chance(30) ? nil : EdgeValues.double(&generator)
+        optionalText = generator.chance(30) ? nil : EdgeValues.text(&generator)
+        moment = EdgeValues.date(&generator)
+        optionalMoment = generator.chance(30) ? nil : EdgeValues.date(&generator)
+        token = EdgeValues.id(&generator)
+        optionalToken = generator.chance(30) ? nil : EdgeValues.id(&generator)
         serial = generator.identifier()
     }
 }

@@ -55,15 +55,15 @@ struct PredicateConstants: Sendable, CustomStringConvertible {
     var text: String { texts[0] }
 
     init(_ generator: inout SeededGenerator, _ population: Population) {
-        texts = (0..<3).map { _ in OddValues.text(&generator) }
-        optionals = (0..<2).map { _ in generator.chance(40) ? nil : OddValues.text(&generator) }
-        let numbers = [OddValues.int(&generator), OddValues.int(&generator)].sorted()
+        texts = (0..<3).map { _ in EdgeValues.text(&generator) }
+        optionals = (0..<2).map { _ in generator.chance(40) ? nil : EdgeValues.text(&generator) }
+        let numbers = [EdgeValues.int(&generator), EdgeValues.int(&generator)].sorted()
         (number, upper) = (numbers[0], numbers[1])
-        double = OddValues.double(&generator)
-        let dates = [OddValues.date(&generator), OddValues.date(&generator)].sorted()
+        double = EdgeValues.double(&generator)
+        let dates = [EdgeValues.date(&generator), EdgeValues.date(&generator)].sorted()
         (date, end) = (dates[0], dates[1])
         let known = population.habits + population.entries + population.tags
-        ids = (0..<4).map { _ in generator.pickAny(known) ?? OddValues.id(&generator) } + [OddValues.id(&generator)]
+        ids = (0..<4).map { _ in generator.pickAny(known) ?? EdgeValues.id(&generator) } + [EdgeValues.id(&generator)]
         flag = generator.chance(50)
     }
 

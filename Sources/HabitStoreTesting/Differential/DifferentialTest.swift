@@ -142,7 +142,7 @@ final class DifferentialRun {
     private func transact() throws {
         clock.step()
         let operations = population.transaction(&generator)
-        let author = generator.chance(30) ? OddValues.text(&generator) : nil
+        let author = generator.chance(30) ? EdgeValues.text(&generator) : nil
         let expected = Answer { try operations.perform(in: reference, author: author) }
         let found = Answer { try operations.perform(in: subject, author: author) }
         try agree("\(operations)", expected, found)

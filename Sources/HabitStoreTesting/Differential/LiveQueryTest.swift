@@ -118,7 +118,7 @@ final class LiveQueryRun {
     private func bearAgain() throws {
         guard let id = generator.pickAny(population.drafts) else { return }
         let isThere = generator.chance(50)
-        let draft = Draft(id: id, content: OddValues.text(&generator), creationDate: OddValues.date(&generator))
+        let draft = Draft(id: id, content: EdgeValues.text(&generator), creationDate: EdgeValues.date(&generator))
         try store.delete(draft)
         try store.save(draft)
         if !isThere { try store.delete(draft) }
@@ -227,7 +227,7 @@ private final class LiveElements<Element: Sendable & Equatable>: LiveConsumer {
             var applied = known
             change.apply(to: &applied)
             try require(Array(change.records), applied, "the earlier answer with the difference", seed, commits)
-            let isInOrder = change.token >= token || change.cause == .restarted
+            let isInOrder = change.token >= token || change.cause == .requeried
             try require([true], [isInOrder], "whether the token has risen", seed, commits)
             (token, known) = (change.token, applied)
         }

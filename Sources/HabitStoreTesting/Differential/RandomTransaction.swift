@@ -158,26 +158,26 @@ struct Population {
             let model = make(old, &generator)
             return generator.chance(5) ? .insert(model) : .save(model)
         }
-        if generator.chance(3) { return .delete(M.self, OddValues.id(&generator)) }
-        let model = make(OddValues.id(&generator), &generator)
+        if generator.chance(3) { return .delete(M.self, EdgeValues.id(&generator)) }
+        let model = make(EdgeValues.id(&generator), &generator)
         return generator.chance(50) ? .insert(model) : .save(model)
     }
 
     private func habitOperation(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
         operation(&generator, habits, wanted: Self.wanted.habits) { id, generator in
             var links = Set((0..<generator.int(0...3)).compactMap { _ in generator.pickAny(tags) })
-            if generator.chance(2) { links.insert(OddValues.id(&generator)) }
+            if generator.chance(2) { links.insert(EdgeValues.id(&generator)) }
             return Habit(
                 id: id,
-                name: OddValues.text(&generator),
-                createdAt: OddValues.date(&generator),
-                streak: OddValues.int(&generator),
-                category: generator.chance(40) ? nil : OddValues.text(&generator),
+                name: EdgeValues.text(&generator),
+                createdAt: EdgeValues.date(&generator),
+                streak: EdgeValues.int(&generator),
+                category: generator.chance(40) ? nil : EdgeValues.text(&generator),
                 isArchived: generator.chance(30),
                 timesPerPeriod: generator.int(1...4),
                 periodDays: generator.int(1...7),
-                unit: generator.chance(50) ? nil : OddValues.text(&generator),
-                target: generator.chance(50) ? nil : (generator.chance(2) ? .nan : OddValues.double(&generator)),
+                unit: generator.chance(50) ? nil : EdgeValues.text(&generator),
+                target: generator.chance(50) ? nil : (generator.chance(2) ? .nan : EdgeValues.double(&generator)),
                 tagIDs: links
             )
         }
@@ -186,12 +186,12 @@ struct Population {
     private func entryOperation(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
         operation(&generator, entries, wanted: Self.wanted.entries) { id, generator in
             var habit = generator.chance(20) ? nil : generator.pickAny(habits)
-            if generator.chance(2) { habit = OddValues.id(&generator) }
+            if generator.chance(2) { habit = EdgeValues.id(&generator) }
             return Entry(
                 id: id,
-                date: OddValues.date(&generator),
-                note: generator.chance(40) ? nil : OddValues.text(&generator),
-                value: generator.chance(40) ? nil : OddValues.double(&generator),
+                date: EdgeValues.date(&generator),
+                note: generator.chance(40) ? nil : EdgeValues.text(&generator),
+                value: generator.chance(40) ? nil : EdgeValues.double(&generator),
                 habitID: habit
             )
         }
@@ -199,7 +199,7 @@ struct Population {
 
     private func tagOperation(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
         operation(&generator, tags, wanted: Self.wanted.tags) { id, generator in
-            Tag(id: id, name: OddValues.text(&generator))
+            Tag(id: id, name: EdgeValues.text(&generator))
         }
     }
 
@@ -207,16 +207,16 @@ struct Population {
         operation(&generator, drafts, wanted: Self.wanted.drafts) { id, generator in
             Draft(
                 id: id,
-                content: OddValues.text(&generator),
-                creationDate: OddValues.date(&generator),
-                attachments: (0..<generator.int(0...3)).map { _ in OddValues.text(&generator) }
+                content: EdgeValues.text(&generator),
+                creationDate: EdgeValues.date(&generator),
+                attachments: (0..<generator.int(0...3)).map { _ in EdgeValues.text(&generator) }
             )
         }
     }
 
     private func deletionByFilter(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {
-        let date = FilterExpression.literal(.date(OddValues.date(&generator)))
-        let text = FilterExpression.literal(.string(OddValues.text(&generator).normalizedToNFC()))
+        let date = FilterExpression.literal(.date(EdgeValues.date(&generator)))
+        let text = FilterExpression.literal(.string(EdgeValues.text(&generator).normalizedToNFC()))
         switch generator.int(0...3) {
         case 0: return .deleteWhere(Entry.self, .compare(.equal, .attribute(AttributePath("date")), date))
         case 1: return .deleteWhere(Habit.self, .compare(.equal, .attribute(AttributePath("name")), text))

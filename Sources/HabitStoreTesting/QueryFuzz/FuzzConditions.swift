@@ -167,7 +167,7 @@ extension FuzzGenerator {
         var dictionary: [String: Int] = [:]
         for _ in 0..<random.int(0...4) {
             guard case .string(let text) = constantValue(.string, like: key) else { continue }
-            dictionary[text] = OddValues.int(&random)
+            dictionary[text] = EdgeValues.int(&random)
         }
         return random.chance(50)
             ? .operation(.lookup(dictionary), [key], .int.optional)

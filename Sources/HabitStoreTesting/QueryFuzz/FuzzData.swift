@@ -97,7 +97,7 @@ extension FuzzData {
     /// Random records; `counts` says how many of each entity.
     init(name: String, schema: Schema, seed: UInt64, counts: [Int]) throws {
         var random = SeededGenerator(seed: seed)
-        let ids = counts.map { count in (0..<count).map { _ in OddValues.id(&random) } }
+        let ids = counts.map { count in (0..<count).map { _ in EdgeValues.id(&random) } }
         var records: [[FuzzRecord]] = []
         for (entity, description) in schema.entities.enumerated() {
             var targets: [Int: Int] = [:]
@@ -131,13 +131,13 @@ extension FuzzData {
         }
         switch attribute.kind {
         case .bool: return .bool(random.chance(50))
-        case .int: return .int(Int64(OddValues.int(&random)))
-        case .double: return .double(OddValues.double(&random))
-        case .string: return .string(OddValues.text(&random))
-        case .date: return .date(OddValues.date(&random))
+        case .int: return .int(Int64(EdgeValues.int(&random)))
+        case .double: return .double(EdgeValues.double(&random))
+        case .string: return .string(EdgeValues.text(&random))
+        case .date: return .date(EdgeValues.date(&random))
         case .uuid: return .uuid(reference(targets, &random))
         case .data: return .data(Data((0..<random.int(0...3)).map { _ in UInt8(random.int(0...3)) }))
-        case .strings: return .strings((0..<random.int(0...3)).map { _ in OddValues.text(&random) })
+        case .strings: return .strings((0..<random.int(0...3)).map { _ in EdgeValues.text(&random) })
         case .links:
             return .links(
                 Set((0..<random.int(0...3)).map { _ in reference(targets, &random) }).sorted { $0.isBefore($1) }
@@ -148,7 +148,7 @@ extension FuzzData {
     private static func sample(_ type: any FuzzValue.Type, _ position: Int) -> Value { type.probe(position: position) }
 
     private static func reference(_ targets: [UUID]?, _ random: inout SeededGenerator) -> UUID {
-        guard let target = random.pickAny(targets ?? []), random.chance(94) else { return OddValues.id(&random) }
+        guard let target = random.pickAny(targets ?? []), random.chance(94) else { return EdgeValues.id(&random) }
         return target
     }
 }

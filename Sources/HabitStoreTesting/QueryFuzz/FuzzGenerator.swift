@@ -251,16 +251,16 @@ extension FuzzGenerator {
         }
         switch type.scalar {
         case .bool, nil: return .bool(random.chance(50))
-        case .int: return .int(Int64(OddValues.int(&random)))
+        case .int: return .int(Int64(EdgeValues.int(&random)))
         case .double:
             return .double(
-                !isForFilter && random.chance(1) ? random.pick([.infinity, -.infinity]) : OddValues.double(&random)
+                !isForFilter && random.chance(1) ? random.pick([.infinity, -.infinity]) : EdgeValues.double(&random)
             )
-        case .string: return .string(OddValues.text(&random))
-        case .date: return .date(OddValues.date(&random))
+        case .string: return .string(EdgeValues.text(&random))
+        case .date: return .date(EdgeValues.date(&random))
         case .uuid: return .uuid(identifier())
         case .data: return .data(Data((0..<random.int(0...2)).map { _ in UInt8(random.int(0...3)) }))
-        case .strings: return .strings((0..<random.int(0...2)).map { _ in OddValues.text(&random) })
+        case .strings: return .strings((0..<random.int(0...2)).map { _ in EdgeValues.text(&random) })
         case .links: return .links((0..<random.int(0...2)).map { _ in identifier() })
         case .enumeration(let custom), .json(let custom): return custom.type.probe(position: random.int(0...4))
         }
@@ -290,7 +290,7 @@ extension FuzzGenerator {
     private mutating func identifier() -> UUID {
         let entity = random.pick(profile.attributes)
         guard case .uuid(let id)? = random.pickAny(entity.first?.samples ?? []), random.chance(85) else {
-            return OddValues.id(&random)
+            return EdgeValues.id(&random)
         }
         return id
     }
@@ -317,7 +317,7 @@ extension FuzzGenerator {
         let type = list.type.element ?? .string
         if random.chance(10) { return expression(type, 0) }
         switch constantValue(list.type, like: list) {
-        case .strings(let texts): return .constant(.string(random.pickAny(texts) ?? OddValues.text(&random)), type)
+        case .strings(let texts): return .constant(.string(random.pickAny(texts) ?? EdgeValues.text(&random)), type)
         case .links(let ids): return .constant(.uuid(random.pickAny(ids) ?? identifier()), type)
         default: return constant(type, like: nil)
         }

@@ -208,17 +208,17 @@ package struct KeyRun {
 /// Such a plan walks an index in which the conditions fix the first attributes and bound the next one, none of them a text.
 /// Whatever the constants are, as long as they are of the attributes' kinds and not nil, no other candidate ranks better:
 /// candidates are ranked by the number of conditions that they meet, and their keys are only counted if they leave some.
-final class KeptKeyPlan: Sendable {
+final class CachedKeyPlan: Sendable {
     private struct Bound {
         let comparison: FilterExpression.Comparison
-        let place: KeptQuery.Place
+        let place: CachedQuery.Place
     }
 
-    let query: KeptQuery
+    let query: CachedQuery
     private let plan: KeyPlan
     private let layout: IndexKeyLayout
     /// The constants that the index's first attributes equal.
-    private let equalities: [KeptQuery.Place]
+    private let equalities: [CachedQuery.Place]
     /// The comparisons with the attribute after them.
     private let bounds: [Bound]
 
@@ -231,8 +231,8 @@ final class KeptKeyPlan: Sendable {
         let comparisons = shape.markedFilter.narrowingConditions.map(\.rootComparison)
         var left = comparisons.compactMap(\.self)
         guard left.count == comparisons.count else { return nil }
-        let kept = KeptQuery(query, shape)
-        var equalities: [KeptQuery.Place] = []
+        let kept = CachedQuery(query, shape)
+        var equalities: [CachedQuery.Place] = []
         var bounds: [Bound] = []
         for part in layout.parts {
             let own = left.filter { $0.position == part.position }
@@ -281,13 +281,13 @@ final class KeptKeyPlan: Sendable {
     }
 }
 
-/// The cached plans of one store, by the shapes of their filters; see ``KeptKeyPlan``.
+/// The cached plans of one store, by the shapes of their filters; see ``CachedKeyPlan``.
 package final class KeyPlanCache: Sendable {
     /// With more plans than this the cache is emptied: a caller with so many queries repeats few of them often.
     private static let mostPlans = 64
 
     private struct State {
-        var plans: [ObjectIdentifier: [KeptKeyPlan]] = [:]
+        var plans: [ObjectIdentifier: [CachedKeyPlan]] = [:]
         var count = 0
     }
 
@@ -309,7 +309,7 @@ package final class KeyPlanCache: Sendable {
         let plan = try make(query)
         // A plan that was chosen by counting keys may be different next time.
         guard snapshot.keyCounts == counts,
-            let kept = KeptKeyPlan(query, shape, plan, snapshot.keyTables.tables[query.entity]),
+            let kept = CachedKeyPlan(query, shape, plan, snapshot.keyTables.tables[query.entity]),
             try kept.plan(query, values, snapshot.buffer)?.ranges == plan.ranges
         else { return plan }
         state.withLock { state in

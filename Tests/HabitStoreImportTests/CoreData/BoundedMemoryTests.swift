@@ -59,13 +59,13 @@ import Testing
             "DELETE FROM ACHANGE WHERE ZENTITYPK = 5; UPDATE ACHANGE SET ZTRANSACTIONID = 99 WHERE Z_PK = 3"
         )
         let file = try CoreDataFile(path: fixture.path)
-        var pages = try ToldKeys(file, root: "Page")
+        var pages = try SeenKeys(file, root: "Page")
         let told = try (1...12).filter { try pages.contains(Int64($0)) }
         #expect(told == [3, 7, 9])
-        var notes = try ToldKeys(file, root: "Note")
+        var notes = try SeenKeys(file, root: "Note")
         #expect(try notes.contains(1) == false)
         // A comic's key is numbered among the books.
-        var books = try ToldKeys(file, root: "Book")
+        var books = try SeenKeys(file, root: "Book")
         let tellsOfBoth = try (books.contains(1), books.contains(2))
         #expect(tellsOfBoth == (true, true))
     }
@@ -84,7 +84,7 @@ import Testing
             cut
             """
         )
-        let kept = try KeptValues(path: path)
+        let kept = try UnmappedValues(path: path)
         #expect(try kept.has("ZTAG", 7, "ZMORE", ["n:1.5"]))
         #expect(try !kept.has("ZTAG", 8, "ZMORE", ["n:1.5"]))
         #expect(try kept.has("ZNOTE", 3, "ZTEXT", ["t:other", "t:borrowed"]))

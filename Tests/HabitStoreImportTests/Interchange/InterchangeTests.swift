@@ -83,7 +83,7 @@ struct InterchangeTests {
         let entity = try target.schema.position(of: Draft.self)
         for _ in 0...1 {
             // The second import starts over, and is stopped as well.
-            var stopped = try FillingAnEmptyStore(target)
+            var stopped = try BulkLoad(target)
             let id = UUID()
             let values: [Value] = [.uuid(id), .string("half"), .date(Date(timeIntervalSince1970: 0)), .strings([])]
             try stopped.put([(entity, id, try EncodedRecord(values, layout: Draft.entity.layout))])

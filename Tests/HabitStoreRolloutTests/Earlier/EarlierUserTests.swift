@@ -27,7 +27,7 @@ struct EarlierUserTests {
         try earlier.expectEverything(in: store, and: ["of this version"])
         try user.want(earlier.stage.rawValue, kill: true)
         store.files.context.flags.provider.reload()
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.stage() == .off)
         #expect(try store.engine() == earlier.old)
         try earlier.expectEverything(in: store, and: ["of this version"])
@@ -106,7 +106,7 @@ struct EarlierUserTests {
         try earlier.expectEverything(in: store, sourceLocation: sourceLocation)
         try store.save(Draft(content: "later"))
         try earlier.expectEverything(in: store, and: ["later"], sourceLocation: sourceLocation)
-        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 60)
+        _ = store.files.leases.load()?.mirror?.waitUntilIdle(waitSeconds: 60)
         store.close()
         for side in [stage.authority] + (stage.mirror.map { [$0] } ?? []) {
             let one = try user.address(side).open(.readOnly, schema: HabitSchema.current)

@@ -89,7 +89,7 @@ struct CancellationTests {
         defer { user.heal() }
         let store = try user.open { $0.mirror.waitSeconds = 10 }
         let ledger = Ledger()
-        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 60)
+        _ = store.files.leases.load()?.mirror?.waitUntilIdle(waitSeconds: 60)
         let plan = try user.plan(stage.authority.other)
         plan.inject(Fault(.hang, on: [.replicate], at: moment, times: 1))
         let task = write(store, ledger)

@@ -28,7 +28,7 @@ struct MirrorFaultTests {
         let store = try user.open()
         let ledger = Ledger()
         ledger.write(store)
-        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 60)
+        _ = store.files.leases.load()?.mirror?.waitUntilIdle(waitSeconds: 60)
         let token = try await store.currentToken()
         let plan = try user.plan(.new)
         plan.inject(Fault(.fail(code), on: [.replicate], at: .beforeCommit))
@@ -59,7 +59,7 @@ struct MirrorFaultTests {
         let store = try user.open()
         let ledger = Ledger()
         ledger.write(store)
-        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 60)
+        _ = store.files.leases.load()?.mirror?.waitUntilIdle(waitSeconds: 60)
         try user.plan(.new).inject(Fault(.hang, on: .writes, at: moment))
         let first = ContinuousClock().measure { #expect(ledger.write(store) == .acknowledged) }
         #expect(first >= .milliseconds(200))

@@ -22,7 +22,7 @@ final class OtherCopy: Sendable {
     }
 
     private func run(_ user: StagedUser) throws -> Backfill.Outcome {
-        let turn = try CopyTurn(user.directory)
+        let turn = try CopyLock(user.directory)
         defer { withExtendedLifetime(turn) {} }
         rest()
         return try user.withStore(.old) { source in

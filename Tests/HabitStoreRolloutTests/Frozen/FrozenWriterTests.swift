@@ -68,7 +68,7 @@ struct FrozenWriterTests {
         try user.want(each.stage.rawValue, kill: true)
         let killer = try stores().store(for: "alice")
         defer { killer.close() }
-        #expect(try killer.land())
+        #expect(try killer.applyKill())
         #expect(try killer.stage() == .off)
         #expect(try killer.engine() == each.old)
         #expect(try killer.all(Draft.self).map(\.content) == ["before"])
@@ -112,7 +112,7 @@ struct FrozenWriterTests {
         try user.want("live", kill: true)
         let killer = try user.stores { $0.stepLimitSeconds = 0.3 }.store(for: "alice")
         defer { killer.close() }
-        #expect(try killer.land())
+        #expect(try killer.applyKill())
         #expect(try killer.engine() == old)
         #expect(try killer.all(Draft.self).map(\.content) == ["one"])
     }

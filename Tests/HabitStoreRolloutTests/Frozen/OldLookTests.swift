@@ -34,7 +34,7 @@ struct OldLookTests {
         try Data().write(to: sentinel)
         let slept = try user.stores().store(for: "alice")
         defer { slept.close() }
-        #expect(try slept.land())
+        #expect(try slept.applyKill())
         try FileManager.default.removeItem(at: sentinel)
         let rearmed = try other { stores, store in (try stores.rearmRoot(), try store.rearm(by: "test")) }
         #expect(rearmed == (true, true))
@@ -54,7 +54,7 @@ struct OldLookTests {
         let slept = try user.stores().store(for: "alice")
         defer { slept.close() }
         try slept.save(Habit(name: "Run"))
-        #expect(try slept.land())
+        #expect(try slept.applyKill())
         try user.want("dualwrite")
         let isForward = try other { _, store in try store.rearm(by: "test") && store.advance()?.isOpen == true }
         #expect(isForward)
@@ -91,7 +91,7 @@ struct OldLookTests {
         try Data().write(to: sentinel)
         let slept = try user.stores().store(for: "alice")
         defer { slept.close() }
-        #expect(try slept.land())
+        #expect(try slept.applyKill())
         try FileManager.default.removeItem(at: sentinel)
         #expect(try user.stores().rearmRoot())
         #expect(try slept.rearm(by: "test"))

@@ -27,7 +27,7 @@ struct UnavailableEngineTests {
         try user.want(stage.rawValue, kill: true)
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.engine() == .sqlite)
         #expect(try store.stage() == .off)
         #expect(Set(try store.all(Draft.self).map(\.content)) == Set(names))
@@ -50,7 +50,7 @@ struct UnavailableEngineTests {
         try Data().write(to: URL(fileURLWithPath: RolloutFlags.sentinelPath(root: fixture.root)))
         let store = try fixture.stores().store(for: "alice")
         defer { store.close() }
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.engine() == .sqlite)
         #expect(Set(try store.all(Draft.self).map(\.content)) == ["on SQLite", "on LMDB"])
     }

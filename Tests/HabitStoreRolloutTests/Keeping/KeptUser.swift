@@ -16,7 +16,7 @@ struct KeptUser {
             try store.save(Draft(content: "a"))
             if stage > .off { try user.bring(store, to: stage) { _ = try $0.all(Draft.self) } }
             try store.save(Draft(content: "b"))
-            _ = store.settleMirror(waitSeconds: 60)
+            _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
         }
     }
 
@@ -33,7 +33,7 @@ struct KeptUser {
     func write(_ contents: String...) throws {
         try with { store in
             for content in contents { try store.save(Draft(content: content)) }
-            _ = store.settleMirror(waitSeconds: 60)
+            _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
         }
     }
 

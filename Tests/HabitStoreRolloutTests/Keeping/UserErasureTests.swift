@@ -55,7 +55,7 @@ struct UserErasureTests {
         #expect(try traces(of: "alice", below: kept.user.folder.path("")) == [])
         #expect(try kept.user.stores().users().users == ["bob"])
         #expect { try kept.user.stores().erase("alice") } throws: { ($0 as? HabitStoreError)?.code == .notFound }
-        #expect { try kept.user.stores().check("alice") } throws: { ($0 as? HabitStoreError)?.code == .notFound }
+        #expect { try kept.user.stores().requireUser("alice") } throws: { ($0 as? HabitStoreError)?.code == .notFound }
         let bob = try kept.user.stores().store(for: "bob")
         defer { bob.close() }
         #expect(try bob.all(Draft.self).count == 1)
@@ -140,7 +140,7 @@ struct UserErasureTests {
     @Test func aUserWhoIsBeingErasedIsNeverServed() throws {
         let kept = try KeptUser(at: .live)
         let backup = try kept.backUp()
-        try ErasureMark(kept.user.directory).make()
+        try ErasureTombstone(kept.user.directory).make()
         let stores = try kept.user.stores()
         #expect(throws: HabitStoreError.self) { try kept.contents() }
         #expect(throws: HabitStoreError.self) { try stores.currentAddress(of: "alice") }
@@ -187,7 +187,7 @@ struct UserErasureTests {
     @Test func whoRefusesAboveKeepsTheUser() throws {
         let kept = try KeptUser(at: .off)
         let refusal = HabitStoreError(.busy, "a run is at work")
-        let elsewhere = ErasureElsewhere(find: { _ in ([], []) }, remove: { _ in throw refusal })
+        let elsewhere = ExternalErasure(find: { _ in ([], []) }, remove: { _ in throw refusal })
         #expect(throws: HabitStoreError.self) { try kept.user.stores().erase("alice", elsewhere: elsewhere) }
         #expect(try kept.contents() == ["a", "b"])
     }

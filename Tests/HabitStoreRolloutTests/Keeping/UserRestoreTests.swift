@@ -239,7 +239,7 @@ struct UserRestoreTests {
         let kept = try KeptUser(at: stage)
         let backup = try kept.backUp()
         try kept.user.want(stage.rawValue, kill: true)
-        #expect(try kept.with { try $0.land() })
+        #expect(try kept.with { try $0.applyKill() })
         try kept.user.want(stage.rawValue)
         let outcome = try kept.restore(backup, replacing: true)
         #expect(outcome.stage == .off)

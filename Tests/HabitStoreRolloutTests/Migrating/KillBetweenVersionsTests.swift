@@ -55,7 +55,7 @@ struct KillBetweenVersionsTests {
     func landsByACommandThatHasNeitherVersionToGoTo(stage: Stage) throws {
         let user = try user(at: stage)
         try user.want(stage.rawValue, kill: true)
-        #expect(try earlier(user).land("alice").isKilled)
+        #expect(try earlier(user).applyKill("alice").isKilled)
         try user.want(stage.rawValue)
         let store = try app(user)
         defer { store.close() }
@@ -72,7 +72,7 @@ struct KillBetweenVersionsTests {
         try write("after the move", user)
         let sentinel = URL(fileURLWithPath: RolloutFlags.sentinelPath(root: user.root))
         if bySentinel { try Data().write(to: sentinel) } else { try user.want("complete", kill: true) }
-        let error = #expect(throws: HabitStoreError.self) { try earlier(user).land("alice") }
+        let error = #expect(throws: HabitStoreError.self) { try earlier(user).applyKill("alice") }
         #expect(error?.underlying is RecordedKill, "\(String(describing: error))")
         #expect(error?.message.contains("the kill is recorded, and lands when a program opens the user") == true)
         #expect(KillLatch(root: user.root).isSet == bySentinel)
@@ -80,7 +80,7 @@ struct KillBetweenVersionsTests {
         #expect(try user.stores().status(of: "alice").isKilled)
         let store = try app(user)
         defer { store.close() }
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.stage() == .off)
         #expect(try store.all(Habit.self).count == 4)
         #expect(try store.all(Habit.self).contains { $0.name == "after the move" })
@@ -91,14 +91,14 @@ struct KillBetweenVersionsTests {
         let user = try user(at: .complete)
         try write("after the move", user)
         try user.want("complete", kill: true)
-        #expect(throws: HabitStoreError.self) { try earlier(user).land("alice") }
+        #expect(throws: HabitStoreError.self) { try earlier(user).applyKill("alice") }
         try user.want("complete")
         #expect(try user.stores().status(of: "alice").isKilled)
         let commands = try user.stores {
             $0.otherVersions = .asWrittenByAnyApp
             $0.migrationPlan = HabitMigrationPlan.self
         }
-        _ = try commands.land("alice")
+        _ = try commands.applyKill("alice")
         let store = try app(user)
         defer { store.close() }
         #expect(try store.rearm(by: "a test"))
@@ -173,14 +173,14 @@ struct KillBetweenVersionsTests {
             $0.stepLimitSeconds = 0.2
         }
         do {
-            #expect(try commands.land("alice").isKilled)
+            #expect(try commands.applyKill("alice").isKilled)
         } catch let error as HabitStoreError {
             #expect(error.underlying is RecordedKill, "\(error)")
         }
         try opening.wait()
         let app = try user.stores { $0.migrationPlan = Slow.self }.store(for: "alice")
         defer { app.close() }
-        #expect(try app.land())
+        #expect(try app.applyKill())
         #expect(try app.stage() == .off)
         #expect(try app.all(Habit.self).map(\.name) == ["h"])
     }

@@ -38,7 +38,7 @@ struct LeftStoreOfAnOlderVersionTests {
             let copy = user.folder.path("copy")
             try FileManager.default.copyItem(atPath: other.path, toPath: copy)
             let store = try app(user)
-            #expect(store.settleMirror(waitSeconds: 60))
+            #expect(store.waitUntilMirrorIsIdle(waitSeconds: 60))
             store.close()
             for suffix in ["", "-wal", "-shm", "-sound"]
             where FileManager.default.fileExists(atPath: other.path + suffix) {
@@ -92,7 +92,7 @@ struct LeftStoreOfAnOlderVersionTests {
     func aKillLands(way: Way) throws {
         let user = try user(at: .complete, way)
         try user.want("complete", kill: true)
-        #expect(try commands(user).land("alice").isKilled)
+        #expect(try commands(user).applyKill("alice").isKilled)
         try expectWhole(user, .off)
     }
 
@@ -101,7 +101,7 @@ struct LeftStoreOfAnOlderVersionTests {
         let user = try user(at: .complete, way)
         try user.want("complete", kill: true)
         let store = try app(user)
-        #expect(try store.land())
+        #expect(try store.applyKill())
         store.close()
         try expectWhole(user, .off)
     }
@@ -138,7 +138,7 @@ struct LeftStoreOfAnOlderVersionTests {
         let store = try app(user)
         defer { store.close() }
         try store.save(Habit(name: "mirrored"))
-        #expect(store.settleMirror(waitSeconds: 60))
+        #expect(store.waitUntilMirrorIsIdle(waitSeconds: 60))
         #expect(try store.verify().verdict == .match)
         #expect(try user.withStore(.new) { try $0.all(Habit.self).map(\.name).sorted() } == ["h", "mirrored"])
     }

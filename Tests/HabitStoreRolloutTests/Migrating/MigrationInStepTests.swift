@@ -47,7 +47,7 @@ struct MigrationInStepTests {
         #expect(try store.all(Entry.self).count == 3, sourceLocation: sourceLocation)
         #expect(Set(try store.all(Tag.self).map(\.name)) == ["health", "outdoors"], sourceLocation: sourceLocation)
         try store.save(Draft(content: "still takes writes"))
-        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
+        _ = store.files.leases.present?.mirror?.waitUntilIdle(waitSeconds: 60)
         store.close()
         let addresses = try [StoreSide.old, .new].map { try user.address($0) }
             .filter { FileManager.default.fileExists(atPath: $0.path) }
@@ -248,7 +248,7 @@ struct MigrationInStepTests {
         let store = try open(user)
         defer { store.close() }
         try store.save(Draft(content: "after"))
-        #expect(store.settleMirror(waitSeconds: 60))
+        #expect(store.waitUntilMirrorIsIdle(waitSeconds: 60))
     }
 
     /// The old store was replaced by a backup from before an app update, and the control file was gone: with its older schema version it passed for a
@@ -314,7 +314,7 @@ struct MigrationInStepTests {
         }
         let store = try written.store(for: "alice")
         defer { store.close() }
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.stage() == .off)
     }
 

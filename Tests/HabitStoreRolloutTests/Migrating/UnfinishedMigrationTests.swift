@@ -25,7 +25,7 @@ struct UnfinishedMigrationTests {
         let store = try user.stores(schema: V1.schema).store(for: "alice")
         for number in 0..<3 { try store.save(V1.Habit(name: "h\(number)", tags: "a, b")) }
         try user.bring(store, to: stage) { _ = try $0.all(V1.Habit.self) }
-        _ = store.settleMirror(waitSeconds: 60)
+        _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
         store.close()
         let serving = stage.authority == .old ? user.old : user.new
         let other = try user.address(stage.authority == .old ? .new : .old)
@@ -70,7 +70,7 @@ struct UnfinishedMigrationTests {
         let (user, _) = try user(at: stage)
         try user.want(stage.rawValue, kill: true)
         let stores = try stores(user)
-        #expect(try stores.land("alice").isKilled)
+        #expect(try stores.applyKill("alice").isKilled)
         let status = try stores.status(of: "alice")
         #expect(status.stage == .off && status.engine == user.old && status.isKilled, "\(status)")
         let findings = try stores.examine("alice")
@@ -110,7 +110,7 @@ struct UnfinishedMigrationTests {
             "\(findings)"
         )
         try user.want(stage.rawValue, kill: true)
-        _ = try? stores.land("alice")
+        _ = try? stores.applyKill("alice")
         _ = try? stores.mend("alice")
         _ = try? stores.store(for: "alice").close()
         for side in [StoreSide.old, .new] {

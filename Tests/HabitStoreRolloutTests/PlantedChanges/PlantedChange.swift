@@ -17,7 +17,7 @@ struct PlantedChange: Sendable, CustomTestStringConvertible {
         /// Opening the file is refused.
         case refusal
         /// The stores match, for a reason that the documentation gives.
-        case stated(StatedReason)
+        case stated(DocumentedReason)
     }
 
     /// The changed part of the store.

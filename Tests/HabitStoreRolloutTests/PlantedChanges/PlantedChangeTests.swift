@@ -42,7 +42,7 @@ struct PlantedChangeTests {
     /// The documentation states, in these words, every change that passes, and each statement has a planted change.
     @Test func whatPassesIsStatedInTheDocumentation() throws {
         let text = try Self.article("Verification.md")
-        for reason in StatedReason.allCases {
+        for reason in DocumentedReason.allCases {
             #expect(text.contains(reason.rawValue), "\(reason)")
             #expect(PlantedChange.all.contains { $0.answer == .stated(reason) }, "\(reason)")
         }

@@ -9,7 +9,7 @@ import Testing
 /// A user whose files were closed to make room for another user, while the app kept the handle.
 struct ClosedUserTests {
     private func closeForAnother(_ store: UserStore) throws {
-        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
+        _ = store.files.leases.present?.mirror?.waitUntilIdle(waitSeconds: 60)
         store.drainShadowReads(seconds: 60)
         // The first call clears the mark of recent use.
         _ = store.files.closeForAnother(isPatient: true)
@@ -25,7 +25,7 @@ struct ClosedUserTests {
         try closeForAnother(store)
         try user.pullTheKillSwitch(store)
         #expect(store.files.leases.isShut)
-        if stage == .complete { #expect(try store.land()) }
+        if stage == .complete { #expect(try store.applyKill()) }
         #expect(try store.model(Habit.self, id: SampleRecords.id(900))?.name == "before")
         #expect(try store.stage() == .off)
         #expect(try store.engine() == .sqlite)
@@ -70,7 +70,7 @@ struct ClosedUserTests {
         let user = try FaultyUser(at: .dualwrite)
         let store = try user.open()
         defer { store.close() }
-        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
+        _ = store.files.leases.present?.mirror?.waitUntilIdle(waitSeconds: 60)
         let plan = try user.plan(.new)
         plan.inject(Fault(.hang, on: .writes, at: .beginning))
         try store.save(Habit(id: SampleRecords.id(900), name: "unmirrored"))
@@ -82,7 +82,7 @@ struct ClosedUserTests {
         user.heal()
         // The history has what the mirror lacks.
         #expect(try store.model(Habit.self, id: SampleRecords.id(900)) != nil)
-        #expect(store.files.leases.present?.mirror?.settle(waitSeconds: 60) == true)
+        #expect(store.files.leases.present?.mirror?.waitUntilIdle(waitSeconds: 60) == true)
         store.close()
         let mirrored = try user.contents(.new) { try $0.model(Habit.self, id: SampleRecords.id(900))?.name }
         #expect(mirrored == "unmirrored")
@@ -133,7 +133,7 @@ struct ClosedUserTests {
         #expect(!store.files.closeForAnother(isPatient: true))
         store.files.advanceByItself()
         #expect(store.files.leases.present?.actual.stage == .dualwrite)
-        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 60)
+        _ = store.files.leases.present?.mirror?.waitUntilIdle(waitSeconds: 60)
         // Background work does not count as use.
         #expect(store.files.closeForAnother(isPatient: true))
         store.files.advanceByItself()

@@ -44,9 +44,9 @@ struct AttributeTests {
         let stores = try provided.stores()
         let store = try stores.store(for: "alice")
         defer { store.close() }
-        #expect(try !store.land())
+        #expect(try !store.applyKill())
         _ = try stores.store(for: "alice", attributes: ["isTester": .bool(true)])
-        #expect(try store.land())
+        #expect(try store.applyKill())
     }
 
     @Test func theSameAttributesAskNobodyAgain() throws {

@@ -63,12 +63,12 @@ struct NamedStoresTests {
         try two.bring(opened[2], to: .shadow) { _ = try $0.all(Tag.self) }
         try two.want(["habit-store": .live, "notes-store": .live, "media-store": .shadow], kills: ["notes-store"])
         #expect(try opened.map { try $0.stage() } == [.live, .off, .shadow])
-        #expect(try opened.map { try $0.land() } == [false, true, false])
+        #expect(try opened.map { try $0.applyKill() } == [false, true, false])
         // The reverse: the flag of the stores without a name applies only to them.
         try two.want(["habit-store": .live, "media-store": .shadow], kills: ["habit-store"])
-        #expect(try opened.map { try $0.land() } == [true, true, false])
+        #expect(try opened.map { try $0.applyKill() } == [true, true, false])
         #expect(try opened[1].rearm(by: "a test"))
-        #expect(try opened.map { try $0.land() } == [true, false, false])
+        #expect(try opened.map { try $0.applyKill() } == [true, false, false])
     }
 
     @Test func theSentinelFileOfTheRootKillsAllStoresAndIsRemembered() throws {
@@ -82,23 +82,23 @@ struct NamedStoresTests {
         try sentinel.create()
         // One store sees the sentinel file, which is gone before any other store checks: the kill applies to all the same.
         two.notes.reloadFlags()
-        #expect(try opened[1].land() && opened[1].stage() == .off)
+        #expect(try opened[1].applyKill() && opened[1].stage() == .off)
         _ = try sentinel.remove()
         for stores in two.all { stores.reloadFlags() }
-        #expect(try opened.map { try $0.land() } == [true, true, true])
+        #expect(try opened.map { try $0.applyKill() } == [true, true, true])
         #expect(try opened.map { try $0.stage() } == [.off, .off, .off])
         // It also applies to users opened later.
         let fresh = try TwoStores.stores(two.user, "media", Schema([Entry.self, Habit.self, Tag.self])).store(
             for: "berta"
         )
         defer { fresh.close() }
-        #expect(try fresh.land())
+        #expect(try fresh.applyKill())
         // The stores without a name re-arm the root, and then each store re-arms its user.
         #expect(throws: HabitStoreError.self) { try two.notes.rearmRoot() }
         #expect(throws: HabitStoreError.self) { try opened[1].rearm(by: "a test") }
         #expect(try two.plain.rearmRoot())
         #expect(try opened.map { try $0.rearm(by: "a test") } == [true, true, true])
-        #expect(try opened.map { try $0.land() } == [false, false, false])
+        #expect(try opened.map { try $0.applyKill() } == [false, false, false])
     }
 
     @Test func theSentinelFileOfOneStoreKillsThatAlone() throws {
@@ -108,12 +108,12 @@ struct NamedStoresTests {
         let sentinel = try SentinelFile(path: RolloutFlags.sentinelPath(root: two.path("stores/notes")))
         try sentinel.create()
         for stores in two.all { stores.reloadFlags() }
-        #expect(try opened.map { try $0.land() } == [false, true, false])
+        #expect(try opened.map { try $0.applyKill() } == [false, true, false])
         #expect(throws: HabitStoreError.self) { try two.notes.rearmRoot() }
         _ = try sentinel.remove()
         #expect(try two.notes.rearmRoot())
         #expect(try opened[1].rearm(by: "a test"))
-        #expect(try opened.map { try $0.land() } == [false, false, false])
+        #expect(try opened.map { try $0.applyKill() } == [false, false, false])
     }
 
     @Test(arguments: [0, 1, 2]) func anErasureReachesAllStores(_ by: Int) throws {

@@ -78,7 +78,7 @@ struct OpenFeatureFlagsTests {
         #expect(try store.stage() == .off)
         try client.serve(flags("off", kill: "on"))
         store.reloadFlags()
-        #expect(try store.land())
+        #expect(try store.applyKill())
         // A flag with an unreadable value moves no user.
         try client.serve(
             #"{"flags": {"habit-store-stage": {"state": "ENABLED", "variants": {"v": 5}, "defaultVariant": "v"}}}"#

@@ -36,16 +36,16 @@ struct ProvidedKillTests {
         try provided.bring(store, to: .live)
         provided.flags.change { $0.flags[RolloutFlags.kill] = .bool(true) }
         store.reloadFlags()
-        #expect(try store.stage() == .off && store.land())
+        #expect(try store.stage() == .off && store.applyKill())
         #expect(try stores.status(of: "alice").killTrigger == "the flag habit-store-kill is true (variant v)")
         // The kill is latched, for this user alone.
         #expect(!stores.flags.latch.isSet)
         #expect(throws: HabitStoreError.self) { try store.rearm(by: "test") }
         provided.flags.change { $0.flags[RolloutFlags.kill] = .bool(false) }
         store.reloadFlags()
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(try store.rearm(by: "test"))
-        #expect(try !store.land())
+        #expect(try !store.applyKill())
     }
 
     @Test func theKillFlagWinsWhereAllOtherFlagsFail() throws {
@@ -58,7 +58,7 @@ struct ProvidedKillTests {
             script.faults[RolloutFlags.old] = { _ in throw ScriptedFlags.Failure() }
         }
         store.reloadFlags()
-        #expect(try store.stage() == .off && store.land())
+        #expect(try store.stage() == .off && store.applyKill())
     }
 
     @Test func theKillFlagWinsWhereAnotherFlagHangs() throws {
@@ -72,7 +72,7 @@ struct ProvidedKillTests {
         provided.flags.change { $0.flags[RolloutFlags.kill] = .bool(true) }
         provided.flags.change(hanging(gate, RolloutFlags.old))
         store.reloadFlags()
-        #expect(try store.land())
+        #expect(try store.applyKill())
         #expect(store.notes.contains { $0.contains("has not answered for 0.1 s") })
     }
 
@@ -88,14 +88,14 @@ struct ProvidedKillTests {
         let asked = provided.flags.asked
         try SentinelFile(path: RolloutFlags.sentinelPath(root: provided.user.root)).create()
         store.reloadFlags()
-        #expect(try store.land() && store.stage() == .off)
+        #expect(try store.applyKill() && store.stage() == .off)
         store.close()
         // Also in a process that knows nothing yet, about this user or one that no process has opened.
         let other = try provided.stores { $0.flagWaitSeconds = 30 }
         for user in ["alice", "berta"] {
             let opened = try other.store(for: user)
             defer { opened.close() }
-            #expect(try opened.land() && opened.stage() == .off)
+            #expect(try opened.applyKill() && opened.stage() == .off)
             #expect(opened.notes.contains { $0.contains("is not asked while the sentinel file is there") })
         }
         #expect(provided.flags.asked == asked)
@@ -108,7 +108,7 @@ struct ProvidedKillTests {
         defer { store.close() }
         provided.flags.change { $0.flags[RolloutFlags.kill] = .bool(true) }
         store.reloadFlags()
-        #expect(try store.land())
+        #expect(try store.applyKill())
         provided.flags.change { $0.faults[""] = { _ in throw ScriptedFlags.Failure() } }
         let error = try #require(throws: HabitStoreError.self) { try store.rearm(by: "test") }
         #expect(error.message.contains("it is unknown whether the kill switch is still pulled"))

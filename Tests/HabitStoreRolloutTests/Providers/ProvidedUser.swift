@@ -35,6 +35,6 @@ struct ProvidedUser {
                 throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
             }
         }
-        _ = store.settleMirror(waitSeconds: 60)
+        _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
     }
 }

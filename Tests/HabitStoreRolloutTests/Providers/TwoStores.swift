@@ -70,7 +70,7 @@ struct TwoStores {
                 throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
             }
         }
-        _ = store.settleMirror(waitSeconds: 60)
+        _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
     }
 
     /// Opens a user's store, runs `body` on it, and closes it.

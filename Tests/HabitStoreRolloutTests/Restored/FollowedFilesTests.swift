@@ -148,7 +148,7 @@ struct FollowedFilesTests {
         try fixture.with { for content in found { try $0.save(Draft(content: content)) } }
         try queries.step(store)
         let change = try #require(try probe.takeChange())
-        #expect(change.cause == .restarted)
+        #expect(change.cause == .requeried)
         #expect(change.records.map(\.content) == ["a"] + found)
     }
 }

@@ -61,7 +61,7 @@ struct LostControlFileTests {
         try user.want(stage.rawValue, kill: true)
         let other = try user.stores().store(for: "alice")
         defer { other.close() }
-        #expect(try other.land())
+        #expect(try other.applyKill())
         #expect(try other.engine() == user.old)
         #expect(Set(try other.all(Draft.self).map(\.content)) == acknowledged)
         // Both see the same file again, without a reload.

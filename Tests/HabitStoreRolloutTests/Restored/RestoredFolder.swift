@@ -58,7 +58,7 @@ struct RestoredFolder {
             let again = try user.stores().store(for: name)
             try user.bring(again, to: stage) { _ = try $0.all(Draft.self) }
             for content in ["c", "d"] { try again.save(Draft(content: prefix + content)) }
-            _ = again.files.leases.load()?.mirror?.settle(waitSeconds: 60)
+            _ = again.files.leases.load()?.mirror?.waitUntilIdle(waitSeconds: 60)
             again.close()
             try FileManager.default.moveItem(atPath: path, toPath: folder.path(name == "bob" ? "foreign" : "now"))
         }

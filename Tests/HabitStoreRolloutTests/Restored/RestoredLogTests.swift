@@ -30,17 +30,17 @@ struct RestoredLogTests {
                 try store.save(Draft(content: prefix + "a"))
                 try user.bring(store, to: min(stage, .shadow)) { _ = try $0.all(Draft.self) }
                 try store.save(Draft(content: prefix + "b"))
-                _ = store.settleMirror(waitSeconds: 60)
+                _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
                 if name == "alice" { try keep(name, as: "older") }
                 store.close()
                 let again = try user.stores().store(for: name)
                 try user.bring(again, to: stage) { _ = try $0.all(Draft.self) }
                 try again.save(Draft(content: prefix + "c"))
-                _ = again.settleMirror(waitSeconds: 60)
+                _ = again.waitUntilMirrorIsIdle(waitSeconds: 60)
                 again.close()
                 let last = try user.stores().store(for: name)
                 try last.save(Draft(content: prefix + "d"))
-                _ = last.settleMirror(waitSeconds: 60)
+                _ = last.waitUntilMirrorIsIdle(waitSeconds: 60)
                 try keep(name, as: name == "alice" ? "now" : "foreign")
                 last.close()
             }

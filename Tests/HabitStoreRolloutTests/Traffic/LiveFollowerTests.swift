@@ -58,7 +58,7 @@ struct LiveFollowerTests {
         #expect(drafts((1, .first, 1), (2, .changed, 2)).faults == [])
         #expect(drafts((2, .first, 2), (1, .changed, 1)).faults.count == 1)
         #expect(drafts((2, .first, 2), (2, .changed, 2)).faults.count == 1)
-        #expect(drafts((1, .first, 1), (2, .restarted, 2)).faults == ["token 2: unexpected cause restarted"])
+        #expect(drafts((1, .first, 1), (2, .requeried, 2)).faults == ["token 2: unexpected cause requeried"])
     }
 
     @Test func aDifferenceThatDoesNotMakeTheAnswerIsFound() {
@@ -70,7 +70,7 @@ struct LiveFollowerTests {
     @Test func anAnswerThatNoFetchGivesIsFound() throws {
         let store = try InMemoryHabitStore(schema: HabitSchema.current)
         for number in 1...3 {
-            try store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
+            try store.write(author: ConcurrentWorkload.author(number)) { try ConcurrentWorkload.write(number, in: $0) }
         }
         let (history, contents) = try store.read { (try $0.fetchHistory(after: .zero), try Contents($0)) }
         let right = drafts((0, .first, 0), (2, .changed, 2), (3, .changed, 3))

@@ -58,7 +58,8 @@ struct TrafficControl {
     /// switch late may take the user back in the meantime; then that stage's mirror is not waited for.
     private func fillMirror(at here: Stage) throws {
         let deadline = ContinuousClock.now + .seconds(30)
-        while try store.stage() == here, let mirror = store.files.leases.load()?.mirror, !mirror.settle(waitSeconds: 1)
+        while try store.stage() == here, let mirror = store.files.leases.load()?.mirror,
+            !mirror.waitUntilIdle(waitSeconds: 1)
         {
             guard ContinuousClock.now < deadline else {
                 throw HabitStoreError(.busy, "the new store is not filled: \(mirror.status)")

@@ -169,7 +169,7 @@ struct PreferencesReplacement {
 
     /// Creates the replacement file.
     func prepare(_ bytes: [UInt8], like status: stat) throws {
-        try FileFailure.told {
+        try FileFailure.mappingErrors {
             try DurableFile.create(journal.temporary, bytes, like: status)
             try DurableFile.synchronizeFolder(of: journal.temporary)
         }
@@ -197,7 +197,7 @@ struct PreferencesReplacement {
     /// Reverts the exchange, so that the swapped-out file is in place again.
     func takeBack() throws {
         guard try exchange() else { throw failure(EINVAL) }
-        try FileFailure.told { try DurableFile.synchronizeFolder(of: journal.path) }
+        try FileFailure.mappingErrors { try DurableFile.synchronizeFolder(of: journal.path) }
     }
 
     /// Replaces the preferences with the prepared file, if they are unchanged since they were read.
@@ -228,7 +228,7 @@ struct PreferencesReplacement {
             }
             return false
         }
-        try FileFailure.told { try DurableFile.synchronizeFolder(of: journal.path) }
+        try FileFailure.mappingErrors { try DurableFile.synchronizeFolder(of: journal.path) }
         return true
     }
 

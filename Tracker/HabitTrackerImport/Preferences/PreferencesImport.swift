@@ -415,14 +415,14 @@ struct PreferencesJournal: Codable, Equatable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let bytes = try encoder.encode(self)
-        try FileFailure.told { try DurableFile.replace(file(in: folder), bytes) }
+        try FileFailure.mappingErrors { try DurableFile.replace(file(in: folder), bytes) }
     }
 
     func remove(from folder: String) throws {
         guard unlink(file(in: folder)) == 0 || errno == ENOENT else {
             throw HabitStoreError.system(errno, "the notes of the import cannot be removed", file(in: folder))
         }
-        try FileFailure.told { try DurableFile.synchronizeFolder(of: file(in: folder)) }
+        try FileFailure.mappingErrors { try DurableFile.synchronizeFolder(of: file(in: folder)) }
     }
 
     private func file(in folder: String) -> String { "\(folder)/\(Self.prefix)\(batch.uuidString.lowercased()).json" }

@@ -7,7 +7,7 @@ import Synchronization
 final class EventStream: Sendable {
     /// The most pages that may be open at the same time.
     static let most = 64
-    private static let lookSeconds = 1.0
+    private static let pollSeconds = 1.0
 
     private let keeper: PageKeeper
     private let open = Atomic<Int>(0)
@@ -59,7 +59,7 @@ final class EventStream: Sendable {
             let clock = keeper.clock
             text += "event: look\ndata: \(clock.second(clock.now))\n\n"
             try await writer.write(ByteBuffer(string: text))
-            try await Task.sleep(for: .seconds(Self.lookSeconds))
+            try await Task.sleep(for: .seconds(Self.pollSeconds))
         }
     }
 }

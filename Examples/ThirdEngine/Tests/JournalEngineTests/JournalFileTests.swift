@@ -119,16 +119,16 @@ struct JournalFileTests {
         }
     }
 
-    @Test(arguments: FileFate.allCases)
-    func aWriteToAFileThatWasMovedIsRefused(fate: FileFate) throws {
+    @Test(arguments: FileTampering.allCases)
+    func aWriteToAFileThatWasMovedIsRefused(fate: FileTampering) throws {
         let kept = fate == .fileDeleted ? [] : [MovedFile<JournalStore>.kept]
         let outcome = try MovedFile<JournalStore>(path: path).write(after: fate)
         #expect(outcome.code == .fileMoved && !outcome.hasRun)
         #expect(outcome.names == kept && outcome.findings.isEmpty)
     }
 
-    @Test(arguments: FileFate.allCases)
-    func aFileThatIsMovedDuringAWriteIsNotCommittedTo(fate: FileFate) throws {
+    @Test(arguments: FileTampering.allCases)
+    func aFileThatIsMovedDuringAWriteIsNotCommittedTo(fate: FileTampering) throws {
         let kept = fate == .fileDeleted ? [] : [MovedFile<JournalStore>.kept]
         let outcome = try MovedFile<JournalStore>(path: path).write(during: fate)
         #expect(outcome.code == .fileMoved && outcome.hasRun)

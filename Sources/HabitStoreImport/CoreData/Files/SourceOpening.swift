@@ -186,7 +186,7 @@ package struct SourceOpening {
     private mutating func judgeRest(behind pages: Int) throws {
         let end = pages * header.pageSize
         let rest = "the file has \(Int(snapshot.stamps.main.size) - end) bytes after its last page"
-        if try FileFailure.told({ try FileCopy.isZero(snapshot.path, from: off_t(end)) }) {
+        if try FileFailure.mappingErrors({ try FileCopy.isZero(snapshot.path, from: off_t(end)) }) {
             note("fileLonger", "\(rest) that are all zero: they are not read")
         } else {
             note("pagesUncounted", "\(rest) that it does not count among its pages: they are not read")

@@ -86,7 +86,7 @@ package enum ContentNamedFile {
         let path = "\(folder)/\(kind)-\(ContentDigest.of(contents).prefix(16)).jsonl"
         guard !FileManager.default.fileExists(atPath: path) else { return path }
         try WholeFile.makeFolder(folder)
-        try FileFailure.told { try DurableFile.replace(path, header + contents) }
+        try FileFailure.mappingErrors { try DurableFile.replace(path, header + contents) }
         return path
     }
 }
@@ -119,11 +119,11 @@ final class BufferedFile {
     /// Writes everything to disk.
     func finish() throws {
         try flush()
-        try FileFailure.told { try file.synchronize() }
+        try FileFailure.mappingErrors { try file.synchronize() }
     }
 
     private func flush() throws {
-        try FileFailure.told { try file.write(buffer) }
+        try FileFailure.mappingErrors { try file.write(buffer) }
         buffer.removeAll(keepingCapacity: true)
     }
 }
@@ -193,7 +193,7 @@ final class SpilledIdentifiers {
 
     private func makeFile() throws {
         let path = "\(Self.folder)/habitstore-identifiers-\(UUID().uuidString)"
-        descriptor = try FileFailure.told { try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW) }
+        descriptor = try FileFailure.mappingErrors { try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW) }
         unlink(path)
     }
 }

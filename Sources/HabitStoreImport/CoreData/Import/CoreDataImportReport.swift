@@ -201,6 +201,6 @@ struct ImportStatement {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let bytes = try encoder.encode(Contents(notCarried: notCarried)) + Data("\n".utf8)
-        try FileFailure.told { try DurableFile.replace(path, bytes) }
+        try FileFailure.mappingErrors { try DurableFile.replace(path, bytes) }
     }
 }

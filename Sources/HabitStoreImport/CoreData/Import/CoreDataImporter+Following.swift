@@ -168,7 +168,7 @@ extension CoreDataImporter {
     }
 
     /// The keys of the records that refer to a record, in the source and in the target's last state.
-    private func keys(_ rule: CompanionRules.Rule, _ item: HistoryCarrier.Carried) throws -> Set<Int64> {
+    private func keys(_ rule: DependentFields.Rule, _ item: HistoryCarrier.Carried) throws -> Set<Int64> {
         var keys: Set<Int64> = []
         let statement = try file.connection.prepare(rule.keys)
         try statement.bind(item.change.key, at: 1)
@@ -193,7 +193,7 @@ extension CoreDataImporter {
 
 /// Finds records that may change along with another record without an entry in the source's history: a link is stored on one side and may
 /// be recorded on the other; the same holds for the place in an order and for a to-many relationship without an inverse.
-struct CompanionRules {
+struct DependentFields {
     /// How to find a record's companions.
     struct Rule {
         /// The SQL query for the keys of the companions in the source; its parameter is the record's key.

@@ -37,7 +37,7 @@ public final class CoreDataImporter {
     let resolver: IdentityResolver
     let carrier: HistoryCarrier
     let makers: [Int: RecordMaker]
-    let companionRules: CompanionRules
+    let companionRules: DependentFields
     var report: CoreDataImportReport
     let attachment: ImportAttachment?
     private let statement: ImportStatement?
@@ -63,7 +63,7 @@ public final class CoreDataImporter {
         let resolver = try IdentityResolver(file, plan.identities)
         self.resolver = resolver
         carrier = HistoryCarrier(plan, file, resolver)
-        companionRules = CompanionRules(plan, file.model)
+        companionRules = DependentFields(plan, file.model)
         makers = Dictionary(
             try plan.entities.map { ($0.source.number, try RecordMaker($0, plan.schema, file, resolver)) },
             uniquingKeysWith: { first, _ in first }
@@ -98,7 +98,7 @@ public final class CoreDataImporter {
     public func run(progress: (Int, Int) throws -> Void = { _, _ in }) throws -> CoreDataImportReport {
         let position = try CoreDataTarget.position(in: target, of: file)
         guard let position else {
-            guard try FillingAnEmptyStore.isPossible(in: target) else { throw foreign() }
+            guard try BulkLoad.isPossible(in: target) else { throw foreign() }
             try keepLeftovers()
             try importFirst(progress)
             return finish()
@@ -133,7 +133,7 @@ public final class CoreDataImporter {
 
     /// Saves what does not belong to the model before importing anything else, and lists what is not kept.
     private func keepLeftovers() throws {
-        let leftovers = Leftovers(file, plan)
+        let leftovers = UnmappedData(file, plan)
         try leftovers.keep { loss, line in
             report.count([loss])
             try attachment?.add(line)
@@ -230,14 +230,14 @@ extension CoreDataImporter {
     func importFirst(_ progress: (Int, Int) throws -> Void) throws {
         if options.requiresHistory, file.history == nil { throw withoutHistory() }
         report.mode = .first
-        var filling = try FillingAnEmptyStore(target)
+        var filling = try BulkLoad(target)
         let total = report.entities.reduce(0) { $0 + $1.records }
         var untold: [Int: SpilledIdentifiers] = [:]
-        var batch: FillingAnEmptyStore.Batch = []
+        var batch: BulkLoad.Batch = []
         var done = 0
         for entity in plan.entities {
             guard let maker = makers[entity.source.number] else { continue }
-            var told = try ToldKeys(file, root: entity.source.root)
+            var told = try SeenKeys(file, root: entity.source.root)
             let ids = untold[entity.target] ?? SpilledIdentifiers()
             untold[entity.target] = ids
             try file.enumerate(entity.source, maker.reader) { row in
@@ -249,7 +249,7 @@ extension CoreDataImporter {
                     if try !told.contains(row.key) { try ids.append(made.id) }
                 }
                 done += 1
-                if batch.count >= FillingAnEmptyStore.batch {
+                if batch.count >= BulkLoad.batch {
                     try attachment?.flush()
                     try filling.put(batch)
                     batch = []
@@ -265,7 +265,7 @@ extension CoreDataImporter {
             let source = plan.source.map {
                 HistoryChange(entity: plan.schema.entities[$0].name, id: position.id, kind: .insert)
             }
-            try FillingAnEmptyStore.tell(
+            try BulkLoad.tell(
                 untold,
                 and: [source].compactMap { $0 },
                 author: options.author,

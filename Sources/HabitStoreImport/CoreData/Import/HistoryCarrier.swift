@@ -141,7 +141,7 @@ extension String {
 }
 
 /// The keys whose insertion the file's history records, ascending, read in step with the records.
-struct ToldKeys {
+struct SeenKeys {
     private let keys: SourceStatement?
     private var next: Int64?
 

@@ -151,7 +151,7 @@ struct AppendedFile {
     func forEachLine(_ body: (String) throws -> Void) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
         var rest: [UInt8] = []
-        try FileFailure.told {
+        try FileFailure.mappingErrors {
             try OpenFile(path, O_RDONLY).forEachChunk { chunk, _ in
                 rest += chunk
                 let parts = rest.split(separator: 0x0a, omittingEmptySubsequences: false)
@@ -169,7 +169,7 @@ struct AppendedFile {
         var bytes = Array(lines.joined(separator: "\n").utf8) + [0x0a]
         // A line that a crash cut off must not swallow the next one.
         if !isNew, !endsWithLine() { bytes.insert(0x0a, at: 0) }
-        try FileFailure.told {
+        try FileFailure.mappingErrors {
             let file = try OpenFile(path, O_WRONLY | O_CREAT | O_APPEND)
             try file.write(bytes)
             try file.synchronize()

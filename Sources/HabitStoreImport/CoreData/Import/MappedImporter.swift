@@ -17,7 +17,7 @@ public final class MappedImporter {
     let ledger: ImportLedger
     let attachment: ImportAttachment
     var report: CoreDataImportReport
-    let companionRules: CompanionRules
+    let companionRules: DependentFields
     private let statement: ImportStatement
 
     /// Prepares an import.
@@ -44,7 +44,7 @@ public final class MappedImporter {
             try plan.entities.map { ($0.source.number, try RecordMaker($0, plan.schema, file, resolver)) },
             uniquingKeysWith: { first, _ in first }
         )
-        companionRules = CompanionRules(plan, file.model)
+        companionRules = DependentFields(plan, file.model)
         let notes = ImportNotes(base: notesPath)
         ledger = try ImportLedger(path: notes.ledger)
         attachment = try ImportAttachment(path: options.attachmentPath ?? notes.attachment)
@@ -109,7 +109,7 @@ public final class MappedImporter {
 
     /// Saves what the entities of the schema have no place for.
     private func keepLeftovers() throws {
-        let leftovers = Leftovers(file, plan)
+        let leftovers = UnmappedData(file, plan)
         try leftovers.keep { loss, line in
             report.count([loss])
             try attachment.add(line)
@@ -157,7 +157,7 @@ public final class MappedImporter {
     private func keepRow(_ row: CoreDataRow, of entity: CoreDataEntity, _ reason: String) throws {
         let id = try resolver.identifier(root: entity.root, key: row.key)
         try attachment.add(ImportedRow(row, of: entity, id: id, reason: reason))
-        for link in try KeptRow.links(of: row.key, entity, file) { try attachment.add(link) }
+        for link in try UnmappedRow.links(of: row.key, entity, file) { try attachment.add(link) }
     }
 
     /// Adds a record without an entity in the schema to the attachment.
@@ -310,7 +310,7 @@ extension MappedImporter {
     }
 
     /// The store's records that refer to a record.
-    private func leading(to id: UUID, _ rule: CompanionRules.Rule) throws -> [UUID] {
+    private func leading(to id: UUID, _ rule: DependentFields.Rule) throws -> [UUID] {
         let (attribute, target) = (
             FilterExpression.attribute(AttributePath(rule.attribute)), FilterExpression.literal(.uuid(id))
         )

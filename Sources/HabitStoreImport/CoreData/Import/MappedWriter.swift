@@ -13,7 +13,7 @@ struct MappedWriter {
     private(set) var updated: [String] = []
     private(set) var deleted = 0
     /// The source rows of links to missing records.
-    private(set) var danglingLinks: [KeptRow] = []
+    private(set) var danglingLinks: [UnmappedRow] = []
     /// The record that has each unique value in this batch.
     private var taken: [Unique: UUID] = [:]
 
@@ -187,11 +187,11 @@ struct MappedBatch {
         }
 
         /// The source row of a link in an attribute of the target.
-        func link(_ attribute: Int, to id: UUID) -> KeptRow? {
+        func link(_ attribute: Int, to id: UUID) -> UnmappedRow? {
             guard case .links(let name) = plan.fields[attribute], let target = made.keys[attribute]?[id],
                 case .table(let table, let here, let there)? = plan.source.relationship(name)?.storage
             else { return nil }
-            return KeptRow(table, [here: key, there: target], "a link that leads to no record")
+            return UnmappedRow(table, [here: key, there: target], "a link that leads to no record")
         }
 
         var record: String { ImportLedger.record(root, key) }

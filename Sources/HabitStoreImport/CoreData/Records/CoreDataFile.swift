@@ -246,7 +246,7 @@ struct SourceAge: Codable, Hashable, Sendable {
     private static func digest(of snapshot: SourceSnapshot) throws -> String {
         let length = snapshot.header.pageCount.map { off_t($0 * snapshot.header.pageSize) } ?? .max
         var hash = SHA256()
-        try FileFailure.told {
+        try FileFailure.mappingErrors {
             try OpenFile(snapshot.path, O_RDONLY).forEachChunk(in: 0..<length) { chunk, _ in
                 hash.update(bufferPointer: chunk)
                 return true

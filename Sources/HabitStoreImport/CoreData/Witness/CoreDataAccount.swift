@@ -74,7 +74,7 @@ public struct CoreDataAccount: Sendable, Encodable {
             file: file,
             schema: store.schema,
             mapping: mapping,
-            kept: try KeptValues(path: base + ".unmapped.jsonl"),
+            kept: try UnmappedValues(path: base + ".unmapped.jsonl"),
             statement: try Self.statement(base + ".import.json"),
             ledger: mapping == nil ? nil : try WitnessLedger(path: base + ".ledger.jsonl")
         )
@@ -101,7 +101,7 @@ struct Accountant {
     let file: CoreDataFile
     let schema: Schema
     let mapping: CoreDataMapping?
-    let kept: KeptValues
+    let kept: UnmappedValues
     let statement: [NotCarried]
     let ledger: WitnessLedger?
     var items: [CoreDataAccount.Item] = []
@@ -118,7 +118,7 @@ struct Accountant {
         file: CoreDataFile,
         schema: Schema,
         mapping: CoreDataMapping?,
-        kept: KeptValues,
+        kept: UnmappedValues,
         statement: [NotCarried],
         ledger: WitnessLedger?
     ) {

@@ -78,7 +78,10 @@ public struct CoreDataWitness {
         for target: any UserStoreBackend,
         notes: String? = nil
     ) throws {
-        let refusals = WitnessRefusals(try KeptValues(path: (notes ?? target.path ?? "") + ".unmapped.jsonl"), target)
+        let refusals = WitnessRefusals(
+            try UnmappedValues(path: (notes ?? target.path ?? "") + ".unmapped.jsonl"),
+            target
+        )
         try CoreDataWitness(file, MappedPlan(mapping, file, store.schema).plan()).fill(store, without: refusals)
         try refusals.removeDanglingReferences(store)
     }

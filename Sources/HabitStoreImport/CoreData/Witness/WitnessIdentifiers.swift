@@ -181,12 +181,12 @@ extension UUID {
 
 /// The records that a mapped import refused, and the references to them.
 struct WitnessRefusals {
-    private let kept: KeptValues
+    private let kept: UnmappedValues
     private let target: any ReplicableStore
 
     private static let chunk = 2_000
 
-    init(_ kept: KeptValues, _ target: any ReplicableStore) {
+    init(_ kept: UnmappedValues, _ target: any ReplicableStore) {
         (self.kept, self.target) = (kept, target)
     }
 
@@ -198,11 +198,11 @@ struct WitnessRefusals {
 
     /// Removes dangling references, and records that require them, since a store of Swift types has neither.
     func removeDanglingReferences(_ store: any ReplicableStore) throws {
-        var isSettled = false
-        while !isSettled {
-            isSettled = true
+        var isRecovered = false
+        while !isRecovered {
+            isRecovered = true
             for entity in store.schema.entities.indices where try !removeDanglingReferences(of: entity, store) {
-                isSettled = false
+                isRecovered = false
             }
         }
     }

@@ -4,10 +4,10 @@ import Foundation
 import HabitStoreTesting
 import Synchronization
 
-/// Causes troubles in one process of the tangle sweep while it works, and ends them again.
-final class TangleTroublemaker: Sendable {
+/// Causes troubles in one process of the concurrent sweep while it works, and ends them again.
+final class ConcurrentNemesis: Sendable {
     private struct Present {
-        let trouble: TangleTrouble
+        let trouble: ConcurrentTrouble
         /// The number of failed calls before.
         let failed: UInt64
         /// The previous limit.
@@ -19,7 +19,7 @@ final class TangleTroublemaker: Sendable {
         var present: Present?
     }
 
-    private let troubles: [TangleTrouble]
+    private let troubles: [ConcurrentTrouble]
     private let isLasting: Bool
     private let state = Mutex(State())
 
@@ -35,7 +35,7 @@ final class TangleTroublemaker: Sendable {
     ]
 
     /// - Parameter isLasting: whether the first trouble lasts until the process ends.
-    init(_ troubles: [TangleTrouble], isLasting: Bool) {
+    init(_ troubles: [ConcurrentTrouble], isLasting: Bool) {
         self.troubles = troubles.filter(\.isPossible)
         self.isLasting = isLasting
         // A file that cannot grow fails the write, instead of ending the process.
@@ -61,7 +61,7 @@ final class TangleTroublemaker: Sendable {
         if !isLasting { lift() }
     }
 
-    private func begin(_ trouble: TangleTrouble, _ generator: inout SeededGenerator) -> Bool {
+    private func begin(_ trouble: ConcurrentTrouble, _ generator: inout SeededGenerator) -> Bool {
         let file = Self.files.randomElement(using: &generator) ?? ""
         let more = trouble.limit.flatMap { Self.more[$0] }.map { UInt64.random(in: $0, using: &generator) } ?? 0
         return state.withLock { state in
@@ -107,8 +107,8 @@ final class TangleTroublemaker: Sendable {
     }
 }
 
-/// A trouble that a process of the tangle sweep causes itself now and then: system calls that fail.
-enum TangleTrouble: String, CaseIterable, ExpressibleByArgument {
+/// A trouble that a process of the concurrent sweep causes itself now and then: system calls that fail.
+enum ConcurrentTrouble: String, CaseIterable, ExpressibleByArgument {
     /// Too many open files.
     case descriptors
     /// Too much address space.

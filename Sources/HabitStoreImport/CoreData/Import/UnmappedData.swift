@@ -4,7 +4,7 @@ import HabitStore
 /// unknown tables.
 ///
 /// It enumerates the actual columns and tables, so that parts unknown to the model are found too.
-struct Leftovers {
+struct UnmappedData {
     typealias Keep = (ImportLoss, any Encodable) throws -> Void
 
     private let file: CoreDataFile
@@ -99,18 +99,18 @@ struct Leftovers {
             "SELECT * FROM \(SourceConnection.quoted(table)) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers))"
         )
         while try rows.step() {
-            try keep(KeptRow(table, rows, "of no entity of the model"), nil, .unknownToModel, body)
+            try keep(UnmappedRow(table, rows, "of no entity of the model"), nil, .unknownToModel, body)
         }
         guard let hasKey = file.tables.hasKey(in: table) else { return }
         let keyless = try file.connection.prepare(
             "SELECT * FROM \(SourceConnection.quoted(table)) WHERE Z_ENT IN (\(numbers)) AND NOT \(hasKey)"
         )
         while try keyless.step() {
-            try keep(KeptRow(table, keyless, "without a key of its own"), nil, .keyUnusable, body)
+            try keep(UnmappedRow(table, keyless, "without a key of its own"), nil, .keyUnusable, body)
         }
     }
 
-    private func keep(_ row: KeptRow, _ property: String?, _ kind: ImportLoss.Kind, _ body: Keep) throws {
+    private func keep(_ row: UnmappedRow, _ property: String?, _ kind: ImportLoss.Kind, _ body: Keep) throws {
         let loss = ImportLoss(
             entity: row.table,
             key: row.key ?? 0,
@@ -207,7 +207,7 @@ struct Leftovers {
         _ body: Keep
     ) throws {
         let rows = try file.connection.prepare(sql)
-        while try rows.step() { try keep(KeptRow(table, rows, reason), property, kind, body) }
+        while try rows.step() { try keep(UnmappedRow(table, rows, reason), property, kind, body) }
     }
 
     // MARK: Parts not kept
@@ -327,7 +327,7 @@ struct Leftovers {
 }
 
 /// A source row without a counterpart in the target: a link, or a row that belongs to no entity.
-struct KeptRow: Encodable {
+struct UnmappedRow: Encodable {
     let table: String
     /// The key, if the table has one.
     var key: Int64?
@@ -336,8 +336,8 @@ struct KeptRow: Encodable {
     let columns: [String: StoredJSON]
 
     /// The links that lead from a record to others, from all tables.
-    static func links(of key: Int64, _ entity: CoreDataEntity, _ file: CoreDataFile) throws -> [KeptRow] {
-        var result: [KeptRow] = []
+    static func links(of key: Int64, _ entity: CoreDataEntity, _ file: CoreDataFile) throws -> [UnmappedRow] {
+        var result: [UnmappedRow] = []
         for relationship in entity.relationships {
             guard case .table(let table, let here, let there) = relationship.storage else { continue }
             let (name, left) = (SourceConnection.quoted(table), SourceConnection.quoted(here))
@@ -345,7 +345,7 @@ struct KeptRow: Encodable {
             let rows = try file.connection.prepare("SELECT * FROM \(name) WHERE \(left) = ?1\(right)")
             try rows.bind(key, at: 1)
             while try rows.step() {
-                result.append(KeptRow(table, rows, "a link of a record that was not brought over"))
+                result.append(UnmappedRow(table, rows, "a link of a record that was not brought over"))
             }
         }
         return result

@@ -2,8 +2,8 @@ import Foundation
 import HabitStoreRollout
 import Synchronization
 
-/// A process of the tangle sweep, as its parent sees it.
-final class TangleProcess: Sendable {
+/// A process of the concurrent sweep, as its parent sees it.
+final class ConcurrentProcess: Sendable {
     /// How a process ended.
     struct End {
         let output: Data
@@ -12,13 +12,13 @@ final class TangleProcess: Sendable {
         let isSignalled: Bool
         let status: Int32
         /// The contents of its standard error.
-        let death: TangleDeath
+        let death: ConcurrentDeath
 
         /// Whether it ended because it ran out of memory.
         var ranOutOfMemory: Bool { isSignalled && !wasKilled && death.isForWantOfMemory }
     }
 
-    let lane: Int
+    let writerIndex: Int
     /// Where it dies; nil without a crash point.
     let crashPoint: String?
     private let process = Process()
@@ -42,11 +42,11 @@ final class TangleProcess: Sendable {
         _ arguments: [String],
         as command: String = "tangle-child",
         of program: URL?,
-        lane: Int,
+        writerIndex: Int,
         crashPoint: String?,
         errors: URL
     ) throws {
-        self.lane = lane
+        self.writerIndex = writerIndex
         self.crashPoint = crashPoint
         self.errors = errors
         process.executableURL = program ?? Bundle.main.executableURL
@@ -109,13 +109,13 @@ final class TangleProcess: Sendable {
             wasKilled: killed.load(ordering: .sequentiallyConsistent),
             isSignalled: process.terminationReason == .uncaughtSignal,
             status: process.terminationStatus,
-            death: TangleDeath(errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "")
+            death: ConcurrentDeath(errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "")
         )
     }
 }
 
-/// The standard error of a process of the tangle sweep that a signal ended, or that failed.
-package struct TangleDeath {
+/// The standard error of a process of the concurrent sweep that a signal ended, or that failed.
+package struct ConcurrentDeath {
     /// The process's own messages, before any trace.
     private let messages: [Substring]
     /// Whether `system_faults_tell_deaths` found that no memory was left.

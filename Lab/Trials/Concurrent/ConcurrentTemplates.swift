@@ -5,7 +5,7 @@ import HabitTracker
 import StandardEngines
 
 /// A user's root of each kind, created once.
-struct TangleTemplates {
+struct ConcurrentTemplates {
     private let folder: URL
     private var writes: [String: Set<Int>] = [:]
 
@@ -17,7 +17,7 @@ struct TangleTemplates {
         for old in EngineName.standard { try make(old) }
     }
 
-    private func place(_ template: TangleTemplate, _ old: EngineName) -> URL {
+    private func place(_ template: ConcurrentTemplate, _ old: EngineName) -> URL {
         folder.appendingPathComponent("\(old.rawValue) \(template)")
     }
 
@@ -28,38 +28,43 @@ struct TangleTemplates {
         var number = 0
         for stage in Stage.allCases {
             try flags.want(.init(stage: stage))
-            let user = try SweptUser(root: root.path, flags: flags, options: .tangle)
+            let user = try SweptUser(root: root.path, flags: flags, options: .concurrent)
             while try user.store.stage() < stage { _ = try user.goForward() }
             for _ in 0..<Self.writesAtEach {
                 number += 1
-                try user.store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
+                try user.store.write(author: ConcurrentWorkload.author(number)) {
+                    try ConcurrentWorkload.write(number, in: $0)
+                }
             }
             user.store.close()
             let place = place(.stage(stage), old)
             try FileManager.default.copyItem(at: root, to: place)
             writes[place.lastPathComponent] = Set(1...number)
         }
-        for template in [TangleTemplate.filled, .missing, .pruned, .differing] { try make(template, old, flags) }
+        for template in [ConcurrentTemplate.filled, .missing, .pruned, .differing] { try make(template, old, flags) }
     }
 
     /// Makes a user with many records from one with few.
-    private mutating func make(_ template: TangleTemplate, _ old: EngineName, _ flags: StageFlags) throws {
+    private mutating func make(_ template: ConcurrentTemplate, _ old: EngineName, _ flags: StageFlags) throws {
         let (few, place) = (place(.stage(template.at), old), place(template, old))
         try FileManager.default.copyItem(at: few, to: place)
         try flags.want(.init(stage: template.at))
-        let user = try SweptUser(root: place.path, flags: flags, options: .tangle)
-        try user.store.write(author: "much") { try TangleWorkload.fill(template.bulk, in: $0) }
+        let user = try SweptUser(root: place.path, flags: flags, options: .concurrent)
+        try user.store.write(author: "much") { try ConcurrentWorkload.fill(template.bulk, in: $0) }
         if template == .pruned { try user.store.pruneHistory(through: try user.store.currentToken()) }
         user.store.close()
         writes[place.lastPathComponent] = writes[few.lastPathComponent]
         let stores = try UserDirectory(root: place.path, user: SweptUser.name)
         if template == .differing {
-            let mirror = StoreAddress(old.otherStandard, path: stores.path + "/" + TangleFiles.name(old.otherStandard))
-            try TangleWorkload.spoil(try mirror.open(.readWrite, schema: HabitSchema.current))
+            let mirror = StoreAddress(
+                old.otherStandard,
+                path: stores.path + "/" + ConcurrentFiles.name(old.otherStandard)
+            )
+            try ConcurrentWorkload.spoil(try mirror.open(.readWrite, schema: HabitSchema.current))
         }
         guard template == .missing else { return }
         for name in try FileManager.default.contentsOfDirectory(atPath: stores.path)
-        where name.hasPrefix(TangleFiles.name(old)) {
+        where name.hasPrefix(ConcurrentFiles.name(old)) {
             try FileManager.default.removeItem(atPath: stores.path + "/" + name)
         }
     }
@@ -68,7 +73,8 @@ struct TangleTemplates {
     ///
     /// - Parameter hasLongEvidence: whether its evidence is long enough that a checkpoint is due.
     /// - Returns: the writes that it contains.
-    func copy(_ template: TangleTemplate, _ old: EngineName, hasLongEvidence: Bool, to root: URL) throws -> Set<Int> {
+    func copy(_ template: ConcurrentTemplate, _ old: EngineName, hasLongEvidence: Bool, to root: URL) throws -> Set<Int>
+    {
         let place = place(template, old)
         try FileManager.default.copyItem(at: place, to: root)
         if hasLongEvidence {
@@ -79,7 +85,7 @@ struct TangleTemplates {
 }
 
 /// The files of the sweep's user.
-struct TangleFiles {
+struct ConcurrentFiles {
     let path: String
 
     init(root: URL) throws { path = try UserDirectory(root: root.path, user: SweptUser.name).path }
@@ -134,7 +140,7 @@ struct TangleFiles {
     // MARK: After all processes have ended
 
     /// Restores parts of an earlier copy of the folder, or removes them.
-    func apply(_ tampering: TangleTampering, from older: TangleFiles) throws {
+    func apply(_ tampering: ConcurrentTampering, from older: ConcurrentFiles) throws {
         let control = "control"
         let evidence = "evidence"
         switch tampering {
@@ -150,7 +156,7 @@ struct TangleFiles {
         }
     }
 
-    private func put(_ prefix: String, from older: TangleFiles?) throws {
+    private func put(_ prefix: String, from older: ConcurrentFiles?) throws {
         for name in names(prefix) { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
         guard let older else { return }
         for name in older.names(prefix) {

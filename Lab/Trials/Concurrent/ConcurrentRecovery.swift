@@ -5,9 +5,9 @@ import HabitTracker
 import StandardEngines
 
 /// Opens the root after all its processes have ended, as the next process does, and reports every violation.
-struct TangleRecovery {
+struct ConcurrentRecovery {
     let root: URL
-    let scenario: TangleScenario
+    let scenario: ConcurrentScenario
     /// The writes that existed before.
     let base: Set<Int>
     let reports: [Report]
@@ -46,7 +46,7 @@ struct TangleRecovery {
         }
         do {
             try flags.want(.init())
-            let roles = try TangleRoles(root: root)
+            let roles = try ConcurrentRoles(root: root)
             if roles.areTwo { outcome.violations.append("two stores are authoritative at one epoch: \(roles)") }
             guard let user = try open(&outcome) else { return outcome }
             outcome.step = "reading"
@@ -61,7 +61,7 @@ struct TangleRecovery {
     /// Opens the user; if that is refused with an allowed error, accepts a store by hand.
     private func open(_ outcome: inout Outcome) throws -> SweptUser? {
         do {
-            return try SweptUser(root: root.path, flags: flags, options: .tangle)
+            return try SweptUser(root: root.path, flags: flags, options: .concurrent)
         } catch let error as HabitStoreError {
             guard isTampered, Self.refusals.contains(error.code) else {
                 outcome.violations.append("opening was refused: \(error)")
@@ -70,14 +70,19 @@ struct TangleRecovery {
             outcome.ends.append("refused, \(error.code), after \(scenario.tampering?.rawValue ?? "")")
         }
         outcome.mayLack = true
-        let stores = try UserStores(root: root.path, flags: flags.path, schema: HabitSchema.current, options: .tangle)
+        let stores = try UserStores(
+            root: root.path,
+            flags: flags.path,
+            schema: HabitSchema.current,
+            options: .concurrent
+        )
         var failures: [String] = []
         for engine in EngineName.standard {
             do {
                 _ = try stores.adopt(engine, for: SweptUser.name, by: "the sweep", because: "nothing else is left")
-                let user = try SweptUser(root: root.path, flags: flags, options: .tangle)
+                let user = try SweptUser(root: root.path, flags: flags, options: .concurrent)
                 // A killed user may have been put on the engine that the kill moved away from.
-                _ = try user.store.land()
+                _ = try user.store.applyKill()
                 return user
             } catch let error as HabitStoreError {
                 failures.append("\(error)")
@@ -92,7 +97,7 @@ struct TangleRecovery {
         return nil
     }
 
-    private func check(_ user: SweptUser, _ roles: TangleRoles, _ outcome: inout Outcome) throws {
+    private func check(_ user: SweptUser, _ roles: ConcurrentRoles, _ outcome: inout Outcome) throws {
         let stage = try user.store.stage()
         outcome.ends.append("at \(stage.rawValue)")
         if isTampered, !user.store.notes.isEmpty {
@@ -118,19 +123,19 @@ struct TangleRecovery {
         try acceptingWhatIsLeft(user.stores).store.close()
         outcome.step = "writing while killed"
         try writeWhileKilled(&outcome)
-        let mended = try SweptUser(root: root.path, flags: flags, options: .tangle)
+        let mended = try SweptUser(root: root.path, flags: flags, options: .concurrent)
         defer { mended.store.close() }
-        let now = try TangleRoles(root: root)
+        let now = try ConcurrentRoles(root: root)
         if now.count == 0 || now.areTwo { outcome.violations.append("roles after the repair: \(now)") }
         outcome.step = "re-arming and moving"
         try converge(mended, &outcome)
         outcome.step = "writing"
         let next = 2 + (base.max() ?? 0)
-        try mended.store.write(author: "write \(next)") { try TangleWorkload.write(next, in: $0) }
+        try mended.store.write(author: "write \(next)") { try ConcurrentWorkload.write(next, in: $0) }
         outcome.step = "comparing"
         try compare(mended, &outcome)
         let faults = try mended.store.read {
-            try TangleWorkload.faults($0, bulk: outcome.mayLack ? nil : scenario.start.bulk)
+            try ConcurrentWorkload.faults($0, bulk: outcome.mayLack ? nil : scenario.start.bulk)
         }
         outcome.violations += faults.map { "at the end: \($0)" }
     }
@@ -139,10 +144,10 @@ struct TangleRecovery {
     /// can write.
     private func writeWhileKilled(_ outcome: inout Outcome) throws {
         try flags.want(.init(isKilled: true))
-        let killed = try SweptUser(root: root.path, flags: flags, options: .tangle)
+        let killed = try SweptUser(root: root.path, flags: flags, options: .concurrent)
         defer { killed.store.close() }
         let next = 1 + (base.max() ?? 0)
-        try killed.store.write(author: "write \(next)") { try TangleWorkload.write(next, in: $0) }
+        try killed.store.write(author: "write \(next)") { try ConcurrentWorkload.write(next, in: $0) }
         let stage = try killed.store.stage()
         if stage != .off {
             outcome.violations.append("the kill switch is pulled, but the user writes at \(stage.rawValue)")
@@ -152,19 +157,19 @@ struct TangleRecovery {
 
     /// Opens the user. If both stores must take each write and one was removed, accepts the other one by hand.
     private func acceptingWhatIsLeft(_ stores: UserStores) throws -> SweptUser {
-        let user = try SweptUser(root: root.path, flags: flags, options: .tangle)
+        let user = try SweptUser(root: root.path, flags: flags, options: .concurrent)
         let engine = try user.store.engine()
-        let missing = try TangleFiles(root: root).path + "/" + TangleFiles.name(engine.otherStandard)
+        let missing = try ConcurrentFiles(root: root).path + "/" + ConcurrentFiles.name(engine.otherStandard)
         guard isTampered, try user.store.stage().awaitsMirror, !FileManager.default.fileExists(atPath: missing) else {
             return user
         }
         user.store.close()
         _ = try stores.adopt(engine, for: SweptUser.name, by: "the sweep", because: "the other one is gone")
-        return try SweptUser(root: root.path, flags: flags, options: .tangle)
+        return try SweptUser(root: root.path, flags: flags, options: .concurrent)
     }
 
     private func checkRecords(_ store: UserStore, _ outcome: inout Outcome) throws {
-        let numbers = Set(try store.read(TangleWorkload.numbers))
+        let numbers = Set(try store.read(ConcurrentWorkload.numbers))
         let (begun, open) = (union(\.begun), union(\.open))
         let lost = base.union(union(\.acknowledged)).subtracting(numbers)
         if !lost.isEmpty {
@@ -180,7 +185,7 @@ struct TangleRecovery {
         if !foreign.isEmpty { outcome.violations.append("writes exist that no process made: \(foreign.sorted())") }
         outcome.keptOpen = open.intersection(numbers).count
         outcome.violations += try store.read { transaction in
-            try TangleWorkload.faults(transaction, bulk: outcome.mayLack ? nil : scenario.start.bulk)
+            try ConcurrentWorkload.faults(transaction, bulk: outcome.mayLack ? nil : scenario.start.bulk)
         }
     }
 
@@ -221,7 +226,7 @@ struct TangleRecovery {
     }
 }
 
-extension TangleRecovery {
+extension ConcurrentRecovery {
     /// The chain is intact, no difference was found, and every move to `live` was admitted.
     func checkEvidence(_ outcome: inout Outcome) throws {
         let isEvidenceTampered = [.olderEvidence, .missingEvidence, .olderFolder].contains(scenario.tampering)
@@ -266,7 +271,7 @@ extension TangleRecovery {
     /// A user was admitted on verifications from the same stay that were neither too old nor in the future, by the admitting process's clock.
     private func checkFreshness(of verified: [Date], for stage: Stage, at time: Date, _ outcome: inout Outcome) {
         guard stage >= .live, !verified.isEmpty else { return }
-        let lifetime = RolloutOptions.tangle.gate.verificationLifetimeSeconds + Gate.clockToleranceSeconds
+        let lifetime = RolloutOptions.concurrent.gate.verificationLifetimeSeconds + Gate.clockToleranceSeconds
         let ages = verified.map { time.timeIntervalSince($0) }
         if !ages.contains(where: { $0 >= -Gate.clockToleranceSeconds && $0 <= lifetime }) {
             outcome.violations.append("admitted to \(stage) on verifications that were \(ages.map { Int($0) }) s old")
@@ -299,7 +304,7 @@ extension TangleRecovery {
     }
 }
 
-extension TangleRecovery {
+extension ConcurrentRecovery {
     /// Brings the user to a stage with two equal stores.
     func converge(_ user: SweptUser, _ outcome: inout Outcome) throws {
         try user.rearm()
@@ -359,13 +364,13 @@ extension TangleRecovery {
 }
 
 /// The roles in a user's stores, read without changing anything.
-struct TangleRoles: CustomStringConvertible {
+struct ConcurrentRoles: CustomStringConvertible {
     private var found: [(engine: EngineName, role: StoreRole, epoch: Int, token: HistoryToken)] = []
 
     init(root: URL) throws {
-        let files = try TangleFiles(root: root)
+        let files = try ConcurrentFiles(root: root)
         for engine in EngineName.standard {
-            let path = files.path + "/" + TangleFiles.name(engine)
+            let path = files.path + "/" + ConcurrentFiles.name(engine)
             guard FileManager.default.fileExists(atPath: path) else { continue }
             do {
                 let store = try StoreAddress(engine, path: path).open(.readOnly, schema: HabitSchema.current)

@@ -3,7 +3,7 @@ import HabitStore
 
 /// The contents of an attachment, by their place in the source. An attachment may be as large as the source, so only hashes are kept, in a
 /// database on disk.
-final class KeptValues {
+final class UnmappedValues {
     private let scratch: SourceConnection
     private let hasCell: SourceStatement
     private let rowsLeft: SourceStatement
@@ -42,17 +42,17 @@ final class KeptValues {
     /// Whether the attachment has a cell in one of its forms.
     func has(_ table: String, _ key: Int64, _ column: String, _ forms: @autoclosure () -> [String]) throws -> Bool {
         guard hasCells else { return false }
-        return try forms().contains { try isCell(KeptHash.cell(table, key, column, $0)) }
+        return try forms().contains { try isCell(UnmappedHash.cell(table, key, column, $0)) }
     }
 
     /// Whether the attachment has a text with exactly the same scalars, needed for characters that stores replace.
     func hasExactly(_ text: String, _ table: String, _ key: Int64, _ column: String) throws -> Bool {
-        try hasCells && isCell(KeptHash.exactly(text, table, key, column))
+        try hasCells && isCell(UnmappedHash.exactly(text, table, key, column))
     }
 
     /// Whether the attachment has a whole record.
     func hasRecord(_ table: String, _ key: Int64) throws -> Bool {
-        try hasCells && isCell(KeptHash.record(table, key))
+        try hasCells && isCell(UnmappedHash.record(table, key))
     }
 
     private func isCell(_ hash: Int64) throws -> Bool {
@@ -64,14 +64,14 @@ final class KeptValues {
     /// Whether the attachment has a row without a key. Each line accounts for one row.
     func take(_ table: String, _ row: [String: String]) throws -> Bool {
         defer { takeRow.reset() }
-        try takeRow.bind(KeptHash.row(table, row), at: 1)
+        try takeRow.bind(UnmappedHash.row(table, row), at: 1)
         return try takeRow.step()
     }
 
     /// Whether the attachment had a row without a key, even if other rows have used up its lines.
     func hadRow(_ table: String, _ row: [String: String]) throws -> Bool {
         defer { rowsLeft.reset() }
-        try rowsLeft.bind(KeptHash.row(table, row), at: 1)
+        try rowsLeft.bind(UnmappedHash.row(table, row), at: 1)
         return try rowsLeft.step()
     }
 
@@ -106,32 +106,32 @@ private final class AttachmentLines {
         guard let table = object["table"]?.text else { return }
         let key = object["key"]?.integer.map { Int64($0) }
         if let column = object["column"]?.text, let key, let value = object["value"].flatMap(WitnessCell.words(json:)) {
-            try add(cell: KeptHash.cell(table, key, column, value))
+            try add(cell: UnmappedHash.cell(table, key, column, value))
             try add(exactly: object["value"], table, key, column)
         }
         guard let columns = object["columns"]?.members else { return }
-        if let key { try add(cell: KeptHash.record(table, key)) }
+        if let key { try add(cell: UnmappedHash.record(table, key)) }
         if let values = object["values"]?.members, let key {
             // A whole record: its values are listed under their properties' names.
             let all = values.merging(object["references"]?.members ?? [:]) { first, _ in first }
             for (name, value) in all {
                 guard let column = columns[name]?.text, let words = WitnessCell.words(json: value) else { continue }
-                try add(cell: KeptHash.cell(table, key, column, words))
+                try add(cell: UnmappedHash.cell(table, key, column, words))
                 try add(exactly: value, table, key, column)
             }
             return
         }
         let words = columns.compactMapValues(WitnessCell.words(json:))
-        try addRow.bind(KeptHash.row(table, words), at: 1)
+        try addRow.bind(UnmappedHash.row(table, words), at: 1)
         try addRow.run()
         guard let key else { return }
-        for (column, value) in words { try add(cell: KeptHash.cell(table, key, column, value)) }
+        for (column, value) in words { try add(cell: UnmappedHash.cell(table, key, column, value)) }
         for (column, value) in columns { try add(exactly: value, table, key, column) }
     }
 
     private func add(exactly value: ImportJSON?, _ table: String, _ key: Int64, _ column: String) throws {
         guard let text = value?.text, WitnessCell.hasReplacedCharacters(text) else { return }
-        try add(cell: KeptHash.exactly(text, table, key, column))
+        try add(cell: UnmappedHash.exactly(text, table, key, column))
     }
 
     private func add(cell hash: Int64) throws {
@@ -141,7 +141,7 @@ private final class AttachmentLines {
 }
 
 /// Hashes of cells, records and rows, different in each process.
-private enum KeptHash {
+private enum UnmappedHash {
     static func cell(_ table: String, _ key: Int64, _ column: String, _ words: String) -> Int64 {
         var hasher = Hasher()
         hasher.combine(table)

@@ -3,7 +3,7 @@ import HabitStore
 import Synchronization
 
 /// The status of one of a user's stores, as the store itself has it.
-struct Standing: Sendable {
+struct ReplicaStatus: Sendable {
     let engine: EngineName
     /// The store's path or address.
     let path: String
@@ -27,14 +27,14 @@ struct Standing: Sendable {
     var place: StorePlace { StorePlace(role: role, epoch: epoch) }
 
     /// The same status at an earlier token.
-    func before(_ token: HistoryToken) -> Standing {
+    func before(_ token: HistoryToken) -> ReplicaStatus {
         var earlier = self
         earlier.information.token = token
         return earlier
     }
 }
 
-extension Standing {
+extension ReplicaStatus {
     /// Whether the store serves, or was sealed in the middle of a move.
     var hasRole: Bool { role == .authoritative || role == .sealed }
 
@@ -46,36 +46,36 @@ extension Standing {
     var isLeftBehind: Bool { role == .sealed && state?.movingTo != nil && state?.movingTo == state?.stage }
 
     /// Whether the store is the old one and known to have everything that was ever acknowledged or shown.
-    var claimsAll: Bool {
+    var hasAllAcknowledged: Bool {
         guard let state, state.side(engine) == .old, !isLeftBehind else { return false }
         return role == .sealed
-            ? state.movingTo != nil && state.movingTo != .complete : role == .standby && state.claimsAll
+            ? state.movingTo != nil && state.movingTo != .complete : role == .standby && state.hasAllAcknowledged
     }
 }
 
-extension Sequence<Standing> {
+extension Sequence<ReplicaStatus> {
     /// The store whose rollout state counts: a store with a role before one without, then the one with the highest epoch. A sealed store with a
     /// higher epoch than any authoritative one was reopened once and left again, since a kill that was suspended gave the other store its epoch.
-    var leading: Standing? {
-        func rank(_ standing: Standing) -> (Int, Int, Int, Int64) {
-            let isServing = standing.role == .authoritative ? 1 : 0
-            return (standing.hasRole ? 1 : 0, standing.epoch, isServing, Int64(standing.token.rawValue))
+    var leading: ReplicaStatus? {
+        func rank(_ status: ReplicaStatus) -> (Int, Int, Int, Int64) {
+            let isServing = status.role == .authoritative ? 1 : 0
+            return (status.hasRole ? 1 : 0, status.epoch, isServing, Int64(status.token.rawValue))
         }
         return self.max { rank($0) < rank($1) }
     }
 }
 
 /// The status of all of a user's stores.
-struct StandingsFound: Sendable {
-    private(set) var standings: [Standing] = []
+struct ReplicaStatuses: Sendable {
+    private(set) var statuses: [ReplicaStatus] = []
     /// The stores that could not be read, and why.
     private(set) var failures: [EngineName: HabitStoreError] = [:]
     /// The engines whose stores were asked, including those without a store.
     private(set) var answered: Set<EngineName> = []
 
-    func standing(_ engine: EngineName) -> Standing? { standings.first { $0.engine == engine } }
+    func status(_ engine: EngineName) -> ReplicaStatus? { statuses.first { $0.engine == engine } }
 
-    var highestEpoch: Int { standings.map(\.epoch).max() ?? 0 }
+    var highestEpoch: Int { statuses.map(\.epoch).max() ?? 0 }
     /// Errors that the caller can resolve come first: a store of an earlier version is migrated, whatever is wrong with the other.
     var failure: HabitStoreError? {
         let inOrder = failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
@@ -83,12 +83,12 @@ struct StandingsFound: Sendable {
     }
 
     /// Replaces the earlier answer of a store.
-    mutating func note(_ engine: EngineName, _ answer: Result<Standing?, any Error>, _ pair: StorePair) {
+    mutating func note(_ engine: EngineName, _ answer: Result<ReplicaStatus?, any Error>, _ pair: StorePair) {
         answered.insert(engine)
-        standings.removeAll { $0.engine == engine }
+        statuses.removeAll { $0.engine == engine }
         failures[engine] = nil
         switch answer {
-        case .success(let standing): standings += standing.map { [$0] } ?? []
+        case .success(let status): statuses += status.map { [$0] } ?? []
         case .failure(let error as HabitStoreError): failures[engine] = error
         case .failure(let error):
             failures[engine] = HabitStoreError(
@@ -101,15 +101,15 @@ struct StandingsFound: Sendable {
 }
 
 /// Collects the status of stores on a thread that may hang in one of them.
-final class StandingAnswers: Sendable {
-    private let answers = Mutex(StandingsFound())
+final class StatusCollector: Sendable {
+    private let answers = Mutex(ReplicaStatuses())
 
     /// The answers so far.
-    var found: StandingsFound { answers.withLock { $0 } }
+    var found: ReplicaStatuses { answers.withLock { $0 } }
 
     /// Reads a store's status; nil if it does not exist or cannot be read.
-    func ask(_ engine: EngineName, _ pair: StorePair) -> Standing? {
-        let answer = Result { try pair.standing(engine) }
+    func ask(_ engine: EngineName, _ pair: StorePair) -> ReplicaStatus? {
+        let answer = Result { try pair.status(engine) }
         answers.withLock { $0.note(engine, answer, pair) }
         return try? answer.get()
     }

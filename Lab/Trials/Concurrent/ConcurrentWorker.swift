@@ -9,11 +9,11 @@ import StandardEngines
 import Synchronization
 
 /// Opens the user and performs a process's duties in a seeded order.
-struct TangleWorker: Sendable {
+struct ConcurrentWorker: Sendable {
     let root: String
     let flags: StageFlags
-    let progress: TangleProgress
-    let duties: [TangleDuty]
+    let progress: ConcurrentProgress
+    let duties: [ConcurrentDuty]
 
     /// The pause between two duties.
     private static let restSeconds = 0.0...0.03
@@ -35,7 +35,7 @@ struct TangleWorker: Sendable {
         }
     }
 
-    private func work(_ duty: TangleDuty?, _ roll: UInt64) throws {
+    private func work(_ duty: ConcurrentDuty?, _ roll: UInt64) throws {
         if duty == .toggling { return try toggle(roll) }
         guard let user = progress.present else { return try open() }
         switch duty {
@@ -59,12 +59,12 @@ struct TangleWorker: Sendable {
         case .filing: try file(user, roll)
         case .mending: try mend(roll)
         case .promoting: try promote(user)
-        case .shiftingClock: if let what = TangleClock.shift(roll) { Report.Line.done.tell(what) }
+        case .shiftingClock: if let what = ConcurrentClock.shift(roll) { Report.Line.done.tell(what) }
         }
     }
 
     private func open() throws {
-        _ = progress.exchange(try SweptUser(root: root, flags: flags, options: .tangle))
+        _ = progress.exchange(try SweptUser(root: root, flags: flags, options: .concurrent))
         Report.Line.done.tell("opened")
     }
 
@@ -103,17 +103,17 @@ struct TangleWorker: Sendable {
     }
 
     private func kill(_ user: SweptUser, isForAll: Bool) throws {
-        let begun = TangleClock.now
+        let begun = ConcurrentClock.now
         try user.kill(isForAll: isForAll)
-        guard try user.store.land() else { return }
+        guard try user.store.applyKill() else { return }
         Report.Line.done.tell(isForAll ? "killed all users" : "killed")
         Report.Line.landed.tell("\(begun) \(try user.store.engine().rawValue)")
     }
 
     private func rearm(_ user: SweptUser) throws {
-        Report.Line.rearming.tell("\(TangleClock.now) begun")
+        Report.Line.rearming.tell("\(ConcurrentClock.now) begun")
         try user.rearm()
-        Report.Line.rearming.tell("\(TangleClock.now) ended")
+        Report.Line.rearming.tell("\(ConcurrentClock.now) ended")
         Report.Line.done.tell("re-armed")
     }
 
@@ -130,22 +130,24 @@ struct TangleWorker: Sendable {
     /// Repairs like the command: with separate stores, after this process's stores are closed.
     private func mend(_ roll: UInt64) throws {
         if roll % 2 == 0 {
-            _ = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .tangle).examine(
-                SweptUser.name
-            )
+            _ = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .concurrent)
+                .examine(
+                    SweptUser.name
+                )
             return Report.Line.done.tell("examined")
         }
         progress.exchange(nil)?.store.close()
-        _ = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .tangle).mend(
+        _ = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .concurrent).mend(
             SweptUser.name
         )
         Report.Line.done.tell("mended")
     }
 }
 
-/// A process of the tangle sweep: it writes and performs its duties until its standard input ends or another process kills it.
-struct TangleChildCommand: ParsableCommand {
+/// A process of the concurrent sweep: it writes and performs its duties until its standard input ends or another process kills it.
+struct ConcurrentChildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
+        // This name and that of `--lane` are those of earlier versions, which a sweep may run as children.
         commandName: "tangle-child",
         abstract: "Use a user's stores together with other processes; started by a sweep.",
         shouldDisplay: false
@@ -160,8 +162,8 @@ struct TangleChildCommand: ParsableCommand {
     @Option(help: "The engine that the flag file calls the old one.")
     var old: EngineName
 
-    @Option(help: "The lane of the writes.")
-    var lane: Int
+    @Option(name: .customLong("lane"), help: "The number of the writer.")
+    var writerIndex: Int
 
     @Option(help: "The seed of the duties and troubles.")
     var seed: UInt64
@@ -173,10 +175,10 @@ struct TangleChildCommand: ParsableCommand {
     var silent = false
 
     @Option(parsing: .upToNextOption, help: "Duties in addition to writing.")
-    var duty: [TangleDuty] = []
+    var duty: [ConcurrentDuty] = []
 
     @Option(parsing: .upToNextOption, help: "Troubles that this process causes itself now and then.")
-    var trouble: [TangleTrouble] = []
+    var trouble: [ConcurrentTrouble] = []
 
     @Flag(help: "Keep the first trouble until the end.")
     var lasting = false
@@ -186,14 +188,14 @@ struct TangleChildCommand: ParsableCommand {
 
     mutating func run() throws {
         system_faults_tell_deaths()
-        let progress = TangleProgress()
+        let progress = ConcurrentProgress()
         let flags = StageFlags(path: flags, old: old)
         try flags.want(.init())
         let group = DispatchGroup()
-        let worker = TangleWorker(root: root, flags: flags, progress: progress, duties: duty)
-        let (seed, first, silent) = (seed, lane * TangleWorkload.laneWidth + 1, silent)
-        let troublemaker = TangleTroublemaker(trouble, isLasting: lasting)
-        let writer = TangleWriter(
+        let worker = ConcurrentWorker(root: root, flags: flags, progress: progress, duties: duty)
+        let (seed, first, silent) = (seed, writerIndex * ConcurrentWorkload.writerWidth + 1, silent)
+        let troublemaker = ConcurrentNemesis(trouble, isLasting: lasting)
+        let writer = ConcurrentWriter(
             progress: progress,
             isTroubled: lasting && !trouble.isEmpty,
             restMilliseconds: rest
@@ -229,7 +231,7 @@ struct TangleChildCommand: ParsableCommand {
 }
 
 /// The shared state of one process's threads: the open store, and when to end.
-final class TangleProgress: Sendable {
+final class ConcurrentProgress: Sendable {
     private let ended = Atomic<Bool>(false)
     private let paused = Atomic<Bool>(false)
     private let busy = Atomic<Int>(0)
@@ -281,7 +283,7 @@ final class TangleProgress: Sendable {
 }
 
 /// A clock that all processes of the machine share.
-enum TangleClock {
+enum ConcurrentClock {
     /// Nanoseconds since a moment before any of them started.
     static var now: UInt64 {
         var time = timespec()

@@ -7,7 +7,7 @@ import Testing
 @testable import HabitStoreRollout
 
 /// The rule that decides which store serves, as a table of all states of a pair of stores.
-struct WhereaboutsTests {
+struct AuthorityResolutionTests {
     /// The state of one of the two stores.
     enum Word: String, CaseIterable {
         case absent
@@ -93,11 +93,11 @@ struct WhereaboutsTests {
     private func rows(_ knowledge: Knowledge, isKilled: Bool) throws -> [String] {
         let folder = try TemporaryFolder()
         let directory = try UserDirectory(root: folder.path("root"), user: "alice")
-        let witness = StoreWitness(directory, try control(knowledge, folder))
+        let witness = StatusCheck(directory, try control(knowledge, folder))
         return try Word.allCases.map { old in
             try Word.allCases.map { new in
                 let found = try found(old, new, directory)
-                return letter(Whereabouts(found, Self.engines, witness, isKilled: isKilled).answer)
+                return letter(AuthorityResolution(found, Self.engines, witness, isKilled: isKilled).answer)
             }.joined()
         }
     }
@@ -113,45 +113,45 @@ struct WhereaboutsTests {
 
     private static let engines = EnginePair(old: .sqlite, new: .lmdb)
 
-    private func letter(_ answer: Whereabouts.Answer) -> String {
+    private func letter(_ answer: AuthorityResolution.Answer) -> String {
         switch answer {
         case .nobody: "-"
-        case .serves(let standing): standing.engine == .sqlite ? "o" : "n"
+        case .serves(let status): status.engine == .sqlite ? "o" : "n"
         case .acceptedElsewhere: "e"
-        case .reopens(let standing): standing.engine == .sqlite ? "O" : "N"
+        case .reopens(let status): status.engine == .sqlite ? "O" : "N"
         case .finishes: "!"
         case .takesOver: "<"
         case .refused: "x"
         }
     }
 
-    private func found(_ old: Word, _ new: Word, _ directory: UserDirectory) throws -> StandingsFound {
+    private func found(_ old: Word, _ new: Word, _ directory: UserDirectory) throws -> ReplicaStatuses {
         let pair = StorePair(directory: directory, schema: HabitSchema.current, engines: .standard)
-        var found = StandingsFound()
+        var found = ReplicaStatuses()
         for (engine, word) in [(EngineName.sqlite, old), (.lmdb, new)] {
             found.note(engine, answer(engine, word), pair)
         }
         return found
     }
 
-    private func answer(_ engine: EngineName, _ word: Word) -> Result<Standing?, any Error> {
+    private func answer(_ engine: EngineName, _ word: Word) -> Result<ReplicaStatus?, any Error> {
         switch word {
         case .absent: return .success(nil)
         case .damaged: return .failure(HabitStoreError(.corrupt, "the file is damaged"))
         case .busy: return .failure(HabitStoreError(.busy, "another process has it"))
-        case .unborn: return .success(standing(engine, .authoritative, epoch: 0, at: nil))
-        case .serves: return .success(standing(engine, .authoritative))
-        case .sealed: return .success(standing(engine, .sealed, movingTo: engine == .sqlite ? .live : .shadow))
+        case .unborn: return .success(status(engine, .authoritative, epoch: 0, at: nil))
+        case .serves: return .success(status(engine, .authoritative))
+        case .sealed: return .success(status(engine, .sealed, movingTo: engine == .sqlite ? .live : .shadow))
         case .left:
-            return .success(standing(engine, .sealed, epoch: 1, movingTo: engine == .sqlite ? .complete : .off))
-        case .standby: return .success(standing(engine, .standby, at: engine == .sqlite ? .live : .shadow))
-        case .unfinished: return .success(standing(engine, .backfilling, at: nil))
+            return .success(status(engine, .sealed, epoch: 1, movingTo: engine == .sqlite ? .complete : .off))
+        case .standby: return .success(status(engine, .standby, at: engine == .sqlite ? .live : .shadow))
+        case .unfinished: return .success(status(engine, .backfilling, at: nil))
         case .rescued:
-            var rescued = standing(engine, .authoritative)
+            var rescued = status(engine, .authoritative)
             rescued.isRescued = true
             return .success(rescued)
         case .foreign:
-            var foreign = standing(engine, .authoritative)
+            var foreign = status(engine, .authoritative)
             foreign.owner = "another"
             return .success(foreign)
         }
@@ -160,16 +160,16 @@ struct WhereaboutsTests {
     private static let lineage = UUID()
 
     /// - Parameter stage: nil in a store without a record of the rollout; by default the stage at which the store serves.
-    private func standing(
+    private func status(
         _ engine: EngineName,
         _ role: StoreRole,
         epoch: Int = 2,
         at stage: Stage?? = .none,
         movingTo: Stage? = nil
-    ) -> Standing {
+    ) -> ReplicaStatus {
         let serving: Stage = engine == .sqlite ? .shadow : .live
         let told = stage ?? serving
-        return Standing(
+        return ReplicaStatus(
             engine: engine,
             path: "/\(engine.rawValue)",
             information: StoreInformation(

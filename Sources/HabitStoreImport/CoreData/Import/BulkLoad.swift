@@ -7,7 +7,7 @@ import Foundation
 ///
 /// Each run first marks the store as its own, and verifies the mark in each transaction. An import that was suspended while another one ran
 /// therefore overwrites nothing and removes no acknowledged writes.
-struct FillingAnEmptyStore {
+struct BulkLoad {
     typealias Batch = [(entity: Int, id: UUID, record: EncodedRecord)]
 
     /// The number of records per transaction, both of the engine and of the history.

@@ -4,8 +4,8 @@ import HabitStoreRollout
 import HabitTracker
 
 /// Writes to and reads from the open store, and reports the results.
-struct TangleWriter: Sendable {
-    let progress: TangleProgress
+struct ConcurrentWriter: Sendable {
+    let progress: ConcurrentProgress
     /// Whether a trouble may last until the end.
     let isTroubled: Bool
     /// The pause after each write.
@@ -71,7 +71,7 @@ struct TangleWriter: Sendable {
     private func write(_ number: Int, to store: UserStore) throws {
         Report.Line.begun.tell("\(number)")
         do {
-            try store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
+            try store.write(author: ConcurrentWorkload.author(number)) { try ConcurrentWorkload.write(number, in: $0) }
             Report.Line.acknowledged.tell("\(number)")
             progress.acknowledged.store(number, ordering: .sequentiallyConsistent)
         } catch let error as HabitStoreError where error.code == .outcomeUnknown {
@@ -99,8 +99,8 @@ struct TangleWriter: Sendable {
         do {
             let (wrong, isThere) = try store.read { transaction in
                 (
-                    try TangleWorkload.contradiction(transaction),
-                    last == 0 ? true : try TangleWorkload.has(last, transaction)
+                    try ConcurrentWorkload.contradiction(transaction),
+                    last == 0 ? true : try ConcurrentWorkload.has(last, transaction)
                 )
             }
             if let wrong { Report.Line.violation.tell("a read: \(wrong)") }
@@ -111,21 +111,21 @@ struct TangleWriter: Sendable {
     }
 }
 
-/// The writes of processes that write at the same time. Each process has a lane with rising numbers; the expected contents of a store follow from the
+/// The writes of processes that write at the same time. Each process has a writerIndex with rising numbers; the expected contents of a store follow from the
 /// set
 /// of writes in it, in whatever order the lanes wrote.
 ///
-/// Write `n` increments the counter, leaves a draft that stays, inserts an entry that write `n + 4` of its lane deletes, and stores its number in one
+/// Write `n` increments the counter, leaves a draft that stays, inserts an entry that write `n + 4` of its writerIndex deletes, and stores its number in one
 /// of
-/// its lane's lasting entries. So a write that was overwritten, torn or undone by a copy is visible.
-enum TangleWorkload {
-    /// The number of lanes; lane 0 is for the writes before the scenario and for the recovery.
+/// its writerIndex's lasting entries. So a write that was overwritten, torn or undone by a copy is visible.
+enum ConcurrentWorkload {
+    /// The number of lanes; writerIndex 0 is for the writes before the scenario and for the recovery.
     static let lanes = 32
     /// The distance between the lanes' numbers.
-    static let laneWidth = 1_000_000
-    /// How many lasting entries each lane has.
+    static let writerWidth = 1_000_000
+    /// How many lasting entries each writerIndex has.
     private static let lasting = 5
-    /// After how many writes of a lane its passing entry is deleted.
+    /// After how many writes of a writerIndex its passing entry is deleted.
     private static let passing = 4
 
     private enum Kind: Int {
@@ -140,10 +140,10 @@ enum TangleWorkload {
 
     private static func date(_ number: Int) -> Date { Date(timeIntervalSinceReferenceDate: 8e8 + Double(number) / 4) }
 
-    private static func lane(_ number: Int) -> Int { number / laneWidth }
+    private static func writerIndex(_ number: Int) -> Int { number / writerWidth }
 
     /// The lasting entry that a write changes.
-    private static func place(_ number: Int) -> Int { lane(number) * lasting + number % lasting }
+    private static func place(_ number: Int) -> Int { writerIndex(number) * lasting + number % lasting }
 
     private static func entry(_ kind: Kind, _ place: Int, _ value: Int) -> Entry {
         Entry(id: id(kind, place), date: date(place), note: "\(kind) \(value)", value: Double(value), habitID: nil)

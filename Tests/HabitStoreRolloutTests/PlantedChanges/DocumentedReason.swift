@@ -1,5 +1,5 @@
 /// Why a change is not a difference, in the words of the article *Verification*.
-enum StatedReason: String, CaseIterable, Sendable {
+enum DocumentedReason: String, CaseIterable, Sendable {
     case ownIdentity = "a store's own state: its identity, role and epoch"
     case rolloutNotes = "notes of the rollout and of copies"
     case floor = "where its history starts"

@@ -9,36 +9,35 @@ extension StageSwitch {
     ///   - isKilled: whether the kill switch is pulled for the user: then a new store that does not answer is left.
     /// - Returns: nil for a user without stores.
     /// - Throws: errors of the user's current store. Another one is served instead only if it is known to have everything that was ever acknowledged.
-    func settle(_ engines: EnginePair, isKilled: Bool = false) throws -> ActualStage? {
+    func recover(_ engines: EnginePair, isKilled: Bool = false) throws -> ActualStage? {
         let engines = try pair.engines(preferring: engines)
         // An abandoned step of a move may still have happened after the stores were read.
-        for _ in 1..<Self.mostLooks {
+        for _ in 1..<Self.mostAttempts {
             do {
-                return try settleOnce(engines, isKilled)
+                return try recoverOnce(engines, isKilled)
             } catch let error as HabitStoreError where error.underlying is Overtaken || error.code == .outcomeUnknown {
                 // Reading the stores again shows what became of the step.
                 continue
             }
         }
-        return try settleOnce(engines, isKilled)
+        return try recoverOnce(engines, isKilled)
     }
 
-    private static let mostLooks = 5
+    private static let mostAttempts = 5
 
-    private func settleOnce(_ engines: EnginePair, _ isKilled: Bool) throws -> ActualStage? {
-        let witness = StoreWitness(pair.directory, control)
-        if let standing = soleStanding(engines, witness), let state = standing.state {
-            return ActualStage(state: state, epoch: standing.epoch, token: standing.token)
+    private func recoverOnce(_ engines: EnginePair, _ isKilled: Bool) throws -> ActualStage? {
+        let check = StatusCheck(pair.directory, control)
+        if let status = soleStanding(engines, check), let state = status.state {
+            return ActualStage(state: state, epoch: status.epoch, token: status.token)
         }
-        let found = try look(engines, witness)
-        if let standing = found.standing(engines.old), let state = standing.state, isAllThereIsToKnow(standing, witness)
-        {
-            return ActualStage(state: state, epoch: standing.epoch, token: standing.token)
+        let found = try collect(engines, check)
+        if let status = found.status(engines.old), let state = status.state, isConclusive(status, check) {
+            return ActualStage(state: state, epoch: status.epoch, token: status.token)
         }
-        var actual = try settle(found, witness, engines, isKilled)
-        if let current = actual.flatMap({ found.standing($0.engine) }) {
-            actual?.putBack = whatWasPutBack(current, witness)
-            if witness.isControlForeign(current.lineage) {
+        var actual = try recover(found, check, engines, isKilled)
+        if let current = actual.flatMap({ found.status($0.engine) }) {
+            actual?.putBack = whatWasPutBack(current, check)
+            if check.isControlForeign(current.lineage) {
                 control.disown()
                 control.adopt(lineage: current.lineage, mark: current.token)
             } else {
@@ -48,37 +47,37 @@ extension StageSwitch {
         return actual
     }
 
-    private func settle(
-        _ found: StandingsFound,
-        _ witness: StoreWitness,
+    private func recover(
+        _ found: ReplicaStatuses,
+        _ check: StatusCheck,
         _ engines: EnginePair,
         _ isKilled: Bool
     ) throws -> ActualStage? {
-        switch Whereabouts(found, engines, witness, isKilled: isKilled).answer {
+        switch AuthorityResolution(found, engines, check, isKilled: isKilled).answer {
         case .nobody: return nil
-        case .serves(let standing):
-            let actual = try settle(on: standing, found, engines, isKilled)
+        case .serves(let status):
+            let actual = try recover(on: status, found, engines, isKilled)
             // The other store could not supply what was missing.
-            if let objection = witness.objection(to: standing, at: actual.token) { throw objection }
+            if let objection = check.objection(to: status, at: actual.token) { throw objection }
             return actual
-        case .acceptedElsewhere(let standing, let left):
-            guard try yield(left.engine, to: standing.engine) else { throw Self.overtaken(pair.directory) }
-            return try settle(engines, isKilled: isKilled)
+        case .acceptedElsewhere(let status, let left):
+            guard try stepDown(left.engine, to: status.engine) else { throw Self.overtaken(pair.directory) }
+            return try recover(engines, isKilled: isKilled)
         case .reopens(let sealed): return try reopen(sealed, found, engines)
         case .finishes(let left, let target):
             try finish(left, target)
-            return try settle(engines, isKilled: isKilled)
+            return try recover(engines, isKilled: isKilled)
         case .takesOver(let claiming, let objection):
-            let doubt = whatWasPutBack(claiming, witness)
-            return try land(on: claiming, engines, found, objection, isKilled, doubt)
+            let doubt = whatWasPutBack(claiming, check)
+            return try takeOver(on: claiming, engines, found, objection, isKilled, doubt)
         case .refused(let error): throw error
         }
     }
 
     /// What shows that the user's folder was restored from a copy. For a user who belongs to no machine, it is a copy anyway.
-    private func whatWasPutBack(_ standing: Standing, _ witness: StoreWitness) -> String? {
-        if let state = standing.state, pair.isWithoutMachine(state) { return nil }
-        return witness.whatWasPutBack(standing.epoch)
+    private func whatWasPutBack(_ status: ReplicaStatus, _ check: StatusCheck) -> String? {
+        if let state = status.state, pair.isWithoutMachine(state) { return nil }
+        return check.whatWasPutBack(status.epoch)
     }
 
     /// Creates a user's missing store, or finishes creating it.
@@ -86,8 +85,8 @@ extension StageSwitch {
     /// - Throws: errors of an existing file that is not a store; no other is put next to it.
     func createFirst(_ state: RolloutState) throws -> ActualStage {
         let engine = state.engine(state.stage.authority)
-        _ = try standing(state.engines.other(than: engine))
-        let place = try pair.create(engine).replicaRead { try pair.standing(engine, $0) }.place
+        _ = try status(state.engines.other(than: engine))
+        let place = try pair.create(engine).replicaRead { try pair.status(engine, $0) }.place
         let epoch = max(Self.firstEpoch, control.floor)
         try set(engine, .authoritative, epoch: epoch, state, expecting: place)
         return ActualStage(state: state, epoch: epoch, token: .zero)
@@ -97,33 +96,33 @@ extension StageSwitch {
     /// as long as the new one says this.
     ///
     /// - Returns: nil otherwise, or if the store does not answer.
-    private func soleStanding(_ engines: EnginePair, _ witness: StoreWitness) -> Standing? {
-        guard !looksAtBoth, control.stage == .complete, let standing = try? standing(engines.new),
-            standing.role == .authoritative,
-            !standing.isRescued, let state = standing.state, state.stage == .complete, state.engines == engines,
-            control.word == ControlFile.word(.complete, epoch: standing.epoch), control.isSettled(standing.epoch),
-            witness.vouches(for: standing)
+    private func soleStanding(_ engines: EnginePair, _ check: StatusCheck) -> ReplicaStatus? {
+        guard !observesBoth, control.stage == .complete, let status = try? status(engines.new),
+            status.role == .authoritative,
+            !status.isRescued, let state = status.state, state.stage == .complete, state.engines == engines,
+            control.word == ControlFile.word(.complete, epoch: status.epoch), control.isRecovered(status.epoch),
+            check.vouches(for: status)
         else { return nil }
-        return standing
+        return status
     }
 
     /// Reads the status of the old store and, if that does not decide, of the new one.
     ///
     /// If the old store seems to serve, this thread reads it: nothing could be served if it hung, and changing threads takes longer than everything
     /// else on a busy machine. Otherwise one step reads both, each with a step's time limit. If one does not answer, the other is read all the same.
-    private func look(_ engines: EnginePair, _ witness: StoreWitness) throws -> StandingsFound {
+    private func collect(_ engines: EnginePair, _ check: StatusCheck) throws -> ReplicaStatuses {
         let (old, new) = (engines.old, engines.new)
-        let answers = StandingAnswers()
+        let answers = StatusCollector()
         if control.stage?.authority == .old {
-            let standing = answers.ask(old, pair)
-            if standing.map({ isAllThereIsToKnow($0, witness) }) == true { return answers.found }
+            let status = answers.ask(old, pair)
+            if status.map({ isConclusive($0, check) }) == true { return answers.found }
         }
-        var found: StandingsFound
+        var found: ReplicaStatuses
         do {
             found = try step(old) { [pair] progress in
                 if !answers.found.answered.contains(old) {
-                    let standing = answers.ask(old, pair)
-                    if standing.map({ isAllThereIsToKnow($0, witness) }) == true { return answers.found }
+                    let status = answers.ask(old, pair)
+                    if status.map({ isConclusive($0, check) }) == true { return answers.found }
                     progress.advance()
                 }
                 _ = answers.ask(new, pair)
@@ -133,26 +132,26 @@ extension StageSwitch {
             found = answers.found
             let hasOld = found.answered.contains(old)
             found.note(hasOld ? new : old, .failure(error), pair)
-            if !hasOld { found.note(new, Result { try standing(new) }, pair) }
+            if !hasOld { found.note(new, Result { try status(new) }, pair) }
         }
         // The obstacle may have been temporary; after a timeout there is no second wait.
         if let failure = found.failures[old], failure.code != .busy {
-            found.note(old, Result { try standing(old) }, pair)
+            found.note(old, Result { try status(old) }, pair)
         }
         // They were not read at the same moment, and both may have got a write in between.
-        if let ahead = found.standings.max(by: { $0.token < $1.token }), ahead.role == .standby {
+        if let ahead = found.statuses.max(by: { $0.token < $1.token }), ahead.role == .standby {
             let behind = engines.other(than: ahead.engine)
-            found.note(behind, Result { try standing(behind) }, pair)
+            found.note(behind, Result { try status(behind) }, pair)
         }
         return pair.mayDiffer ? pair.withoutMigrations(found, limitSeconds: stepLimitSeconds) : found
     }
 
     /// Whether the old store is authoritative, and as current as the user: then the new one cannot matter, and may not answer.
-    private func isAllThereIsToKnow(_ old: Standing, _ witness: StoreWitness) -> Bool {
-        guard !looksAtBoth, old.role == .authoritative, old.epoch >= Self.firstEpoch, let state = old.state else {
+    private func isConclusive(_ old: ReplicaStatus, _ check: StatusCheck) -> Bool {
+        guard !observesBoth, old.role == .authoritative, old.epoch >= Self.firstEpoch, let state = old.state else {
             return false
         }
-        return state.engines.old == old.engine && state.stage.authority == .old && witness.vouches(for: old)
+        return state.engines.old == old.engine && state.stage.authority == .old && check.vouches(for: old)
     }
 
     // MARK: A store that another machine has accepted
@@ -160,9 +159,9 @@ extension StageSwitch {
     /// Takes the role from the serving store if another machine has accepted its copy as the current store, because this machine was believed lost.
     ///
     /// - Returns: whether it did; then the user is not served here until both stores were checked.
-    func yield(_ engine: EngineName, to other: EngineName) throws -> Bool {
-        guard pair.known.isShared(other), let here = try standing(engine), here.role == .authoritative,
-            let there = try standing(other), there.hasServed, there.role == .authoritative,
+    func stepDown(_ engine: EngineName, to other: EngineName) throws -> Bool {
+        guard pair.known.isShared(other), let here = try status(engine), here.role == .authoritative,
+            let there = try status(other), there.hasServed, there.role == .authoritative,
             there.epoch >= here.epoch, there.lineage == here.lineage
         else { return false }
         let state = here.state ?? RolloutState(unknown: engine, EnginePair(old: engine, new: other))
@@ -187,9 +186,9 @@ extension StageSwitch {
 
     // MARK: The authoritative store
 
-    private func settle(
-        on current: Standing,
-        _ found: StandingsFound,
+    private func recover(
+        on current: ReplicaStatus,
+        _ found: ReplicaStatuses,
         _ engines: EnginePair,
         _ isKilled: Bool
     ) throws -> ActualStage {
@@ -206,8 +205,8 @@ extension StageSwitch {
         let other = engines.other(than: current.engine)
         do {
             if state.stage.awaitsMirror, let failure = found.failures[other] { throw failure }
-            try finish(other, found.standing(other), current, &actual, isKilled)
-            if found.failures.isEmpty { control.noteSettled(actual.epoch) }
+            try finish(other, found.status(other), current, &actual, isKilled)
+            if found.failures.isEmpty { control.noteRecovered(actual.epoch) }
         } catch let error as HabitStoreError {
             if state.stage.awaitsMirror { actual.obstacle = error }
             actual.notes.append("the \(other.rawValue) store is seen to later: \(error.description)")
@@ -217,13 +216,13 @@ extension StageSwitch {
 
     /// Gives the serving store the epoch that a failed move has claimed. This can be delayed: until then each of its writes is checked again before
     /// it is acknowledged.
-    private func raise(_ current: Standing, _ actual: inout ActualStage) throws {
+    private func raise(_ current: ReplicaStatus, _ actual: inout ActualStage) throws {
         let epoch = try claimEpoch(above: current.epoch)
         do {
             try set(current.engine, .authoritative, epoch: epoch, actual.state, expecting: current.place)
             actual.epoch = epoch
         } catch let error as HabitStoreError where current.epoch >= Self.firstEpoch && error.code != .notAuthoritative {
-            if error.code == .outcomeUnknown, let now = try? standing(current.engine), now.epoch == epoch {
+            if error.code == .outcomeUnknown, let now = try? status(current.engine), now.epoch == epoch {
                 actual.epoch = epoch
                 return
             }
@@ -234,8 +233,8 @@ extension StageSwitch {
     /// Takes the last steps of an interrupted move.
     private func finish(
         _ engine: EngineName,
-        _ other: Standing?,
-        _ current: Standing,
+        _ other: ReplicaStatus?,
+        _ current: ReplicaStatus,
         _ actual: inout ActualStage,
         _ isKilled: Bool
     ) throws {
@@ -274,7 +273,7 @@ extension StageSwitch {
     }
 
     /// Seals a store that was left in the middle of a write, so that nothing follows from it.
-    private func keepSealed(_ other: Standing, _ actual: inout ActualStage) throws {
+    private func keepSealed(_ other: ReplicaStatus, _ actual: inout ActualStage) throws {
         actual.notes.append(
             "the \(other.engine.rawValue) store has a write that was never acknowledged, and must be repaired"
         )
@@ -285,7 +284,7 @@ extension StageSwitch {
     }
 
     /// Makes both stores equal at stages that write both: carries over what reached only the store that is written first.
-    private func equalize(_ current: Standing, _ other: Standing, _ actual: inout ActualStage) throws {
+    private func equalize(_ current: ReplicaStatus, _ other: ReplicaStatus, _ actual: inout ActualStage) throws {
         guard current.token != other.token else { return }
         if other.token > current.token {
             try drain(other.engine, into: current.engine)
@@ -299,7 +298,7 @@ extension StageSwitch {
     // MARK: Without an authoritative store
 
     /// Finishes a move that was decided in the former store.
-    private func finish(_ left: Standing, _ target: Standing) throws {
+    private func finish(_ left: ReplicaStatus, _ target: ReplicaStatus) throws {
         guard var state = left.state else { return }
         state.movingTo = nil
         try set(target.engine, .authoritative, epoch: left.epoch, state, expecting: target.place)
@@ -308,15 +307,16 @@ extension StageSwitch {
     }
 
     /// Gives a sealed store its role back, since the move got no further than sealing.
-    private func reopen(_ sealed: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> ActualStage {
+    private func reopen(_ sealed: ReplicaStatus, _ found: ReplicaStatuses, _ engines: EnginePair) throws -> ActualStage
+    {
         var state = sealed.state ?? RolloutState(unknown: sealed.engine, engines)
         state.movingTo = nil
         let epoch = try claimEpoch(above: found.highestEpoch)
         var actual = ActualStage(state: state, epoch: epoch, token: sealed.token)
-        if let other = found.standing(engines.other(than: sealed.engine)) {
+        if let other = found.status(engines.other(than: sealed.engine)) {
             do {
                 if state.stage.awaitsMirror { try equalize(sealed, other, &actual) }
-                if state.stage.awaitsMirror || other.claimsAll {
+                if state.stage.awaitsMirror || other.hasAllAcknowledged {
                     try set(other.engine, .standby, epoch: epoch, state, expecting: other.place)
                 }
             } catch let error as HabitStoreError where error.code == .historyExpired && other.token < sealed.token {
@@ -334,15 +334,15 @@ extension StageSwitch {
     /// - Parameters:
     ///   - objection: what is wrong with a new store that could be read.
     ///   - doubt: what shows that the folder was restored from a copy, so that writes acknowledged after the copy are unknown.
-    private func land(
-        on claiming: Standing,
+    private func takeOver(
+        on claiming: ReplicaStatus,
         _ engines: EnginePair,
-        _ found: StandingsFound,
+        _ found: ReplicaStatuses,
         _ objection: HabitStoreError?,
         _ isKilled: Bool,
         _ doubt: String?
     ) throws -> ActualStage {
-        let rescued = found.standings.contains(where: \.isRescued) ? "its engine's library cannot open it" : nil
+        let rescued = found.statuses.contains(where: \.isRescued) ? "its engine's library cannot open it" : nil
         let reason = objection?.description ?? found.failure?.description ?? rescued ?? "its file is missing"
         let other = engines.other(than: claiming.engine)
         var state = RolloutState(

@@ -5,7 +5,7 @@ import HabitStore
 ///
 /// A store that was restored from a backup, swapped or moved is itself intact, but older than what was acknowledged. The control file records how far
 /// the user had come, the evidence does if the control file cannot, and the other store knows its part. One of them that is right is enough.
-struct StoreWitness: Sendable {
+struct StatusCheck: Sendable {
     private let directory: UserDirectory
     private let control: ControlFile?
     /// The last token that was acknowledged before the stores were read.
@@ -25,9 +25,9 @@ struct StoreWitness: Sendable {
     }
 
     /// Whether the control file alone shows that a store is current.
-    func vouches(for standing: Standing) -> Bool {
-        guard let control, control.confirmed > 0, standing.epoch >= control.floor else { return false }
-        return standing.token >= mark && standing.lineage == lineage && objection(toOwnerOf: standing) == nil
+    func vouches(for status: ReplicaStatus) -> Bool {
+        guard let control, control.confirmed > 0, status.epoch >= control.floor else { return false }
+        return status.token >= mark && status.lineage == lineage && objection(toOwnerOf: status) == nil
             && !control.isCopy
             && control.hasSeen(log)
     }
@@ -46,31 +46,31 @@ struct StoreWitness: Sendable {
     }
 
     /// Why a store cannot be this user's; nil if it can.
-    func objection(toOwnerOf standing: Standing) -> HabitStoreError? {
-        if let owner = standing.owner {
-            return owner == directory.owner ? nil : stale(standing, "is another user's")
+    func objection(toOwnerOf status: ReplicaStatus) -> HabitStoreError? {
+        if let owner = status.owner {
+            return owner == directory.owner ? nil : stale(status, "is another user's")
         }
-        guard let lineage, standing.lineage != lineage else { return nil }
-        return stale(standing, "does not have the origin of this user's stores")
+        guard let lineage, status.lineage != lineage else { return nil }
+        return stale(status, "does not have the origin of this user's stores")
     }
 
     /// Why the user is not served here: the stores say that another machine has one of them.
-    func objection(toMachineOf standing: Standing) -> HabitStoreError? {
-        guard let machine = standing.machine, directory.isElsewhere(machine) else { return nil }
+    func objection(toMachineOf status: ReplicaStatus) -> HabitStoreError? {
+        guard let machine = status.machine, directory.isElsewhere(machine) else { return nil }
         return HabitStoreError(
             .notAuthoritative,
             "one of the user's stores is on another machine (\(machine.place)), which the user belongs to until the rollout is over: "
-                + "open the user there; if it is lost for good, accept the \(standing.engine.rawValue) store with "
-                + "`\(OperatorCommand.name) rollout adopt --other-machine-is-lost`",
-            at: .init(path: standing.path)
+                + "open the user there; if it is lost for good, accept the \(status.engine.rawValue) store with "
+                + "`\(OperatorCommand.name) rollout accept --other-machine-is-lost`",
+            at: .init(path: status.path)
         )
     }
 
     /// The error if the stores' status alone does not show which of them is current.
-    static func objection(toLeaving left: Standing, for standing: Standing) -> HabitStoreError {
+    static func objection(toLeaving left: ReplicaStatus, for status: ReplicaStatus) -> HabitStoreError {
         HabitStoreError(
             .notAuthoritative,
-            "the \(standing.engine.rawValue) store was accepted on another machine while this one continued with the "
+            "the \(status.engine.rawValue) store was accepted on another machine while this one continued with the "
                 + "\(left.engine.rawValue) store: the user's next opening here, as by `\(OperatorCommand.name) rollout doctor --fix`, finds out whether "
                 + "anything is missing there",
             at: .init(path: left.path)
@@ -78,49 +78,49 @@ struct StoreWitness: Sendable {
     }
 
     /// The error of a server store that conflicts with the user's store on this machine.
-    func objection(toOriginOf standing: Standing, beside other: Standing) -> HabitStoreError {
+    func objection(toOriginOf status: ReplicaStatus, beside other: ReplicaStatus) -> HabitStoreError {
         HabitStoreError(
             .staleStore,
-            "the \(standing.engine.rawValue) store serves a user of this id on other machines, and has another origin than the "
-                + "\(other.engine.rawValue) store here: export that, and accept one of the two with `\(OperatorCommand.name) rollout adopt`",
+            "the \(status.engine.rawValue) store serves a user of this id on other machines, and has another origin than the "
+                + "\(other.engine.rawValue) store here: export that, and accept one of the two with `\(OperatorCommand.name) rollout accept`",
             at: .init(path: other.path)
         )
     }
 
     /// Why a store must not serve, since it is older than what the user has reached; nil if it may.
-    func objection(to standing: Standing, beside found: StandingsFound) -> HabitStoreError? {
-        let other = found.standings.first { $0.engine != standing.engine && $0.lineage == standing.lineage }
-        let isOurs = !isControlForeign(standing.lineage)
-        let known = max(isOurs ? confirmed : 0, loggedEpoch(standing) ?? 0)
-        if standing.epoch < known {
-            return stale(standing, "is at epoch \(standing.epoch), and the user has reached \(known)")
+    func objection(to status: ReplicaStatus, beside found: ReplicaStatuses) -> HabitStoreError? {
+        let other = found.statuses.first { $0.engine != status.engine && $0.lineage == status.lineage }
+        let isOurs = !isControlForeign(status.lineage)
+        let known = max(isOurs ? confirmed : 0, loggedEpoch(status) ?? 0)
+        if status.epoch < known {
+            return stale(status, "is at epoch \(status.epoch), and the user has reached \(known)")
         }
-        if let other, standing.role == .authoritative, other.isLeftBehind {
+        if let other, status.role == .authoritative, other.isLeftBehind {
             return HabitStoreError(
                 .staleStore,
-                "the \(standing.engine.rawValue) store was accepted on another machine, and lacks what the \(other.engine.rawValue) "
+                "the \(status.engine.rawValue) store was accepted on another machine, and lacks what the \(other.engine.rawValue) "
                     + "store here holds up to token \(other.token): export that, and accept one of the two with "
-                    + "`\(OperatorCommand.name) rollout adopt`",
+                    + "`\(OperatorCommand.name) rollout accept`",
                 at: .init(path: other.path)
             )
         }
-        if let other, standing.role == .authoritative, other.role != .backfilling, other.epoch > standing.epoch {
+        if let other, status.role == .authoritative, other.role != .backfilling, other.epoch > status.epoch {
             return stale(
-                standing,
-                "is at epoch \(standing.epoch), and the \(other.engine.rawValue) store next to it at \(other.epoch)"
+                status,
+                "is at epoch \(status.epoch), and the \(other.engine.rawValue) store next to it at \(other.epoch)"
             )
         }
         // If the other store is written first, missing writes are carried over from it.
-        let isCaughtUp = standing.state?.stage.awaitsMirror == true && standing.engine == standing.state?.engine(.new)
-        let ahead = other.flatMap { $0.role == .standby && $0.token > standing.token ? $0 : nil }
+        let isCaughtUp = status.state?.stage.awaitsMirror == true && status.engine == status.state?.engine(.new)
+        let ahead = other.flatMap { $0.role == .standby && $0.token > status.token ? $0 : nil }
         if let ahead, !isCaughtUp {
             return stale(
-                standing,
-                "is at token \(standing.token), and the copy in the \(ahead.engine.rawValue) store at \(ahead.token)"
+                status,
+                "is at token \(status.token), and the copy in the \(ahead.engine.rawValue) store at \(ahead.token)"
             )
         }
-        if isOurs, max(standing.token, ahead?.token ?? .zero) < mark {
-            return stale(standing, "is at token \(standing.token), and token \(mark) was acknowledged")
+        if isOurs, max(status.token, ahead?.token ?? .zero) < mark {
+            return stale(status, "is at token \(status.token), and token \(mark) was acknowledged")
         }
         return nil
     }
@@ -142,36 +142,36 @@ struct StoreWitness: Sendable {
     }
 
     /// The error if the user's current store is gone, and this one does not have everything.
-    func onlyCopyIsLeft(_ copy: Standing) -> HabitStoreError {
+    func onlyCopyIsLeft(_ copy: ReplicaStatus) -> HabitStoreError {
         HabitStoreError(
             .notAuthoritative,
             "the user's current store is missing; the \(copy.engine.rawValue) store next to it is a copy at token "
                 + "\(copy.token) and is not served instead: restore the missing file, open the user on the machine that has it, "
-                + "or, where it is lost for good, accept the copy with `\(OperatorCommand.name) rollout adopt`",
+                + "or, where it is lost for good, accept the copy with `\(OperatorCommand.name) rollout accept`",
             at: .init(path: directory.path)
         )
     }
 
     /// Why a store cannot serve at the token that it was brought to; nil if it can.
-    func objection(to standing: Standing, at token: HistoryToken) -> HabitStoreError? {
-        guard !isControlForeign(standing.lineage), token < mark else { return nil }
-        return stale(standing, "is at token \(token), and token \(mark) was acknowledged")
+    func objection(to status: ReplicaStatus, at token: HistoryToken) -> HabitStoreError? {
+        guard !isControlForeign(status.lineage), token < mark else { return nil }
+        return stale(status, "is at token \(token), and token \(mark) was acknowledged")
     }
 
     /// The epoch of the last move in the evidence, if that is certainly the evidence of this store.
-    private func loggedEpoch(_ standing: Standing) -> Int? {
+    private func loggedEpoch(_ status: ReplicaStatus) -> Int? {
         if let control, control.confirmed > 0, control.hasSeen(log) { return nil }
-        guard let anchor = standing.state?.evidence, let trace = try? log.trace(anchor: anchor), trace.containsAnchor
+        guard let anchor = status.state?.evidence, let trace = try? log.trace(anchor: anchor), trace.containsAnchor
         else { return nil }
         return trace.epoch
     }
 
-    private func stale(_ standing: Standing, _ what: String) -> HabitStoreError {
+    private func stale(_ status: ReplicaStatus, _ what: String) -> HabitStoreError {
         HabitStoreError(
             .staleStore,
-            "the \(standing.engine.rawValue) store \(what): it was put back from a copy, or swapped, and nothing is served "
-                + "or written; put the current file back, or accept this one with `\(OperatorCommand.name) rollout adopt`",
-            at: .init(path: standing.path)
+            "the \(status.engine.rawValue) store \(what): it was put back from a copy, or swapped, and nothing is served "
+                + "or written; put the current file back, or accept this one with `\(OperatorCommand.name) rollout accept`",
+            at: .init(path: status.path)
         )
     }
 }

@@ -6,9 +6,9 @@ import HabitStoreRollout
 import StandardEngines
 
 /// Runs several processes on one user at the same time; stops, continues and kills them, restores older files, and checks what is left.
-struct TangleSweepCommand: ParsableCommand {
+struct ConcurrentSweepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tangle-sweep",
+        commandName: "concurrent-sweep",
         abstract:
             "Stop and kill processes that move, kill, copy and write one user concurrently, make their system calls fail, and check the stores.",
         discussion:
@@ -27,25 +27,25 @@ struct TangleSweepCommand: ParsableCommand {
         let seed = options.sweep.printedSeed()
         // A process may die while the sweep writes to it.
         signal(SIGPIPE, SIG_IGN)
-        let folder = try options.sweep.makeFolder("tangle")
-        let templates = try TangleTemplates(in: folder)
+        let folder = try options.sweep.makeFolder("concurrent")
+        let templates = try ConcurrentTemplates(in: folder)
         let previous = previous.map { URL(fileURLWithPath: $0) }
-        try options.run(in: folder, TangleFigures(), expects: CrashPoint.all, until: { $0.kills >= kills }) {
+        try options.run(in: folder, ConcurrentFigures(), expects: CrashPoint.all, until: { $0.kills >= kills }) {
             number,
             place,
             figures in
-            let scenario = TangleScenario(seed: seed, number: number)
+            let scenario = ConcurrentScenario(seed: seed, number: number)
             if options.verbose { print(scenario) }
             return try Self.run(scenario, previous, place, templates, &figures)
         }
     }
 
     private static func run(
-        _ scenario: TangleScenario,
+        _ scenario: ConcurrentScenario,
         _ previous: URL?,
         _ folder: URL,
-        _ templates: TangleTemplates,
-        _ figures: inout TangleFigures
+        _ templates: ConcurrentTemplates,
+        _ figures: inout ConcurrentFigures
     ) throws -> Bool {
         let (root, older) = (folder.appendingPathComponent("root"), folder.appendingPathComponent("older"))
         let base = try templates.copy(
@@ -55,27 +55,33 @@ struct TangleSweepCommand: ParsableCommand {
             to: root
         )
         if scenario.lacksControl {
-            let files = try TangleFiles(root: root)
+            let files = try ConcurrentFiles(root: root)
             try files.apply(.missingControl, from: files)
         }
-        var run = try TangleRun(scenario, previous: previous, in: folder)
+        var run = try ConcurrentRun(scenario, previous: previous, in: folder)
         let reports = try run.run(&figures)
         if let tampering = scenario.tampering {
             _ = try templates.copy(scenario.start, scenario.old, hasLongEvidence: false, to: older)
-            try TangleFiles(root: root).apply(tampering, from: try TangleFiles(root: older))
+            try ConcurrentFiles(root: root).apply(tampering, from: try ConcurrentFiles(root: older))
         }
         // The recovery changes the files that it checks: keep a copy for investigations.
         try FileManager.default.copyItem(at: root, to: folder.appendingPathComponent("before"))
-        let outcome = TangleRecovery(root: root, scenario: scenario, base: base, reports: reports, isMixed: run.isMixed)
-            .check()
+        let outcome = ConcurrentRecovery(
+            root: root,
+            scenario: scenario,
+            base: base,
+            reports: reports,
+            isMixed: run.isMixed
+        )
+        .check()
         figures.add(run, reports, outcome)
         for violation in outcome.violations { print("VIOLATION \(scenario): \(violation)") }
         return outcome.violations.isEmpty
     }
 }
 
-/// The counts of a tangle sweep.
-struct TangleFigures: ScenarioFigures {
+/// The counts of a concurrent sweep.
+struct ConcurrentFigures: ScenarioFigures {
     private(set) var kills = 0
     private(set) var violations = 0
     private var scenarios = 0
@@ -95,7 +101,7 @@ struct TangleFigures: ScenarioFigures {
     }
 
     /// Counts the result of a scenario.
-    mutating func add(_ run: TangleRun, _ reports: [Report], _ outcome: TangleRecovery.Outcome) {
+    mutating func add(_ run: ConcurrentRun, _ reports: [Report], _ outcome: ConcurrentRecovery.Outcome) {
         scenarios += 1
         events.merge(run.done, uniquingKeysWith: +)
         skipped.formUnion(run.skipped)
@@ -124,14 +130,14 @@ struct TangleFigures: ScenarioFigures {
 }
 
 /// Runs the processes of a scenario and its events.
-struct TangleRun {
-    private let scenario: TangleScenario
+struct ConcurrentRun {
+    private let scenario: ConcurrentScenario
     /// The executable of an earlier version.
     private let previous: URL?
     private let folder: URL
     private let root: URL
-    private let files: TangleFiles
-    private var processes: [TangleProcess] = []
+    private let files: ConcurrentFiles
+    private var processes: [ConcurrentProcess] = []
     /// The current process at each place; one that was killed may have a successor.
     private var places: [Int] = []
     /// The events that took place, with their counts.
@@ -141,17 +147,17 @@ struct TangleRun {
 
     /// The time limit for all processes to end, in seconds.
     private static let endingSeconds = 90.0
-    private static let noMemory = "\(TangleTroublemaker.limited) \(TangleTrouble.memory.rawValue)"
+    private static let noMemory = "\(ConcurrentNemesis.limited) \(ConcurrentTrouble.memory.rawValue)"
     /// The time limit for a process to pause.
     private static let pausingSeconds = 6.0
 
     /// - Parameter previous: the executable of an earlier version, which runs some of the processes.
-    init(_ scenario: TangleScenario, previous: URL?, in folder: URL) throws {
+    init(_ scenario: ConcurrentScenario, previous: URL?, in folder: URL) throws {
         self.scenario = scenario
         self.previous = previous
         self.folder = folder
         root = folder.appendingPathComponent("root")
-        files = try TangleFiles(root: root)
+        files = try ConcurrentFiles(root: root)
         if !system_faults_are_supported() {
             skipped.insert("failing calls and shifted clocks, which need glibc")
         }
@@ -163,7 +169,7 @@ struct TangleRun {
     /// Runs everything until all processes have ended.
     ///
     /// - Returns: the report of each process.
-    mutating func run(_ figures: inout TangleFigures) throws -> [Report] {
+    mutating func run(_ figures: inout ConcurrentFigures) throws -> [Report] {
         defer { for process in processes { process.signal(SIGKILL) } }
         for (place, part) in scenario.parts.enumerated() {
             places.append(place)
@@ -185,28 +191,34 @@ struct TangleRun {
         return processes.map { report($0, isStuck: isStuck, &figures) }
     }
 
-    private mutating func begin(_ part: TangleScenario.Part, crashPoint: String?) throws {
-        let lane = processes.count + 1
-        let flags = folder.appendingPathComponent("flags-\(lane).json").path
+    private mutating func begin(_ part: ConcurrentScenario.Part, crashPoint: String?) throws {
+        let writerIndex = processes.count + 1
+        let flags = folder.appendingPathComponent("flags-\(writerIndex).json").path
         let old = part.isExchanged ? scenario.old.otherStandard : scenario.old
         var arguments = [
-            "--root", root.path, "--flags", flags, "--old", old.rawValue, "--lane", "\(lane)",
-            "--seed", "\(part.seed &+ UInt64(lane))",
+            "--root", root.path, "--flags", flags, "--old", old.rawValue, "--lane", "\(writerIndex)",
+            "--seed", "\(part.seed &+ UInt64(writerIndex))",
         ]
         if part.isSilent { arguments.append("--silent") }
         let program = part.isPrevious ? previous : nil
-        let duties = part.duties.filter { program == nil || TangleDuty.known.contains($0) }
+        let duties = part.duties.filter { program == nil || ConcurrentDuty.known.contains($0) }
         if !duties.isEmpty { arguments += ["--duty"] + duties.map(\.rawValue) }
         if program == nil, !part.troubles.isEmpty {
             arguments += ["--trouble"] + part.troubles.map(\.rawValue) + (part.isLasting ? ["--lasting"] : [])
         }
-        let errors = folder.appendingPathComponent("errors-\(lane)")
-        let process = try TangleProcess(arguments, of: program, lane: lane, crashPoint: crashPoint, errors: errors)
+        let errors = folder.appendingPathComponent("errors-\(writerIndex)")
+        let process = try ConcurrentProcess(
+            arguments,
+            of: program,
+            writerIndex: writerIndex,
+            crashPoint: crashPoint,
+            errors: errors
+        )
         processes.append(process)
         count(program == nil ? "begun" : "begun, previous version")
     }
 
-    private mutating func apply(_ event: TangleEvent) throws {
+    private mutating func apply(_ event: ConcurrentEvent) throws {
         let process = processes[places[event.process]]
         switch event.kind {
         case .stop:
@@ -250,14 +262,14 @@ struct TangleRun {
             guard Date() < deadline else { return count("replacements skipped: a process did not pause") }
             Thread.sleep(forTimeInterval: 0.005)
         }
-        guard running.allSatisfy({ !$0.isRunning || $0.count(of: TangleProcess.unpaused) == 0 }) else {
+        guard running.allSatisfy({ !$0.isRunning || $0.count(of: ConcurrentProcess.unpaused) == 0 }) else {
             return count("replacements skipped: a process did not pause")
         }
         if try files.replaceByCopy(engine) { count("store replaced by a copy of itself") }
     }
 
-    private func isAnswered(_ process: TangleProcess) -> Bool {
-        process.count(of: TangleProcess.paused) + process.count(of: TangleProcess.unpaused) > 0
+    private func isAnswered(_ process: ConcurrentProcess) -> Bool {
+        process.count(of: ConcurrentProcess.paused) + process.count(of: ConcurrentProcess.unpaused) > 0
     }
 
     /// Waits for all processes to end.
@@ -275,9 +287,9 @@ struct TangleRun {
         return false
     }
 
-    private func report(_ process: TangleProcess, isStuck: Bool, _ figures: inout TangleFigures) -> Report {
+    private func report(_ process: ConcurrentProcess, isStuck: Bool, _ figures: inout ConcurrentFigures) -> Report {
         let end = process.end()
-        try? end.output.write(to: folder.appendingPathComponent("told-\(process.lane)"))
+        try? end.output.write(to: folder.appendingPathComponent("told-\(process.writerIndex)"))
         var report = Report()
         report.take(end.output)
         let hadNoMemory = report.done[Self.noMemory] != nil && end.ranOutOfMemory
@@ -288,9 +300,11 @@ struct TangleRun {
         case (true, false) where hadNoMemory: figures.died(at: "at an allocation, with no memory left")
         case (true, false) where end.status == SIGKILL && point != nil: figures.died(at: point ?? "")
         case (true, false):
-            report.note(violation: "process \(process.lane) died of signal \(end.status): \(end.death.summary)")
+            report.note(violation: "process \(process.writerIndex) died of signal \(end.status): \(end.death.summary)")
         case (false, _) where end.status != 0 || isStuck:
-            report.note(violation: "process \(process.lane) exited with status \(end.status): \(end.death.summary)")
+            report.note(
+                violation: "process \(process.writerIndex) exited with status \(end.status): \(end.death.summary)"
+            )
         case (false, _): break
         }
         return report

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 /// Temporary copies of a user's stores, with the user's records, left by killed processes.
-enum Leftovers {
+enum TemporaryCopies {
     struct Kind {
         /// The prefix of the folders' names.
         let prefix: String
@@ -14,7 +14,7 @@ enum Leftovers {
         let isRoot: Bool
 
         /// The folder of this version.
-        func folder(in directory: UserDirectory) -> String { directory.path + "/" + prefix + Leftovers.name }
+        func folder(in directory: UserDirectory) -> String { directory.path + "/" + prefix + TemporaryCopies.name }
 
         /// Makes the folder, which contains the copies.
         func makeFolder(in directory: UserDirectory) throws -> String {
@@ -134,8 +134,8 @@ struct RetiredCopies {
     /// Replaces copies that a killed process left. The caller holds the lock of the user's retirement.
     init(_ directory: UserDirectory, _ engines: Engines) throws {
         (self.directory, self.engines) = (directory, engines)
-        try Leftovers.remove(Leftovers.retirements, in: directory, engines)
-        folder = try Leftovers.retirements.makeFolder(in: directory)
+        try TemporaryCopies.remove(TemporaryCopies.retirements, in: directory, engines)
+        folder = try TemporaryCopies.retirements.makeFolder(in: directory)
     }
 
     /// Copies a store, and opens the copy.
@@ -156,5 +156,5 @@ struct RetiredCopies {
     }
 
     /// Removes the copies. The next retirement removes what cannot be removed now.
-    func remove() { try? Leftovers.remove(Leftovers.retirements, in: directory, engines) }
+    func remove() { try? TemporaryCopies.remove(TemporaryCopies.retirements, in: directory, engines) }
 }

@@ -10,7 +10,7 @@ import Glibc
 /// recognised this by the last line of output, and took two such deaths for faults: one whose message was followed by a trace, and one by SIGSEGV,
 /// where the runtime had no memory for the message either and dereferenced its null pointer. It also took every index out of range for a lack of
 /// memory. Now the process reports where it was, and whether there was memory left.
-struct TangleDeathTests {
+struct ConcurrentDeathTests {
     @Test(arguments: [
         """
         Fatal error: failed to allocate 16384 bytes of memory with alignment 1
@@ -39,7 +39,7 @@ struct TangleDeathTests {
         """,
     ])
     func aProcessThatSwiftEndsForWantOfMemoryIsNoViolation(_ errors: String) {
-        #expect(TangleDeath(errors: errors).isForWantOfMemory)
+        #expect(ConcurrentDeath(errors: errors).isForWantOfMemory)
     }
 
     @Test(arguments: [
@@ -70,16 +70,16 @@ struct TangleDeathTests {
         "HabitStore/InMemoryEngine.swift:31: Fatal error: Index out of range\nCurrent stack trace:\n0 libswiftCore.so",
         "Fatal error: Object 0x5581 of class Mirror deallocated with non-zero retain count 2; it was allocated elsewhere",
     ])
-    func anyOtherDeathIsAViolation(_ errors: String) { #expect(!TangleDeath(errors: errors).isForWantOfMemory) }
+    func anyOtherDeathIsAViolation(_ errors: String) { #expect(!ConcurrentDeath(errors: errors).isForWantOfMemory) }
 
     @Test func aViolationSaysWhatTheProcessSaidOrWhereItWas() {
-        let trap = TangleDeath(errors: "Fatal error: Index out of range\nCurrent stack trace:\n0 libswiftCore.so\n")
+        let trap = ConcurrentDeath(errors: "Fatal error: Index out of range\nCurrent stack trace:\n0 libswiftCore.so\n")
         #expect(trap.summary == "Fatal error: Index out of range")
-        let silent = TangleDeath(
+        let silent = ConcurrentDeath(
             errors: "died of signal 11 at:\n/usr/lib/libc.so.6(+0x3)[0x7f]\n/usr/lib/liblmdb.so.0(mdb_get+0x61)[0x7e]\n"
         )
         #expect(silent.summary == "liblmdb.so.0(mdb_get+0x61)[0x7e]")
-        #expect(TangleDeath(errors: "").summary.isEmpty)
+        #expect(ConcurrentDeath(errors: "").summary.isEmpty)
     }
 
     #if canImport(Glibc)
@@ -94,7 +94,7 @@ struct TangleDeathTests {
     /// The process is waiting for a line at that moment, in Swift's library and the C library below it.
     @Test(arguments: [false, true])
     func aProcessTellsWhereItWasAndWhetherThereWasMemory(hasNoMemory: Bool) throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tangle-death-\(UUID())")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concurrent-death-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let process = Process()
@@ -125,7 +125,7 @@ struct TangleDeathTests {
         process.waitUntilExit()
         #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGSEGV)
         #expect(said.hasPrefix("died of signal 11\(hasNoMemory ? " with no memory left" : "") at:\n"), "\(said)")
-        let death = TangleDeath(errors: said)
+        let death = ConcurrentDeath(errors: said)
         #expect(death.summary.hasPrefix("libswiftCore.so("), "\(said)")
         #expect(death.isForWantOfMemory == hasNoMemory, "\(said)")
     }

@@ -2,93 +2,96 @@ import HabitStore
 
 /// Decides which store is authoritative, from the stores' status and what else is known. Opening, moving, inspecting and copying a user all follow
 /// this rule. Opens no store and changes nothing.
-struct Whereabouts {
+struct AuthorityResolution {
     enum Answer {
         /// None: no store was ever given a role.
         case nobody
         /// This store serves.
-        case serves(Standing)
+        case serves(ReplicaStatus)
         /// This store serves on every machine: it was accepted on another one while this machine continued with its own, which follows if it has
         /// nothing more.
-        case acceptedElsewhere(Standing, left: Standing)
+        case acceptedElsewhere(ReplicaStatus, left: ReplicaStatus)
         /// A move got no further than sealing: this store gets its role back.
-        case reopens(Standing)
+        case reopens(ReplicaStatus)
         /// A move was decided in the former store and can only be finished: the other store takes the role.
-        case finishes(left: Standing, target: Standing)
+        case finishes(left: ReplicaStatus, target: ReplicaStatus)
         /// The old store has everything that was acknowledged, and takes over from a new one that is gone, unreadable, or outdated; the error is what
         /// is wrong with an outdated one.
-        case takesOver(Standing, HabitStoreError?)
+        case takesOver(ReplicaStatus, HabitStoreError?)
         /// No store is known to be current.
         case refused(HabitStoreError)
     }
 
     let answer: Answer
     /// The old store, if both stores are written and it has more than the serving one: the next opening carries that over.
-    let ahead: Standing?
+    let ahead: ReplicaStatus?
 
     /// - Parameters:
     ///   - engines: the two engines of the user's rollout.
     ///   - isKilled: whether to take the user back: then a new store that does not answer is left.
-    init(_ found: StandingsFound, _ engines: EnginePair, _ witness: StoreWitness, isKilled: Bool) {
+    init(_ found: ReplicaStatuses, _ engines: EnginePair, _ check: StatusCheck, isKilled: Bool) {
         ahead = Self.ahead(found)
         do throws(HabitStoreError) {
-            answer = try Self.judge(found, engines, witness, isKilled)
+            answer = try Self.judge(found, engines, check, isKilled)
         } catch {
             answer = .refused(error)
         }
     }
 
-    private static func ahead(_ found: StandingsFound) -> Standing? {
-        guard let leading = found.standings.leading, leading.role == .authoritative,
+    private static func ahead(_ found: ReplicaStatuses) -> ReplicaStatus? {
+        guard let leading = found.statuses.leading, leading.role == .authoritative,
             leading.state?.stage.awaitsMirror == true
         else { return nil }
-        return found.standings.first {
-            $0.engine != leading.engine && $0.lineage == leading.lineage && $0.claimsAll && $0.token > leading.token
+        return found.statuses.first {
+            $0.engine != leading.engine && $0.lineage == leading.lineage && $0.hasAllAcknowledged
+                && $0.token > leading.token
         }
     }
 
     /// The store with the user's current data, for callers that only read; nil if the user has none.
     ///
     /// - Throws: why no store is known to be current. A store on standby never replaces it, unless it is known to have everything.
-    var current: Standing? {
+    var current: ReplicaStatus? {
         get throws(HabitStoreError) {
             switch answer {
             case .nobody: nil
-            case .serves(let standing): ahead ?? standing
-            case .acceptedElsewhere(let standing, let left):
-                throw StoreWitness.objection(toLeaving: left, for: standing)
-            case .reopens(let standing), .takesOver(let standing, _), .finishes(_, let standing): standing
+            case .serves(let status): ahead ?? status
+            case .acceptedElsewhere(let status, let left):
+                throw StatusCheck.objection(toLeaving: left, for: status)
+            case .reopens(let status), .takesOver(let status, _), .finishes(_, let status): status
             case .refused(let error): throw error
             }
         }
     }
 
     private static func judge(
-        _ found: StandingsFound,
+        _ found: ReplicaStatuses,
         _ engines: EnginePair,
-        _ witness: StoreWitness,
+        _ check: StatusCheck,
         _ isKilled: Bool
     ) throws(HabitStoreError) -> Answer {
-        let own = found.standings.filter { witness.objection(toOwnerOf: $0) == nil }
-        if let elsewhere = own.leading.flatMap(witness.objection(toMachineOf:)) { throw elsewhere }
+        let own = found.statuses.filter { check.objection(toOwnerOf: $0) == nil }
+        if let elsewhere = own.leading.flatMap(check.objection(toMachineOf:)) { throw elsewhere }
         let leading = own.filter { $0.hasRole && !$0.isRescued }.leading
         let authoritative = leading.flatMap { $0.role == .authoritative ? $0 : nil }
         var objection: HabitStoreError?
-        if let authoritative, found.failures.isEmpty || isCurrent(authoritative, engines, witness) {
-            objection = witness.objection(to: authoritative, beside: found)
-            if objection == nil { return try serves(authoritative, found, engines, witness) }
-        } else if let decided = try decided(own, found, witness) {
+        if let authoritative, found.failures.isEmpty || isCurrent(authoritative, engines, check) {
+            objection = check.objection(to: authoritative, beside: found)
+            if objection == nil { return try serves(authoritative, found, engines, check) }
+        } else if let decided = try decided(own, found, check) {
             return decided
         } else if let sealed = own.lazy.filter({ $0.role == .sealed }).leading {
             // The other one may have been sealed in an earlier epoch, with a write that was never acknowledged.
-            if let objection = witness.objection(to: sealed, beside: found) { throw objection }
+            if let objection = check.objection(to: sealed, beside: found) { throw objection }
             // The unreadable store may have been given the role, unless the sealed one has to be written first for anything to be acknowledged.
-            if let failure = found.failure, !sealed.claimsAll { throw failure }
+            if let failure = found.failure, !sealed.hasAllAcknowledged { throw failure }
             return .reopens(sealed)
         }
         // The highest epoch wins: the other store was restored from a copy, is gone, or is unreadable.
-        if let claiming = own.first(where: \.claimsAll), authoritative.map({ $0.epoch < claiming.epoch }) ?? true {
-            if let objection = witness.objection(to: claiming, beside: found) { throw objection }
+        if let claiming = own.first(where: \.hasAllAcknowledged),
+            authoritative.map({ $0.epoch < claiming.epoch }) ?? true
+        {
+            if let objection = check.objection(to: claiming, beside: found) { throw objection }
             // The file may be intact, or readable in a moment, so a process that can read it has to decide.
             if !isKilled, let failure = found.failure, !lastingFailures.contains(failure.code) { throw failure }
             return .takesOver(claiming, objection)
@@ -96,44 +99,44 @@ struct Whereabouts {
         if let objection { throw objection }
         if let rescued = own.first(where: { $0.isRescued && $0.role == .authoritative }) {
             // No other store is current. It is only read, to bring the other one up to date.
-            if let objection = witness.objection(to: rescued, beside: found) { throw objection }
+            if let objection = check.objection(to: rescued, beside: found) { throw objection }
             return .serves(rescued)
         }
-        return try judgeWithoutRole(found, witness)
+        return try judgeWithoutRole(found, check)
     }
 
     private static func serves(
-        _ serving: Standing,
-        _ found: StandingsFound,
+        _ serving: ReplicaStatus,
+        _ found: ReplicaStatuses,
         _ engines: EnginePair,
-        _ witness: StoreWitness
+        _ check: StatusCheck
     ) throws(HabitStoreError) -> Answer {
         // No process here has claimed its epoch, and the store in this machine's files was not left.
-        guard serving.isShared, serving.epoch > witness.floor,
-            let left = found.standing(engines.other(than: serving.engine)), !left.isShared, left.role == .authoritative,
+        guard serving.isShared, serving.epoch > check.floor,
+            let left = found.status(engines.other(than: serving.engine)), !left.isShared, left.role == .authoritative,
             left.hasServed || left.token > .zero
         else { return .serves(serving) }
-        guard left.lineage == serving.lineage else { throw witness.objection(toOriginOf: serving, beside: left) }
+        guard left.lineage == serving.lineage else { throw check.objection(toOriginOf: serving, beside: left) }
         return .acceptedElsewhere(serving, left: left)
     }
 
     /// The answer for a move that was decided in the former store: that store says so, on standby in the new epoch, and has nothing that the other
     /// one lacks.
     private static func decided(
-        _ own: [Standing],
-        _ found: StandingsFound,
-        _ witness: StoreWitness
+        _ own: [ReplicaStatus],
+        _ found: ReplicaStatuses,
+        _ check: StatusCheck
     ) throws(HabitStoreError) -> Answer? {
         let left = own.filter { $0.role == .standby && $0.state?.movingTo != nil }.max { $0.epoch < $1.epoch }
         guard let left, let state = left.state, state.movingTo == state.stage else { return nil }
         let engine = state.engine(state.stage.authority)
         if let failure = found.failures[engine] {
             // A former store that has everything takes over from a damaged store, and waits for an unreachable one.
-            if left.claimsAll { return nil }
+            if left.hasAllAcknowledged { return nil }
             throw failure
         }
         guard engine != left.engine, own.allSatisfy({ $0.epoch <= left.epoch }) else { return nil }
-        if let objection = witness.objection(to: left, beside: found) { throw objection }
+        if let objection = check.objection(to: left, beside: found) { throw objection }
         guard let target = own.first(where: { $0.engine == engine }), target.lineage == left.lineage,
             target.token == left.token, target.epoch < left.epoch,
             target.role == .standby || target.role == .sealed
@@ -143,28 +146,28 @@ struct Whereabouts {
 
     /// The answer if no store has a role that counts.
     private static func judgeWithoutRole(
-        _ found: StandingsFound,
-        _ witness: StoreWitness
+        _ found: ReplicaStatuses,
+        _ check: StatusCheck
     ) throws(HabitStoreError) -> Answer {
         if let failure = found.failure {
             // No store was ever given a role: a process was killed while it created the user's first one.
             let isUnmade = found.failures.values.allSatisfy { $0.code == .notAStore }
-            if found.standings.isEmpty, witness.floor == 0, isUnmade { return .nobody }
+            if found.statuses.isEmpty, check.floor == 0, isUnmade { return .nobody }
             throw failure
         }
-        if let foreign = found.standings.lazy.compactMap(witness.objection(toOwnerOf:)).first { throw foreign }
-        guard let standby = found.standings.first else {
-            guard witness.knowsOfNobody else { throw witness.nothingIsLeft() }
+        if let foreign = found.statuses.lazy.compactMap(check.objection(toOwnerOf:)).first { throw foreign }
+        guard let standby = found.statuses.first else {
+            guard check.knowsOfNobody else { throw check.nothingIsLeft() }
             return .nobody
         }
-        throw witness.onlyCopyIsLeft(standby)
+        throw check.onlyCopyIsLeft(standby)
     }
 
     /// Whether an authoritative store can be trusted while the other one is unreadable. A store that never served (epoch 0) decides nothing. The old
     /// store is sealed before the new one is given the role, but the kill switch may have given the old one the role without sealing the new one.
-    private static func isCurrent(_ standing: Standing, _ engines: EnginePair, _ witness: StoreWitness) -> Bool {
-        let isOld = standing.engine == (standing.state?.engines ?? engines).old
-        return standing.epoch >= max(StageSwitch.firstEpoch, isOld ? 0 : witness.floor)
+    private static func isCurrent(_ status: ReplicaStatus, _ engines: EnginePair, _ check: StatusCheck) -> Bool {
+        let isOld = status.engine == (status.state?.engines ?? engines).old
+        return status.epoch >= max(StageSwitch.firstEpoch, isOld ? 0 : check.floor)
     }
 
     /// Errors that concern the file and not the moment: a temporary lack of memory, descriptors or space, or a disk that fails for a while, takes no
@@ -181,7 +184,9 @@ package struct RecordedKill: Error {
     package let failure: HabitStoreError
 
     /// Whether another try can succeed: nothing that the kill needs is damaged.
-    package var isWaiting: Bool { !Whereabouts.lastingDamage.contains(failure.code) && failure.code != .staleStore }
+    package var isWaiting: Bool {
+        !AuthorityResolution.lastingDamage.contains(failure.code) && failure.code != .staleStore
+    }
 
     /// The error of a kill; if the kill was recorded, it says when it will be carried out.
     static func described(_ error: any Error, of directory: UserDirectory) -> any Error {

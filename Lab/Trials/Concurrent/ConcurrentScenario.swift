@@ -6,10 +6,10 @@ import HabitStoreTesting
 import StandardEngines
 
 /// Several processes at the same time, and the events among them. The seed and the number determine it, but not its result, since the processes race.
-struct TangleScenario: CustomStringConvertible {
+struct ConcurrentScenario: CustomStringConvertible {
     /// One process of a scenario.
     struct Part: CustomStringConvertible {
-        let duties: [TangleDuty]
+        let duties: [ConcurrentDuty]
         let isSilent: Bool
         /// Whether its flag file names the other engine as the old one.
         let isExchanged: Bool
@@ -18,7 +18,7 @@ struct TangleScenario: CustomStringConvertible {
         /// Whether it is killed at the end; otherwise its standard input ends.
         let isKilled: Bool
         /// The troubles that it causes itself now and then.
-        let troubles: [TangleTrouble]
+        let troubles: [ConcurrentTrouble]
         /// Whether the first trouble lasts until the end.
         let isLasting: Bool
         /// Whether an earlier version runs it, if there is one.
@@ -38,11 +38,11 @@ struct TangleScenario: CustomStringConvertible {
 
     let number: Int
     let old: EngineName
-    let start: TangleTemplate
+    let start: ConcurrentTemplate
     let parts: [Part]
-    let events: [TangleEvent]
+    let events: [ConcurrentEvent]
     let seconds: Double
-    let tampering: TangleTampering?
+    let tampering: ConcurrentTampering?
     /// Whether the processes start without the control file.
     let lacksControl: Bool
     /// Whether the evidence is long enough that a checkpoint is due.
@@ -51,13 +51,14 @@ struct TangleScenario: CustomStringConvertible {
     }
 
     /// The main duties of the processes; the others are drawn at random.
-    private static let themes: [(starts: [TangleTemplate], duties: [TangleDuty], isTroubled: Bool)] = [
+    private static let themes: [(starts: [ConcurrentTemplate], duties: [ConcurrentDuty], isTroubled: Bool)] = [
         ([.missing, .pruned], [.killing, .rearming], false), ([.filled], [.moving, .toggling], false),
-        ([.differing], [.verifying, .promoting], true), (TangleTemplate.stages, [.moving, .killing], true),
-        (TangleTemplate.stages, [.moving, .killing], false), (TangleTemplate.stages, [.killing], false),
-        (TangleTemplate.stages, [.shiftingClock, .moving], false),
-        (TangleTemplate.stages, [.reading, .verifying], true),
-        (TangleTemplate.stages, [.toggling, .moving], false), (TangleTemplate.all, TangleDuty.allCases, false),
+        ([.differing], [.verifying, .promoting], true), (ConcurrentTemplate.stages, [.moving, .killing], true),
+        (ConcurrentTemplate.stages, [.moving, .killing], false), (ConcurrentTemplate.stages, [.killing], false),
+        (ConcurrentTemplate.stages, [.shiftingClock, .moving], false),
+        (ConcurrentTemplate.stages, [.reading, .verifying], true),
+        (ConcurrentTemplate.stages, [.toggling, .moving], false),
+        (ConcurrentTemplate.all, ConcurrentDuty.allCases, false),
         ([.missing, .pruned], [.moving, .toggling, .killing], false),
         ([.stage(.live), .stage(.rampdown)], [.moving, .reading], false),
     ]
@@ -76,20 +77,20 @@ struct TangleScenario: CustomStringConvertible {
             Self.part(place, theme.duties, start, isTroubled: isTroubled, &generator)
         }
         let mayBePutBack = Int.random(in: 0..<5, using: &generator) == 0 && start != .differing
-        tampering = mayBePutBack ? TangleTampering.allCases.randomElement(using: &generator) : nil
+        tampering = mayBePutBack ? ConcurrentTampering.allCases.randomElement(using: &generator) : nil
         lacksControl = Int.random(in: 0..<8, using: &generator) == 0
         events = Self.events(count, seconds, &generator)
     }
 
     private static func part(
         _ place: Int,
-        _ duties: [TangleDuty],
-        _ start: TangleTemplate,
+        _ duties: [ConcurrentDuty],
+        _ start: ConcurrentTemplate,
         isTroubled: Bool,
         _ generator: inout SeededGenerator
     ) -> Part {
         var own = [duties[place % duties.count]]
-        for duty in TangleDuty.allCases where Int.random(in: 0..<6, using: &generator) == 0 { own.append(duty) }
+        for duty in ConcurrentDuty.allCases where Int.random(in: 0..<6, using: &generator) == 0 { own.append(duty) }
         // A kill for all users keeps all other processes where they are.
         if Int.random(in: 0..<4, using: &generator) > 0 { own.removeAll { $0 == .killingAll } }
         if own.contains(where: { $0 == .killing || $0 == .killingAll }), !own.contains(.rearming),
@@ -125,35 +126,36 @@ struct TangleScenario: CustomStringConvertible {
         )
     }
 
-    private static func troubles(_ generator: inout SeededGenerator) -> [TangleTrouble] {
-        let all = TangleTrouble.allCases.shuffled(using: &generator)
+    private static func troubles(_ generator: inout SeededGenerator) -> [ConcurrentTrouble] {
+        let all = ConcurrentTrouble.allCases.shuffled(using: &generator)
         return Array(all.prefix(Int.random(in: 1...3, using: &generator)))
     }
 
-    private static func events(_ count: Int, _ seconds: Double, _ generator: inout SeededGenerator) -> [TangleEvent] {
-        var events: [TangleEvent] = []
+    private static func events(_ count: Int, _ seconds: Double, _ generator: inout SeededGenerator) -> [ConcurrentEvent]
+    {
+        var events: [ConcurrentEvent] = []
         for process in 0..<count {
             for _ in 0..<Int.random(in: 0...2, using: &generator) {
                 let at = Double.random(in: 0.05...seconds, using: &generator)
                 let isLong = Int.random(in: 0..<3, using: &generator) == 0
                 let pause = Double.random(in: isLong ? 0.6...1.8 : 0.02...0.4, using: &generator)
-                events.append(TangleEvent(seconds: at, kind: .stop, process: process))
-                events.append(TangleEvent(seconds: at + pause, kind: .goOn, process: process))
+                events.append(ConcurrentEvent(seconds: at, kind: .stop, process: process))
+                events.append(ConcurrentEvent(seconds: at + pause, kind: .goOn, process: process))
             }
             guard Int.random(in: 0..<3, using: &generator) == 0 else { continue }
             let at = Double.random(in: 0.05...seconds, using: &generator)
-            events.append(TangleEvent(seconds: at, kind: .kill, process: process))
+            events.append(ConcurrentEvent(seconds: at, kind: .kill, process: process))
             if Bool.random(using: &generator) {
-                events.append(TangleEvent(seconds: at + 0.05, kind: .begin, process: process))
+                events.append(ConcurrentEvent(seconds: at + 0.05, kind: .begin, process: process))
             }
         }
         let at = Double.random(in: 0.1...seconds, using: &generator)
         switch Int.random(in: 0..<12, using: &generator) {
-        case 0: events.append(TangleEvent(seconds: at, kind: .replaceSQLite, process: 0))
-        case 1: events.append(TangleEvent(seconds: at, kind: .replaceLMDB, process: 0))
+        case 0: events.append(ConcurrentEvent(seconds: at, kind: .replaceSQLite, process: 0))
+        case 1: events.append(ConcurrentEvent(seconds: at, kind: .replaceLMDB, process: 0))
         case 2:
-            events.append(TangleEvent(seconds: at / 2, kind: .hideEvidence, process: 0))
-            events.append(TangleEvent(seconds: at, kind: .showEvidence, process: 0))
+            events.append(ConcurrentEvent(seconds: at / 2, kind: .hideEvidence, process: 0))
+            events.append(ConcurrentEvent(seconds: at, kind: .showEvidence, process: 0))
         default: break
         }
         return events.sorted { $0.seconds < $1.seconds }
@@ -168,7 +170,7 @@ struct TangleScenario: CustomStringConvertible {
 }
 
 /// An event that the sweep causes in one of its processes.
-struct TangleEvent: CustomStringConvertible {
+struct ConcurrentEvent: CustomStringConvertible {
     enum Kind: String {
         case stop, goOn, kill, begin, replaceSQLite, replaceLMDB, hideEvidence, showEvidence
     }
@@ -182,8 +184,8 @@ struct TangleEvent: CustomStringConvertible {
     var description: String { "\(Int(seconds * 1_000)) ms \(kind.rawValue) \(process)" }
 }
 
-/// A duty of a process of the tangle sweep, in addition to writing.
-enum TangleDuty: String, CaseIterable, ExpressibleByArgument {
+/// A duty of a process of the concurrent sweep, in addition to writing.
+enum ConcurrentDuty: String, CaseIterable, ExpressibleByArgument {
     /// Reads, and looks for its own last acknowledged write.
     case reading
     /// Moves the user forward and back.
@@ -217,7 +219,7 @@ enum TangleDuty: String, CaseIterable, ExpressibleByArgument {
 }
 
 /// Tampering with a user's files after all processes have ended.
-enum TangleTampering: String, CaseIterable {
+enum ConcurrentTampering: String, CaseIterable {
     case olderSQLite, olderLMDB, olderControl, olderEvidence
     case missingSQLite, missingLMDB, missingControl, missingEvidence
     /// The whole folder is restored from an earlier copy.
@@ -225,7 +227,7 @@ enum TangleTampering: String, CaseIterable {
 }
 
 /// The state of the sweep's user when the processes start.
-enum TangleTemplate: Hashable, CustomStringConvertible {
+enum ConcurrentTemplate: Hashable, CustomStringConvertible {
     /// A few records, at a stage.
     case stage(Stage)
     /// Thousands of records at `off`, so that the mirror's first copy takes long.

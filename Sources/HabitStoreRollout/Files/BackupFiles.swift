@@ -4,7 +4,7 @@ import HabitStore
 import Hashing
 
 /// Files of backups and of restores: their type is checked before their contents are trusted.
-enum KeptFiles {
+enum BackupFiles {
     /// The most bytes of a file that is read into memory, such as a manifest.
     static let mostBytes = 16 << 20
 
@@ -46,7 +46,7 @@ enum KeptFiles {
 
     /// The length of a file, and the SHA-256 of its bytes in hexadecimal digits.
     static func digest(_ path: String) throws -> (sizeBytes: Int, sha256: String) {
-        try told("cannot be read") {
+        try mappingErrors("cannot be read") {
             let file = try regular(path)
             var hasher = SHA256()
             var size = 0
@@ -63,7 +63,7 @@ enum KeptFiles {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` if there is none, ``HabitStoreError/Code/corrupt`` if it is too long.
     static func contents(_ path: String) throws -> Data {
-        try told("cannot be read") {
+        try mappingErrors("cannot be read") {
             let file = try regular(path)
             guard try file.status().st_size <= mostBytes else {
                 throw HabitStoreError(
@@ -78,7 +78,7 @@ enum KeptFiles {
 
     /// Copies a file durably.
     static func copy(_ source: String, to target: String) throws {
-        try told("cannot be copied") {
+        try mappingErrors("cannot be copied") {
             try FileCopy.copy(source, to: target)
             try DurableFile.synchronize(target)
         }
@@ -86,7 +86,7 @@ enum KeptFiles {
 
     /// Creates a file with these bytes; contents and name are durable.
     static func create(_ path: String, _ data: Data) throws {
-        try told("cannot be written") {
+        try mappingErrors("cannot be written") {
             try DurableFile.create(path, data)
             try DurableFile.synchronizeFolder(of: path)
         }
@@ -94,7 +94,7 @@ enum KeptFiles {
 
     /// Renames a file or a folder, durably.
     static func move(_ source: String, to path: String) throws {
-        try told("cannot be put in its place") { try DurableFile.move(source, to: path) }
+        try mappingErrors("cannot be put in its place") { try DurableFile.move(source, to: path) }
     }
 
     /// Removes a file, or a folder with its contents, if it exists.
@@ -132,7 +132,7 @@ enum KeptFiles {
         return file
     }
 
-    private static func told<R: ~Copyable>(_ what: String, _ body: () throws -> R) throws -> R {
+    private static func mappingErrors<R: ~Copyable>(_ what: String, _ body: () throws -> R) throws -> R {
         do {
             return try body()
         } catch let failure as FileFailure {
@@ -205,13 +205,13 @@ struct BackupList {
     }
 
     private func lines() throws -> [Data] {
-        guard KeptFiles.exists(path) else { return [] }
-        return try KeptFiles.contents(path).split(separator: UInt8(ascii: "\n")).map { Data($0) }
+        guard BackupFiles.exists(path) else { return [] }
+        return try BackupFiles.contents(path).split(separator: UInt8(ascii: "\n")).map { Data($0) }
     }
 }
 
 /// The file `erasing` in a user's folder: while it exists, no process serves the user from there, and the next erasure finishes this one.
-struct ErasureMark {
+struct ErasureTombstone {
     static let fileName = "erasing"
 
     private let folder: String
@@ -219,7 +219,7 @@ struct ErasureMark {
     init(_ directory: UserDirectory) { folder = directory.path }
 
     /// Whether an erasure was begun. Costs a system call.
-    var isThere: Bool { KeptFiles.exists("erasing", in: folder) }
+    var isThere: Bool { BackupFiles.exists("erasing", in: folder) }
 
     /// - Throws: ``HabitStoreError/Code/notFound`` if one was begun.
     func requireNone() throws {
