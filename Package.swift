@@ -94,6 +94,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "DurableFiles", swiftSettings: settings),
+        .target(name: "JSONText", swiftSettings: settings),
         .target(
             name: "HabitStore",
             dependencies: ["CFaultGuard", "DurableFiles", "Hashing"],
@@ -118,14 +119,18 @@ let package = Package(
         .target(
             name: "FeatureFlags",
             dependencies: [
-                "DurableFiles", "Hashing",
+                "DurableFiles", "Hashing", "JSONText",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
         ),
-        .target(name: "FlagTools", dependencies: ["DurableFiles", "FeatureFlags"], swiftSettings: settings),
+        .target(
+            name: "FlagTools",
+            dependencies: ["DurableFiles", "FeatureFlags", "JSONText"],
+            swiftSettings: settings
+        ),
         .target(
             name: "ShadowVerifier",
             dependencies: ["DurableFiles", "HabitStore", "Hashing"],
@@ -134,7 +139,8 @@ let package = Package(
         .target(
             name: "HabitStoreRollout",
             dependencies: [
-                "CFaultGuard", "CFutex", "DurableFiles", "FeatureFlags", "HabitStore", "Hashing", "ShadowVerifier",
+                "CFaultGuard", "CFutex", "DurableFiles", "FeatureFlags", "HabitStore", "Hashing", "JSONText",
+                "ShadowVerifier",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -149,7 +155,7 @@ let package = Package(
             name: "HabitStoreFleet",
             dependencies: [
                 "CSQLite", "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreMetrics", "HabitStoreRollout",
-                "Hashing",
+                "Hashing", "JSONText",
             ],
             swiftSettings: settings
         ),
@@ -160,7 +166,7 @@ let package = Package(
         ),
         .target(
             name: "HabitStoreImport",
-            dependencies: ["CSQLite", "CZlib", "DurableFiles", "HabitStore", "Hashing"],
+            dependencies: ["CSQLite", "CZlib", "DurableFiles", "HabitStore", "Hashing", "JSONText"],
             swiftSettings: crashSettings
         ),
         .target(name: "HabitStoreReports", dependencies: ["ShadowVerifier"], swiftSettings: settings),
@@ -172,7 +178,7 @@ let package = Package(
         ),
         .target(
             name: "HabitTrackerImport",
-            dependencies: ["CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitTracker"],
+            dependencies: ["CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitTracker", "JSONText"],
             path: "Tracker/HabitTrackerImport",
             swiftSettings: crashSettings
         ),
@@ -207,8 +213,8 @@ let package = Package(
             name: "HabitStoreOperator",
             dependencies: [
                 "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet",
-                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreReports", "HabitStoreRollout", "ShadowVerifier",
-                "StandardEngines",
+                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreReports", "HabitStoreRollout", "JSONText",
+                "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -218,7 +224,8 @@ let package = Package(
             name: "HabitStoreCommand",
             dependencies: [
                 "HabitStore", "HabitStoreImport", "HabitStoreOperator", "HabitStorePostgres", "HabitStoreReports",
-                "HabitStoreRollout", "HabitTracker", "HabitTrackerImport", "ShadowVerifier", "StandardEngines",
+                "HabitStoreRollout", "HabitTracker", "HabitTrackerImport", "JSONText", "ShadowVerifier",
+                "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tracker/HabitStoreCommand",
@@ -291,7 +298,7 @@ let package = Package(
         .testTarget(
             name: "FeatureFlagsTests",
             dependencies: [
-                "FeatureFlags", "FlagTools", "HabitStoreTesting",
+                "FeatureFlags", "FlagTools", "HabitStoreTesting", "JSONText",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
@@ -325,7 +332,7 @@ let package = Package(
                 "StandardEngines",
                 "CSQLite", "CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitStoreLMDB",
                 "HabitStoreSQLite",
-                "HabitStoreTesting", "HabitTracker", "HabitTrackerImport", "ShadowVerifier",
+                "HabitStoreTesting", "HabitTracker", "HabitTrackerImport", "JSONText", "ShadowVerifier",
             ],
             swiftSettings: crashSettings
         ),

@@ -1,3 +1,5 @@
+import JSONText
+
 /// The bytes of a flag file, checked to be UTF-8, and the way from a byte's offset to its line and column.
 package struct SourceText: Sendable {
     /// What kind of file it is, for messages: other files than those of flags are read by the same parsers.
@@ -136,73 +138,54 @@ package struct SourceText: Sendable {
     }
 }
 
-/// Well-formedness of UTF-8 as table 3-7 of the Unicode Standard has it: no overlong forms, no surrogates, nothing
-/// above U+10FFFF.
-enum UTF8Validation {
-    /// The offset of the first byte that does not belong to a well-formed sequence, or nil where all do.
-    static func firstInvalidOffset(in bytes: [UInt8], from start: Int = 0) -> Int? {
-        var index = start
-        while index < bytes.count {
-            let first = bytes[index]
-            if first < 0x80 {
-                index += 1
-                continue
-            }
-            guard let form = sequenceForm(first), index + form.length <= bytes.count else { return index }
-            guard form.second.contains(bytes[index + 1]) else { return index }
-            for offset in 2..<max(2, form.length) where bytes[index + offset] & 0xC0 != 0x80 { return index }
-            index += form.length
+extension SourceText {
+    private static let rules = {
+        var rules = JSONParser.Rules()
+        rules.depth = FlagLimits.jsonDepth
+        rules.values = FlagLimits.jsonValues
+        rules.numberBytes = FlagLimits.numberLengthBytes
+        rules.mostFindings = FlagLimits.warnings
+        return rules
+    }()
+
+    /// The JSON document's value. Duplicate keys, lone surrogates and rounded integers are added to the warnings.
+    package func json(warnings: inout FlagWarningList) throws(FlagError) -> JSONNode {
+        var parser = JSONParser(bytes, Self.rules)
+        defer { WorkMeter.current?.add(parser.work) }
+        let node: JSONNode
+        do throws(JSONFailure) { node = try parser.parse() } catch { throw flagError(error) }
+        for finding in parser.findings {
+            let message =
+                switch finding.kind {
+                case .repeatedMember:
+                    "\(quoted(finding.name ?? "")) occurs twice in one object; the last one counts"
+                case .halfOfCharacter: "this is a lone surrogate; it is read as U+FFFD"
+                case .roundedInteger: "an integer does not fit into 64 bits; it is rounded"
+                }
+            warnings.add(message, self, at: finding.offset)
         }
-        return nil
+        return node
     }
 
-    /// How long the sequence is and which second bytes are allowed, or nil for a byte that can start none.
-    private static func sequenceForm(_ first: UInt8) -> (length: Int, second: ClosedRange<UInt8>)? {
-        switch first {
-        case 0xC2...0xDF: (2, 0x80...0xBF)
-        case 0xE0: (3, 0xA0...0xBF)
-        case 0xED: (3, 0x80...0x9F)
-        case 0xE1...0xEF: (3, 0x80...0xBF)
-        case 0xF0: (4, 0x90...0xBF)
-        case 0xF1...0xF3: (4, 0x80...0xBF)
-        case 0xF4: (4, 0x80...0x8F)
-        default: nil
+    /// The value that begins at a byte, whatever follows it, and how many bytes were read; nil where it is not whole.
+    /// For damaged files.
+    package func json(at start: Int) -> (node: JSONNode?, readBytes: Int) {
+        JSONParser.value(at: start, in: bytes, Self.rules)
+    }
+
+    private func flagError(_ failure: JSONFailure) -> FlagError {
+        var message = failure.message
+        if failure.cause == .nothing { message = "the file is empty; a \(kind.name) holds at least \(kind.least)" }
+        if let open = failure.open {
+            let place = location(at: open.start)
+            message +=
+                ": the \(open.kind) that begins at line \(place.line ?? 0), column \(place.column ?? 0) is not closed"
         }
+        return FlagError(.parseError, message, at: location(at: failure.offset))
     }
-}
-
-/// A JSON value together with the place where it stands in its file.
-package struct JSONNode: Sendable {
-    package enum Value: Sendable {
-        case null
-        case bool(Bool)
-        case int(Int64)
-        case double(Double)
-        case string(String)
-        case array([JSONNode])
-        case object([JSONMember])
-    }
-
-    package let value: Value
-    /// The range of the value's bytes in ``SourceText/bytes``.
-    package let range: Range<Int>
-}
-
-/// A member of a JSON object.
-package struct JSONMember: Sendable {
-    package let key: String
-    /// The bytes of the key, quotes included.
-    package let keyRange: Range<Int>
-    package let value: JSONNode
 }
 
 extension JSONNode {
-    /// The object's member of this name, or nil.
-    package func member(_ key: String) -> JSONMember? {
-        guard case .object(let members) = value else { return nil }
-        return members.first { $0.key == key }
-    }
-
     /// The same value without its places. The depth of a file is limited, and so is the recursion.
     package var flagValue: FlagValue {
         switch value {
@@ -216,15 +199,6 @@ extension JSONNode {
             .object(
                 Dictionary(members.map { ($0.key, $0.value.flagValue) }, uniquingKeysWith: { _, last in last })
             )
-        }
-    }
-
-    /// How many values there are in it, itself included.
-    package var valueCount: Int {
-        switch value {
-        case .null, .bool, .int, .double, .string: 1
-        case .array(let elements): elements.reduce(1) { $0 + $1.valueCount }
-        case .object(let members): members.reduce(1) { $0 + $1.value.valueCount }
         }
     }
 
@@ -243,16 +217,28 @@ extension JSONNode {
     package static let unusableNumberMessage =
         "a number must be finite, no larger than 64 bits of floating point hold, and at most "
         + "\(FlagLimits.numberLengthBytes) bytes long"
+}
 
-    /// The type's name, for messages.
-    package var typeName: String {
-        switch value {
-        case .null: "null"
-        case .bool: "boolean"
-        case .int, .double: "number"
-        case .string: "string"
-        case .array: "array"
-        case .object: "object"
+/// A name from a file, made fit for a message: in quotes, on one line, and cut off where it is long.
+package func quoted(_ text: String) -> String {
+    // Asking Unicode about each character takes longer than the evaluation that names a flag.
+    let isPlain = text.utf8.count <= 64 && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+    if isPlain { return "\"\(text)\"" }
+    var result = "\""
+    for (count, scalar) in text.unicodeScalars.enumerated() {
+        if count == 64 {
+            result += "…"
+            break
+        }
+        let category = scalar.properties.generalCategory
+        let isHidden =
+            category == .control || category == .format || category == .lineSeparator
+            || category == .paragraphSeparator
+        if isHidden || scalar == "\"" {
+            result += scalar.escaped(asASCII: true)
+        } else {
+            result.unicodeScalars.append(scalar)
         }
     }
+    return result + "\""
 }

@@ -69,7 +69,7 @@ import Testing
     )
     func objectsHaveTheirBuckets(json: String, expected: Int) throws {
         var warnings = FlagWarningList()
-        let value = try JSONParser.parse(SourceText(bytes: Array(json.utf8), name: "value"), warnings: &warnings)
+        let value = try SourceText(bytes: Array(json.utf8), name: "value").json(warnings: &warnings)
             .flagValue
         #expect(try bucket(value) == .string("bucket\(expected)"))
     }

@@ -81,7 +81,7 @@ import Testing
             var warnings = FlagWarningList()
             let own: FlagValue?
             do throws(FlagError) {
-                own = try JSONParser.parse(SourceText(bytes: bytes, name: "fuzz"), warnings: &warnings).flagValue
+                own = try SourceText(bytes: bytes, name: "fuzz").json(warnings: &warnings).flagValue
             } catch {
                 if error.message.contains("a comma before the closing bracket") { continue }
                 own = nil

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Testing
 
 @testable import FeatureFlags
@@ -7,7 +8,7 @@ import Testing
     private func parse(_ bytes: [UInt8]) throws -> (JSONNode, [FlagWarning], SourceText) {
         let source = try SourceText(bytes: bytes, name: "test.json")
         var warnings = FlagWarningList()
-        let node = try JSONParser.parse(source, warnings: &warnings)
+        let node = try source.json(warnings: &warnings)
         return (node, warnings.warnings, source)
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Testing
 
 @testable import FeatureFlags
@@ -8,7 +9,7 @@ import Testing
     private static func cases() throws -> [(rule: JSONNode, data: FlagValue, expected: FlagValue)] {
         let source = try SourceText(bytes: Array(jsonLogicTable.utf8), name: "table")
         var warnings = FlagWarningList()
-        guard case .array(let entries) = try JSONParser.parse(source, warnings: &warnings).value else { return [] }
+        guard case .array(let entries) = try source.json(warnings: &warnings).value else { return [] }
         return entries.compactMap { entry in
             guard case .array(let parts) = entry.value, parts.count == 3 else { return nil }
             return (parts[0], parts[1].flagValue, parts[2].flagValue)

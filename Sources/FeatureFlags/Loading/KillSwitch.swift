@@ -1,5 +1,6 @@
 import DurableFiles
 import Foundation
+import JSONText
 import Synchronization
 
 /// A file whose existence is a signal, and which therefore cannot be malformed.
@@ -214,7 +215,7 @@ extension DamagedFile {
 
     private mutating func value(at start: Int) -> JSONNode? {
         guard remainingBytes > 0 else { return nil }
-        let (node, readBytes) = JSONParser.value(at: start, in: source)
+        let (node, readBytes) = source.json(at: start)
         remainingBytes -= readBytes
         return node
     }

@@ -1,3 +1,5 @@
+import JSONText
+
 /// A percentage of something that is the same for all users, such as `"targetingKey"` without its `var`: all users fall into one bucket, and changed
 /// weights move all of them together. Values that depend on the user and yet distinguish hardly any are found by evaluation, see
 /// ``BucketSampling``.

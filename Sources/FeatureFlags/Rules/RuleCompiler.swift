@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// Turns a rule's JSON into a ``Rule``, once, when the file is loaded.
 package struct RuleCompiler {
@@ -313,7 +314,7 @@ public struct JsonLogicRule: Sendable {
     public init(json: Data, configuration: FlagConfiguration = FlagConfiguration()) throws(FlagError) {
         let source = try SourceText(bytes: Array(json), name: "rule")
         var warnings = FlagWarningList()
-        let node = try JSONParser.parse(source, warnings: &warnings)
+        let node = try source.json(warnings: &warnings)
         let evaluators = SharedEvaluators(source: source, configuration: configuration, nodes: [:])
         var compiler = RuleCompiler(source: source, configuration: configuration, evaluators: evaluators)
         rule = try compiler.compile(node).rule

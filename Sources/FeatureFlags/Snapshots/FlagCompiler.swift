@@ -1,3 +1,5 @@
+import JSONText
+
 /// Turns the JSON of one flag into a ``CompiledFlag``.
 struct FlagCompiler {
     let source: SourceText

@@ -1,5 +1,6 @@
 import Foundation
 import Hashing
+import JSONText
 
 /// Turns the JSON of a whole flag file into compiled flags.
 package struct FlagFileCompiler {

@@ -1,5 +1,6 @@
 import Foundation
 import Hashing
+import JSONText
 
 /// The flags of one file, or of several files in order, at one time: loaded once, immutable, and safe to share between
 /// threads.
@@ -113,7 +114,7 @@ public final class FlagSnapshot: Sendable {
         }
         let root: JSONNode =
             switch format {
-            case .json: try JSONParser.parse(text, warnings: &warnings)
+            case .json: try text.json(warnings: &warnings)
             case .yaml: try YAMLReader.parse(text)
             }
         var compiler = FlagFileCompiler(source: text, configuration: configuration, warnings: warnings)

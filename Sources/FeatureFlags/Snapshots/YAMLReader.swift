@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Yams
 
 /// Reads YAML into the same nodes as JSON, so that all later steps are the same for both.

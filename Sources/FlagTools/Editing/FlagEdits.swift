@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// The rules that killing writes and rearming removes.
 ///
@@ -52,13 +53,13 @@ extension FlagFileText {
         let variants = try killVariants(flag)
         var edits: [FlagFileEdit] = []
         if flag.node.member("state")?.value.flagValue != "ENABLED" {
-            edits.append(set("state", JSONText.string(State.enabled.rawValue), of: flag))
+            edits.append(set("state", JSON.quoted(State.enabled.rawValue), of: flag))
         }
         if let users {
             edits += killEdits(flag, variants.killed, users)
         } else {
             if flag.node.member("defaultVariant")?.value.flagValue != .string(variants.killed) {
-                edits.append(set("defaultVariant", JSONText.string(variants.killed), of: flag))
+                edits.append(set("defaultVariant", JSON.quoted(variants.killed), of: flag))
             }
             edits += killEverybodyEdits(flag, variants.killed)
         }
@@ -93,7 +94,7 @@ extension FlagFileText {
         }
         var text = self
         if flag.node.member("defaultVariant")?.value.flagValue != .string(variants.armed) {
-            text = try text.applying([set("defaultVariant", JSONText.string(variants.armed), of: flag)])
+            text = try text.applying([set("defaultVariant", JSON.quoted(variants.armed), of: flag)])
         }
         // The list of users may follow the condition for all.
         while let flag = text.document.flag(key), let rule = text.rule(of: flag),
@@ -124,12 +125,12 @@ extension FlagFileText {
             // The list yields null for all others, and so they get the default.
             if kill.rest == nil { return [] }
         }
-        let text = "{ \"if\": [true, \(JSONText.string(killed)), \(document.text(of: rule))] }"
+        let text = "{ \"if\": [true, \(JSON.quoted(killed)), \(document.text(of: rule))] }"
         return [set("targeting", text, of: flag)]
     }
 
     private func killEdits(_ flag: FlagDocument.Flag, _ killed: String, _ users: [String]) -> [FlagFileEdit] {
-        let texts = users.map { JSONText.string($0) }
+        let texts = users.map { JSON.quoted($0) }
         if let rule = rule(of: flag), let kill = KillRule(rule, killed: killed) {
             switch kill.condition {
             case .everybody:
@@ -144,7 +145,7 @@ extension FlagFileText {
         }
         let rest = rule(of: flag).map { document.text(of: $0) } ?? "null"
         let condition = "{ \"in\": [{ \"var\": \"targetingKey\" }, [\(texts.joined(separator: ", "))]] }"
-        return [set("targeting", "{ \"if\": [\(condition), \(JSONText.string(killed)), \(rest)] }", of: flag)]
+        return [set("targeting", "{ \"if\": [\(condition), \(JSON.quoted(killed)), \(rest)] }", of: flag)]
     }
 
     private func restEdits(_ kill: KillRule, _ flag: FlagDocument.Flag) -> [FlagFileEdit] {
@@ -221,7 +222,7 @@ extension FlagFileText {
         return try applying(try edits(of: place, shares))
     }
 
-    private static func entry(_ share: Share) -> String { "[\(JSONText.string(share.variant)), \(share.weight)]" }
+    private static func entry(_ share: Share) -> String { "[\(JSON.quoted(share.variant)), \(share.weight)]" }
 
     private static func findFractionals(
         _ node: JSONNode,

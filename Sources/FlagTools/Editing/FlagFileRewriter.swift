@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// Changes a flag file's bytes without touching any others.
 struct FlagFileRewriter {
@@ -48,7 +49,7 @@ struct FlagFileRewriter {
         case (.replace(let text), .yaml):
             return try yamlReplacement(node, text)
         case (.insert(let key, let text), .json):
-            return try insertion(into: node, "\(JSONText.string(key)): \(text)")
+            return try insertion(into: node, "\(JSON.quoted(key)): \(text)")
         case (.remove, .json):
             return try removal(edit.path)
         case (.insert, .yaml), (.remove, .yaml):
@@ -156,10 +157,10 @@ extension FlagFileRewriter {
     ) throws(FlagError) -> FlagValue {
         guard let step = path.first else {
             switch edit.change {
-            case .replace(let text): return try JSONText.value(text)
+            case .replace(let text): return try FlagValue(json: text)
             case .insert(let key, let text):
                 var members = value.objectValue ?? [:]
-                members[key] = try JSONText.value(text)
+                members[key] = try FlagValue(json: text)
                 return .object(members)
             case .remove: return value
             }
@@ -229,32 +230,12 @@ struct JSONListText {
     var text: String { "[" + leading + elements.joined(separator: separator) + trailing + "]" }
 }
 
-/// Writes and parses small pieces of JSON.
-enum JSONText {
-    /// A quoted string.
-    static func string(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
-    }
-
+extension FlagValue {
     /// The value of a JSON text.
-    static func value(_ text: String) throws(FlagError) -> FlagValue {
+    fileprivate init(json text: String) throws(FlagError) {
         var warnings = FlagWarningList()
         let source = try SourceText(bytes: Array(text.utf8), name: "value")
-        let node = try JSONParser.parse(source, warnings: &warnings)
+        let node = try source.json(warnings: &warnings)
         if let number = node.unusableNumber {
             throw FlagError(
                 .parseError,
@@ -262,6 +243,6 @@ enum JSONText {
                 at: source.location(at: number.range.lowerBound)
             )
         }
-        return node.flagValue
+        self = node.flagValue
     }
 }

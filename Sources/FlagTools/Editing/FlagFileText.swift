@@ -1,6 +1,7 @@
 import DurableFiles
 import FeatureFlags
 import Foundation
+import JSONText
 
 /// The text of a flag file, with edits that preserve every other byte: the order of keys, whitespace, YAML comments, and unknown members.
 ///
@@ -54,7 +55,7 @@ public struct FlagFileText: Sendable {
     public func settingDefaultVariant(_ variant: String, of key: String) throws(FlagError) -> FlagFileText {
         let flag = try flag(key)
         try requireVariant(variant, flag)
-        return try applying([set("defaultVariant", JSONText.string(variant), of: flag)])
+        return try applying([set("defaultVariant", JSON.quoted(variant), of: flag)])
     }
 
     /// Enables or disables a flag.
@@ -62,7 +63,7 @@ public struct FlagFileText: Sendable {
     /// - Throws: As ``settingDefaultVariant(_:of:)``.
     public func settingState(_ state: State, of key: String) throws(FlagError) -> FlagFileText {
         let flag = try flag(key)
-        return try applying([set("state", JSONText.string(state.rawValue), of: flag)])
+        return try applying([set("state", JSON.quoted(state.rawValue), of: flag)])
     }
 
     /// Removes a flag's rule, so that all users get its default.

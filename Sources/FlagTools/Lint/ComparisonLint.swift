@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// Finds comparisons and searches that are written as in another language and mean something else here.
 struct ComparisonLint {

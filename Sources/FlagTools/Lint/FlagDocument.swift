@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// A flag file with its bytes and the position of everything in them. The linter, the editor and explanations work on it.
 struct FlagDocument: Sendable {
@@ -36,7 +37,7 @@ struct FlagDocument: Sendable {
         var warnings = FlagWarningList()
         let root: JSONNode =
             switch format {
-            case .json: try JSONParser.parse(source, warnings: &warnings)
+            case .json: try source.json(warnings: &warnings)
             case .yaml: try YAMLReader.parse(source)
             }
         self.source = source

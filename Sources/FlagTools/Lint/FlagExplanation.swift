@@ -1,5 +1,6 @@
 import FeatureFlags
 import Foundation
+import JSONText
 
 /// Explains the outcome of a flag for people: the evaluated operators, the branch that decided, and the file.
 public struct FlagExplanation: Sendable {
@@ -157,7 +158,7 @@ extension EvaluationContext {
         var warnings = FlagWarningList()
         let node: JSONNode
         do throws(FlagError) {
-            node = try JSONParser.parse(SourceText(bytes: Array(json), name: "context"), warnings: &warnings)
+            node = try SourceText(bytes: Array(json), name: "context").json(warnings: &warnings)
         } catch {
             throw FlagError(.invalidContext, "the context is not JSON: \(error.message)", at: error.location)
         }

@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// A rule of the caller's domain: flags whose keys consist of a name and an ending, which determines their values. Flags may exist under several
 /// names.

@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// Checks the entries and weights of a `fractional`.
 struct FractionalLint {

@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// Checks each operator of a rule separately: its name, its arguments, and its references.
 struct OperatorLint {

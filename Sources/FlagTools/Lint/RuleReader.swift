@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// Analyzes rules without a context: operators and their arguments, constant results, and the possible types of results.
 struct RuleReader {

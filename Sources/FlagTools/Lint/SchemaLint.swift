@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// Checks the form of a flag file: its members and their types.
 struct SchemaLint {

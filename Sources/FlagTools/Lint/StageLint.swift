@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// Finds changes that would make a cohort skip a stage.
 ///

@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// Checks a flag's targeting as a whole: its possible results, and whether the flag has them as variants.
 struct TargetingLint {

@@ -1,4 +1,5 @@
 import FeatureFlags
+import JSONText
 
 /// Checks the names that `var` reads in a file: some do not exist, others are similar to a name that does.
 final class VariableList {

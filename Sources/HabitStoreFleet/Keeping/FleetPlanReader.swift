@@ -2,6 +2,7 @@ import FeatureFlags
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import JSONText
 
 /// Reads plans, and reports the place of every error.
 public struct FleetPlanReader {
@@ -61,7 +62,7 @@ public struct FleetPlanReader {
             if path.hasSuffix(".yaml") || path.hasSuffix(".yml") {
                 root = try YAMLReader.parse(source)
             } else {
-                root = try JSONParser.parse(source, warnings: &warnings)
+                root = try source.json(warnings: &warnings)
             }
             var reader = FleetPlanReader(source: source, isStored: isStored)
             reader.issues = warnings.warnings.map { warning in

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import JSONText
 
 /// Reads the rows of a CSV file (RFC 4180) in pieces.
 ///
@@ -189,12 +190,12 @@ enum ValueText {
     }
 
     private static func list(_ texts: [String]) throws -> String {
-        "[" + texts.map(JSONText.quoted).joined(separator: ",") + "]"
+        "[" + texts.map(JSON.quoted).joined(separator: ",") + "]"
     }
 
     private static func list(_ text: String) -> [String]? {
         if text.isEmpty { return [] }
-        guard let value = try? JSONValueParser.parse(Array(text.utf8)), let elements = value.elements else {
+        guard let value = try? JSON(parsing: Array(text.utf8)), let elements = value.elements else {
             return nil
         }
         let texts = elements.compactMap(\.text)
@@ -222,18 +223,18 @@ enum ValueJSON {
         case .bool(let flag): flag ? "true" : "false"
         case .int(let number): String(number)
         case .double(let number): "\(number)"
-        case .string(let text): JSONText.quoted(text)
+        case .string(let text): JSON.quoted(text)
         case .date(let date):
-            column.isExact ? "\(date.timeIntervalSinceReferenceDate)" : JSONText.quoted(InstantText.text(date))
+            column.isExact ? "\(date.timeIntervalSinceReferenceDate)" : JSON.quoted(InstantText.text(date))
         case .uuid(let id): "\"\(id.uuidString)\""
         case .data(let bytes): "\"\(bytes.base64EncodedString())\""
-        case .strings(let texts): "[" + texts.map(JSONText.quoted).joined(separator: ", ") + "]"
+        case .strings(let texts): "[" + texts.map(JSON.quoted).joined(separator: ", ") + "]"
         case .links(let ids): "[" + ids.map { "\"\($0.uuidString)\"" }.joined(separator: ", ") + "]"
         }
     }
 
     /// The value of a member; nil if it is invalid. Dates, which have two members, are read elsewhere.
-    static func value(_ json: ImportJSON, _ column: InterchangeColumn) -> Value? {
+    static func value(_ json: JSON, _ column: InterchangeColumn) -> Value? {
         if json == .null { return column.isOptional ? .null : nil }
         switch (column.kind, json) {
         case (.bool, .bool(let flag)): return .bool(flag)

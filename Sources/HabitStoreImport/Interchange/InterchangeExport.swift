@@ -1,6 +1,7 @@
 import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
+import JSONText
 
 /// Writes all records of a store for other programs, with identifiers and links, so that every value can be read back exactly. Records are
 /// streamed from one moment of the store and are never all in memory.
@@ -121,9 +122,9 @@ public struct InterchangeExport {
         try write(String(text.dropLast(3)) + ",\n  \"records\" : {\n")
         var done = 0
         for (number, entity) in transaction.schema.entities.enumerated() {
-            try write((number == 0 ? "" : ",\n") + "    \(JSONText.quoted(entity.name)) : [")
+            try write((number == 0 ? "" : ",\n") + "    \(JSON.quoted(entity.name)) : [")
             let columns = InterchangeColumn.all(of: entity)
-            let names = columns.map { JSONText.quoted($0.name) + ": " }
+            let names = columns.map { JSON.quoted($0.name) + ": " }
             var separator = "\n"
             try forEachRecord(of: entity, transaction) { values in
                 let members = zip(columns, names).map { $1 + ValueJSON.text(values[$0.attribute], $0) }
@@ -187,7 +188,7 @@ struct InterchangeHeader: Codable, Equatable {
             let version: Int
         }
         do {
-            try JSONDepth.require(data, path: path)
+            try JSON.require(Array(data), JSONParser.Rules(), path: path)
             let version = try JSONDecoder().decode(Version.self, from: data)
             guard version.format == Self.format else { throw Self.foreign(path) }
             guard version.version <= Self.currentVersion else {

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import JSONText
 
 /// An export to import.
 struct InterchangeSource {
@@ -165,12 +166,12 @@ struct InterchangeSource {
     private static func members(
         _ bytes: [UInt8],
         _ failure: (String) -> HabitStoreError
-    ) throws -> [String: ImportJSON] {
+    ) throws -> [String: JSON] {
         do {
-            guard let members = try JSONValueParser.parse(bytes).members else { throw failure("it is not an object") }
+            guard let members = try JSON(parsing: bytes).members else { throw failure("it is not an object") }
             return members
-        } catch let error as JSONValueParser.Failure {
-            throw failure(error.message)
+        } catch let error as JSONFailure {
+            throw failure("\(error)")
         }
     }
 

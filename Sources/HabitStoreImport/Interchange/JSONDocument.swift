@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import JSONText
 
 /// Reads an export in a JSON document record by record, so that the records are never all in memory. Members may have any order and layout.
 struct JSONDocument {
@@ -22,7 +23,7 @@ struct JSONDocument {
         let document = try JSONDocument(path)
         var members: [String] = []
         try document.walk { name, value in
-            members.append(JSONText.quoted(name) + ":" + String(decoding: value, as: UTF8.self))
+            members.append(JSON.quoted(name) + ":" + String(decoding: value, as: UTF8.self))
         } record: { _, _ in
         }
         return try InterchangeHeader(Data("{\(members.joined(separator: ","))}".utf8), path: path)
@@ -125,9 +126,9 @@ struct JSONDocument {
         throw failure("it is cut short")
     }
 
-    private func parsed(_ bytes: [UInt8]) throws -> ImportJSON {
+    private func parsed(_ bytes: [UInt8]) throws -> JSON {
         do {
-            return try JSONValueParser.parse(bytes)
+            return try JSON(parsing: bytes)
         } catch {
             throw failure(error.message)
         }
@@ -150,6 +151,34 @@ struct JSONDocument {
             "the JSON is damaged at byte \(stream.offset): \(message)",
             at: .init(path: stream.path)
         )
+    }
+}
+
+extension JSON {
+    /// Refuses a document from which a decoder would silently drop something (all but one of several members with the same name, the last digits
+    /// of long numbers), and one nested so deeply that decoding it could exhaust the stack. The decoder refuses what is not JSON.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` with the place, or ``HabitStoreError/Code/limitExceeded``.
+    package static func require(_ bytes: [UInt8], _ rules: JSONParser.Rules, path: String) throws {
+        let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        var parser = JSONParser(Array(bytes.dropFirst(mark)), rules)
+        do {
+            _ = try parser.parse()
+        } catch {
+            switch error.cause {
+            case .syntax, .nothing: return
+            case .depth:
+                let message = "the JSON is nested deeper than \(rules.depth) levels"
+                throw HabitStoreError(.limitExceeded, message, at: .init(path: path))
+            case .refused:
+                let lines = bytes.prefix(mark + error.offset).split(
+                    separator: UInt8(ascii: "\n"),
+                    omittingEmptySubsequences: false
+                )
+                let place = "line \(lines.count), byte \((lines.last?.count ?? 0) + 1)"
+                throw HabitStoreError(.invalidSource, "\(error.message) (\(place))", at: .init(path: path))
+            }
+        }
     }
 }
 

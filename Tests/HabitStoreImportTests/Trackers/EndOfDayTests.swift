@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Testing
 
 @testable import HabitStoreImport
@@ -8,7 +9,7 @@ import Testing
 struct EndOfDayTests {
     @Test(arguments: ["", ".9", ".999999", ".9999999", ".999999999"], ["Z", "+01:00", "-09:30"])
     func theLastMomentOfADayIsOnThatDay(fraction: String, offset: String) throws {
-        let text = ImportJSON.string("2026-01-02T23:59:59\(fraction)\(offset)")
+        let text = JSON.string("2026-01-02T23:59:59\(fraction)\(offset)")
         let seconds = ["Z": 0, "+01:00": 3_600, "-09:30": -34_200][offset] ?? 0
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(secondsFromGMT: seconds))

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import JSONText
 import Testing
 
 @testable import HabitStoreImport
@@ -326,7 +327,7 @@ extension [TrackerEntry] {
 }
 
 extension [TrackerRow] {
-    fileprivate mutating func mutateFields(_ body: (inout [String: ImportJSON]) -> Void) {
+    fileprivate mutating func mutateFields(_ body: (inout [String: JSON]) -> Void) {
         self = map { row in
             var fields = row.fields
             body(&fields)

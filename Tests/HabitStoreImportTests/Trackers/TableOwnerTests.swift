@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import JSONText
 import Testing
 
 @testable import HabitStoreImport
@@ -63,7 +64,7 @@ import Testing
             #"{"habits": [{"name": "A", "weeks": [{"days": ["2026-01-01"]}, {"days": ["2026-01-08"]}]}, {"name": "B"}]}"#
                 .utf8
         )
-        let rows = NestedRows(of: "habits.weeks.days", in: try JSONValueParser.parse(Array(file))).rows
+        let rows = NestedRows(of: "habits.weeks.days", in: try JSON(parsing: Array(file))).rows
         #expect(rows.map { $0.fields["value"] } == [.string("2026-01-01"), .string("2026-01-08")])
         #expect(rows.map { $0.owners.first?.place } == [0, 0])
         #expect(rows.map { $0.owners.last?.place } == [0, 1])

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitTracker
+import JSONText
 import Testing
 
 @testable import HabitStoreImport
@@ -118,7 +119,7 @@ import Testing
     @Test func membersOfOneNameInSeveralObjectsAreNothingOdd() throws {
         let text =
             #"{"a": {"n": 1, "m": ["n", {"n": -1.5e3}, "\\\"n"]}, "n": "{\"n\":1,\"n\":2}", "b": [{"n": 1}, {"n": 2}]}"#
-        try JSONMembers.require(Array(text.utf8), wholeNumbers: true, path: "x")
+        _ = try JSON(source: Array(text.utf8), [.repeatedMember, .roundedInteger], path: "x")
     }
 
     /// JSON in UTF-16 was imported, and its verification found nothing in the file. It is now refused before anything is written; all readers skip a

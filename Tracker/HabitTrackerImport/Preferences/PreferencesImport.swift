@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 import HabitTracker
+import JSONText
 
 /// Moves texts from a preferences file (a property list, binary or XML) to a store, as drafts.
 ///
@@ -282,7 +283,7 @@ public struct PreferencesImport {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var lines = Data()
         for draft in drafts where draft.content.isReplacedByNFC {
-            let fields: [String: ImportJSON] = ["content (original)": .string(draft.content)]
+            let fields: [String: JSON] = ["content (original)": .string(draft.content)]
             lines += try encoder.encode(AttachmentLine(kind: .draft, id: draft.id, what: "draft", fields: fields))
             lines.append(UInt8(ascii: "\n"))
         }

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 import HabitTracker
+import JSONText
 
 /// The CSV export of HabitBull, with one row per habit and day. Habits are identified only by name. Nothing says which of them are
 /// measured: those with values other than 0 and 1 are.
@@ -12,7 +13,7 @@ enum HabitBullExport {
 
     private struct Row {
         let name: String
-        let fields: [String: ImportJSON]
+        let fields: [String: JSON]
         let date: String
         let value: Double?
         let note: String
@@ -33,7 +34,7 @@ enum HabitBullExport {
             end.note(fields.count, reader)
             if fields.count == 1, fields[0].text.isEmpty, !fields[0].isQuoted { continue }
             count += 1
-            var named: [String: ImportJSON] = [:]
+            var named: [String: JSON] = [:]
             for (name, field) in zip(header, fields) { named[name] = .string(field.text) }
             for (place, field) in fields.enumerated().dropFirst(header.count) where !field.text.isEmpty {
                 named["column \(place + 1)"] = .string(field.text)
@@ -69,7 +70,7 @@ enum HabitBullExport {
             begun[row.name] = habit
             source.habits.append(habit)
         }
-        var identical: Set<[String: ImportJSON]> = []
+        var identical: Set<[String: JSON]> = []
         for row in rows {
             if !identical.insert(row.fields).inserted { source.note("rows that are there twice") }
             guard let day = order.day(row.date) else {

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreImport
+import JSONText
 
 /// The two text files of harsh. `habits` has headings (`! Health`) and lines `name: frequency`; `log` has lines `2026-01-31 : name : y :
 /// note : amount` with `y`, `n` or `s`(kipped). Lines that begin with `#` are comments.
@@ -55,10 +56,10 @@ enum HarshFiles {
 
     private static func read(habits text: String, _ source: inout TrackerSource) {
         var heading: String?
-        var unused: [String: ImportJSON]?
+        var unused: [String: JSON]?
         func keepUnused() { if let unused { source.keep("habits: headings of nothing", unused) } }
         for (number, line) in lines(text).enumerated() where !line.isEmpty {
-            let kept: [String: ImportJSON] = ["line": .int(Int64(number + 1)), "text": .string(line)]
+            let kept: [String: JSON] = ["line": .int(Int64(number + 1)), "text": .string(line)]
             if line.hasPrefix("#") {
                 source.keep("habits: remarks", kept)
             } else if line.hasPrefix("!") {
@@ -90,7 +91,7 @@ enum HarshFiles {
         _ known: inout Set<String>,
         _ source: inout TrackerSource
     ) {
-        let kept: [String: ImportJSON] = ["line": .int(Int64(number)), "text": .string(line)]
+        let kept: [String: JSON] = ["line": .int(Int64(number)), "text": .string(line)]
         let parts = fields(line)
         guard parts.count >= 3, let day = SourceMoment.day(iso: parts[0]), !trimmed(parts[1]).isEmpty else {
             return source.keep("log: lines that say no entry", kept)

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreImport
+import JSONText
 
 /// Loop's export: `Habits.csv`, a folder for each habit (`001 name/Checkmarks.csv`), and the same check marks again in a table of all
 /// habits. Columns are found by name, since they differ by version; habits are identified by name, since their positions change when they
@@ -123,7 +124,7 @@ enum LoopExport {
             let texts = row.map(\.text)
             if texts == [""] || (reader.line == 1 && texts.first == "Date") { continue }
             count += 1
-            let fields: [String: ImportJSON] = [
+            let fields: [String: JSON] = [
                 "file": .string(name), "line": .int(Int64(reader.line)), "row": .array(texts.map { .string($0) }),
             ]
             guard texts.count >= 2 else {
@@ -156,7 +157,7 @@ enum LoopExport {
         _ = try reader.next()
         while let row = try reader.next() {
             guard row.count > column else { continue }
-            let fields: [String: ImportJSON] = ["habit": .string(habit), "row": .array(row.map { .string($0.text) })]
+            let fields: [String: JSON] = ["habit": .string(habit), "row": .array(row.map { .string($0.text) })]
             add(row[0].text, row[column].text, note: "", of: habit, isMeasured, fields, &source)
         }
     }
@@ -168,7 +169,7 @@ enum LoopExport {
         further: [String] = [],
         of habit: String,
         _ isMeasured: Bool,
-        _ fields: [String: ImportJSON],
+        _ fields: [String: JSON],
         _ source: inout TrackerSource
     ) {
         var fields = fields

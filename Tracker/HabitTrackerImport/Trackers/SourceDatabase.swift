@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
+import JSONText
 
 /// A private copy of another app's database, with its tables and columns, which differ by version.
 final class SourceDatabase {
@@ -102,9 +103,9 @@ extension [String: SourceValue] {
     }
 
     /// The values of the other columns, without nulls.
-    func rest(without columns: Set<String>) -> [String: ImportJSON] {
-        var result: [String: ImportJSON] = [:]
-        for (name, value) in self where !columns.contains(name) && !value.isNull { result[name] = ImportJSON(value) }
+    func rest(without columns: Set<String>) -> [String: JSON] {
+        var result: [String: JSON] = [:]
+        for (name, value) in self where !columns.contains(name) && !value.isNull { result[name] = JSON(value) }
         return result
     }
 
@@ -118,7 +119,7 @@ extension [String: SourceValue] {
         Dictionary(uniqueKeysWithValues: map { ($0, columns.contains($0) ? $1.numeric : $1) })
     }
 
-    var json: [String: ImportJSON] { mapValues { ImportJSON($0) } }
+    var json: [String: JSON] { mapValues { JSON($0) } }
 }
 
 extension SourceValue {

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreImport
+import JSONText
 
 /// The lists of records in a file without a dedicated reader: the tables of a database, the rows of CSV files, or the arrays of a JSON
 /// file.
@@ -13,7 +14,7 @@ struct SourceTables {
 
     /// A row and, in JSON, the rows of other lists it is nested in, outermost first.
     struct Row {
-        let fields: [String: ImportJSON]
+        let fields: [String: JSON]
         var ancestors: [Place] = []
     }
 
@@ -29,7 +30,7 @@ struct SourceTables {
     let path: String
     private(set) var tables: [Table] = []
     /// The parts of a JSON file outside the lists, by the members that lead to them.
-    private(set) var others: [String: ImportJSON] = [:]
+    private(set) var others: [String: JSON] = [:]
     private(set) var oddities: [CoreDataOddity] = []
     /// The number of CSV files that end in the middle of a row.
     private(set) var cutFiles = 0
@@ -76,8 +77,8 @@ struct SourceTables {
             let columns = (0..<statement.columnCount).map { statement.columnName($0) }
             var rows: [Row] = []
             while try statement.step() {
-                var fields: [String: ImportJSON] = [:]
-                for (place, column) in columns.enumerated() { fields[column] = ImportJSON(statement.value(place)) }
+                var fields: [String: JSON] = [:]
+                for (place, column) in columns.enumerated() { fields[column] = JSON(statement.value(place)) }
                 rows.append(Row(fields: fields))
             }
             tables.append(Table(name: name, columns: columns, rows: rows))
@@ -114,7 +115,7 @@ struct SourceTables {
                     at: .init(path: file)
                 )
             }
-            var fields: [String: ImportJSON] = [:]
+            var fields: [String: JSON] = [:]
             for (name, field) in zip(header, row) where !field.text.isEmpty { fields[name] = .string(field.text) }
             rows.append(Row(fields: fields))
         }
@@ -133,14 +134,7 @@ struct SourceTables {
     // MARK: JSON
 
     private mutating func readJSON(_ bytes: [UInt8]) throws {
-        try JSONDepth.require(bytes, path: path)
-        try JSONMembers.require(bytes, wholeNumbers: true, path: path)
-        let json: ImportJSON
-        do {
-            json = try JSONDecoder().decode(ImportJSON.self, from: Data(bytes))
-        } catch {
-            throw HabitStoreError(.invalidSource, "the file is damaged JSON", at: .init(path: path), underlying: error)
-        }
+        let json = try JSON(source: bytes, [.repeatedMember, .roundedInteger], path: path)
         var found: [(name: String, rows: [Row])] = []
         if let elements = json.elements {
             Self.add(elements, "items", [], &found, 0)
@@ -157,13 +151,13 @@ struct SourceTables {
     ///
     /// - Returns: the other members of the object.
     private static func walk(
-        _ json: ImportJSON,
+        _ json: JSON,
         _ name: String,
         _ ancestors: [Place],
         _ found: inout [(name: String, rows: [Row])],
         _ depth: Int
-    ) -> [String: ImportJSON] {
-        var rest: [String: ImportJSON] = [:]
+    ) -> [String: JSON] {
+        var rest: [String: JSON] = [:]
         for (member, value) in (json.members ?? [:]).sorted(by: { $0.key < $1.key }) {
             let path = name.isEmpty ? member : "\(name).\(member)"
             if depth < maximumDepth, let elements = value.elements,
@@ -185,7 +179,7 @@ struct SourceTables {
     }
 
     private static func add(
-        _ elements: [ImportJSON],
+        _ elements: [JSON],
         _ name: String,
         _ ancestors: [Place],
         _ found: inout [(name: String, rows: [Row])],
@@ -213,7 +207,7 @@ struct SourceTables {
         }
     }
 
-    private static func isDays(_ elements: [ImportJSON]) -> Bool {
+    private static func isDays(_ elements: [JSON]) -> Bool {
         !elements.isEmpty && elements.allSatisfy { $0.text.map { isDay($0) } ?? false }
     }
 

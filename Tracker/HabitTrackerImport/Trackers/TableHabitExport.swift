@@ -1,20 +1,21 @@
 import Foundation
 import HabitStore
 import HabitStoreImport
+import JSONText
 
 /// The JSON export of Table Habit: an object with `habits`, each with its `records`. The app leaves out identifiers, so a habit is
 /// identified by its name and the second of its creation.
 enum TableHabitExport {
-    static func recognises(_ json: ImportJSON) -> Bool {
+    static func recognises(_ json: JSON) -> Bool {
         guard let habits = habits(json), let first = habits.first?.members else { return false }
         return first["create_t"] != nil && (first["daily_goal"] != nil || first["freq_type"] != nil)
     }
 
-    private static func habits(_ json: ImportJSON) -> [ImportJSON]? {
+    private static func habits(_ json: JSON) -> [JSON]? {
         json.elements ?? json.members?["habits"]?.elements
     }
 
-    static func read(_ json: ImportJSON, path: String) throws -> TrackerSource {
+    static func read(_ json: JSON, path: String) throws -> TrackerSource {
         var source = TrackerSource(.tableHabitJSON, path: path)
         let habits = habits(json) ?? []
         var recordCount = 0
@@ -130,7 +131,7 @@ enum TableHabitFields {
         case archived = 3
     }
 
-    static func habit(_ fields: [String: ImportJSON], key: String, _ source: inout TrackerSource) -> TrackerHabit {
+    static func habit(_ fields: [String: JSON], key: String, _ source: inout TrackerSource) -> TrackerHabit {
         var habit = TrackerHabit(key: key, name: fields["name"]?.text ?? "")
         var rest = fields.filter { !$0.value.isEmpty }
         for name in ["name", "id_", "uuid", "freq_type", "freq_custom"] { rest[name] = nil }
@@ -168,7 +169,7 @@ enum TableHabitFields {
     }
 
     /// The times and days of a frequency: weekly `[n]`, monthly `[n]`, or `[n, days]`.
-    private static func frequency(_ fields: [String: ImportJSON]) -> (Int, Int, isExact: Bool)? {
+    private static func frequency(_ fields: [String: JSON]) -> (Int, Int, isExact: Bool)? {
         let arguments: [Int]
         if let text = fields["freq_custom"]?.text {
             guard let list = try? JSONDecoder().decode([Int].self, from: Data(text.utf8)) else { return nil }
@@ -191,8 +192,8 @@ enum TableHabitFields {
     ///   - row: the source's row, kept if it does not become an entry; nil if `fields` is that row.
     ///   - name: returns the key and the identifier of the entry, given the key derived from its day.
     static func record(
-        _ fields: [String: ImportJSON],
-        keptAs row: [String: ImportJSON]? = nil,
+        _ fields: [String: JSON],
+        keptAs row: [String: JSON]? = nil,
         of habit: String,
         _ table: String,
         _ source: inout TrackerSource,
@@ -232,17 +233,17 @@ enum TableHabitFields {
 /// A user's file of Beaver Habit Tracker: `habits`, at the top or within `data`, each with its `records`. It also lists days on which
 /// nothing was done.
 enum BeaverHabits {
-    static func recognises(_ json: ImportJSON) -> Bool {
+    static func recognises(_ json: JSON) -> Bool {
         guard let habits = habits(json), let first = habits.first?.members else { return false }
         guard first["name"] != nil, let records = first["records"]?.elements else { return false }
         return records.first?.members.map { $0["day"] != nil } ?? true
     }
 
-    private static func habits(_ json: ImportJSON) -> [ImportJSON]? {
+    private static func habits(_ json: JSON) -> [JSON]? {
         (json.members?["data"]?.members ?? json.members)?["habits"]?.elements
     }
 
-    static func read(_ json: ImportJSON, path: String) throws -> TrackerSource {
+    static func read(_ json: JSON, path: String) throws -> TrackerSource {
         var source = TrackerSource(.beaverhabits, path: path)
         let habits = habits(json) ?? []
         var recordCount = 0
@@ -269,7 +270,7 @@ enum BeaverHabits {
         return source
     }
 
-    private static func habit(_ fields: [String: ImportJSON], _ source: inout TrackerSource) -> TrackerHabit {
+    private static func habit(_ fields: [String: JSON], _ source: inout TrackerSource) -> TrackerHabit {
         let name = fields["name"]?.text ?? ""
         let key = fields["id"]?.text.map { "id \($0)" } ?? source.key(habitNamed: name)
         var habit = TrackerHabit(key: key, name: name)
@@ -303,7 +304,7 @@ enum BeaverHabits {
         return habit
     }
 
-    private static func read(_ record: ImportJSON, of habit: String, _ source: inout TrackerSource) {
+    private static func read(_ record: JSON, of habit: String, _ source: inout TrackerSource) {
         guard let fields = record.members else { return source.keep("records: not an object", ["value": record]) }
         var kept = fields
         kept["habit"] = .string(habit)

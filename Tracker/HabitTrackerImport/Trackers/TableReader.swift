@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreImport
+import JSONText
 
 /// Reads habits and entries from lists without a dedicated reader, by a mapping: one list of habits and one of their entries, or a list
 /// with a column per habit.
@@ -150,7 +151,7 @@ struct TableReader {
         habitLists.count > 1 ? "\(entity.source)\u{1F}\(key)" : key
     }
 
-    private func fill(_ habit: inout TrackerHabit, _ attribute: String, _ value: ImportJSON, _ dates: String?) -> Bool {
+    private func fill(_ habit: inout TrackerHabit, _ attribute: String, _ value: JSON, _ dates: String?) -> Bool {
         switch attribute {
         case "name": return true
         case "id": habit.id = value.text.flatMap { UUID(uuidString: $0) }
@@ -264,7 +265,7 @@ struct TableReader {
         source.keep("\(entity.source): not kept, or no place here", kept)
     }
 
-    private static func isMeant(_ fields: [String: ImportJSON], _ entity: CoreDataMapping.Entity) -> Bool {
+    private static func isMeant(_ fields: [String: JSON], _ entity: CoreDataMapping.Entity) -> Bool {
         entity.only.allSatisfy { column, values in
             let found = fields[column]?.plainText ?? ""
             return values.contains { $0.plainText == found }
@@ -280,7 +281,7 @@ enum TableValue {
     ]
 
     /// The day or the instant; nil if it is neither, or if any part of it is not understood.
-    static func moment(_ value: ImportJSON, _ form: String?) -> SourceMoment? {
+    static func moment(_ value: JSON, _ form: String?) -> SourceMoment? {
         switch form {
         case "secondsSince1970": return number(value).flatMap { instant($0) }
         case "millisecondsSince1970": return number(value).flatMap { instant($0 / 1_000) }
@@ -308,7 +309,7 @@ enum TableValue {
     }
 
     /// Whether a moment has everything in its text: wall-clock times have whole seconds, instants microseconds.
-    static func isWhole(_ text: ImportJSON) -> Bool {
+    static func isWhole(_ text: JSON) -> Bool {
         guard let time = text.text.flatMap({ TableTime($0.dropFirst(10)) }) else { return true }
         return time.offset == nil ? time.fraction == 0 : time.fractionDigits <= 6
     }
@@ -328,7 +329,7 @@ enum TableValue {
     }
 
     /// The number; nil if it is none, or if a double would not hold all of its digits.
-    static func number(_ value: ImportJSON) -> Double? {
+    static func number(_ value: JSON) -> Double? {
         switch value {
         case .int(let number): return Double(exactly: number)
         case .double(let number): return number.isFinite ? number : nil
@@ -352,7 +353,7 @@ enum TableValue {
         return all.prefix(all.reversed().drop { $0 == "0" }.count)
     }
 
-    static func flag(_ value: ImportJSON) -> Bool? {
+    static func flag(_ value: JSON) -> Bool? {
         switch value {
         case .bool(let flag): return flag
         case .int(0), .double(0): return false
@@ -367,13 +368,30 @@ enum TableValue {
     }
 
     /// Whether a mark in a habit's column means that it was done.
-    static func isKept(_ value: ImportJSON) -> Bool {
+    static func isKept(_ value: JSON) -> Bool {
         if value.isEmpty { return false }
         return flag(value) ?? (number(value) != 0)
     }
 }
 
-extension ImportJSON {
+extension JSON {
+    /// Reads a tracker's file with Foundation's decoder: `LeafAccount`, which checks what became of it, reads it with the parser.
+    ///
+    /// - Parameter refused: what is refused because the decoder would silently drop it.
+    init(source bytes: [UInt8], _ refused: Set<JSONParser.Finding.Kind>, path: String) throws {
+        guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {
+            throw HabitStoreError(.invalidSource, "the JSON is not text in UTF-8", at: .init(path: path))
+        }
+        var rules = JSONParser.Rules()
+        rules.refused = refused
+        try JSON.require(bytes, rules, path: path)
+        do {
+            self = try JSONDecoder().decode(JSON.self, from: Data(bytes))
+        } catch {
+            throw HabitStoreError(.invalidSource, "the file is damaged JSON", at: .init(path: path), underlying: error)
+        }
+    }
+
     /// The value as a text; a number without a fraction as its digits.
     var plainText: String? {
         switch self {

@@ -1,5 +1,6 @@
 import HabitStore
 import HabitStoreImport
+import JSONText
 
 /// Suggests a mapping of lists without a dedicated reader, from the names and contents of their columns. As a starting point, it lists all
 /// columns with what is known about them.
@@ -159,7 +160,7 @@ struct TableSuggestion {
         return result
     }
 
-    private static func kind(_ value: ImportJSON) -> String {
+    private static func kind(_ value: JSON) -> String {
         switch value {
         case .null: "nothing"
         case .bool: "true or false"

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 import HabitTracker
+import JSONText
 
 /// The records that a source results in, with identifiers that are the same each time the source is read.
 struct TrackerPlan {
@@ -64,8 +65,8 @@ struct TrackerPlan {
     }
 
     /// The originals of texts in which NFC, the store's form, replaces characters.
-    private mutating func asWritten(_ texts: [String: String?]) -> [String: ImportJSON] {
-        var result: [String: ImportJSON] = [:]
+    private mutating func asWritten(_ texts: [String: String?]) -> [String: JSON] {
+        var result: [String: JSON] = [:]
         for case (let name, let text?) in texts where text.isReplacedByNFC {
             result["\(name) (original)"] = .string(text)
             oddities["texts of which NFC replaces characters; the originals are kept", default: 0] += 1
@@ -308,5 +309,5 @@ struct AttachmentLine: Codable {
     /// The habit's name, or the kind of row.
     let what: String
     /// The fields, by their names in the source.
-    let fields: [String: ImportJSON]
+    let fields: [String: JSON]
 }

@@ -2,6 +2,7 @@ import DurableFiles
 import Foundation
 import HabitStore
 import HabitStoreImport
+import JSONText
 
 /// Recognizes a file or a folder by its contents; names do not count.
 enum TrackerRecognition {
@@ -9,7 +10,7 @@ enum TrackerRecognition {
         case database(SourceDatabase, TrackerFormat)
         case files(SourceFiles)
         case habitBull([UInt8])
-        case json(ImportJSON, TrackerFormat)
+        case json(JSON, TrackerFormat)
         case harsh(habits: String?, log: String?)
         case tables(SourceTables, CoreDataMapping, TimeZone)
     }
@@ -107,19 +108,7 @@ enum TrackerRecognition {
     }
 
     private static func json(_ bytes: [UInt8], _ path: String) throws -> Finding {
-        let json: ImportJSON
-        do {
-            try JSONDepth.require(bytes, path: path)
-            try JSONMembers.require(bytes, path: path)
-            json = try JSONDecoder().decode(ImportJSON.self, from: Data(bytes))
-        } catch let error as DecodingError {
-            throw HabitStoreError(
-                .invalidSource,
-                "the file is damaged JSON",
-                at: .init(path: path),
-                underlying: error
-            )
-        }
+        let json = try JSON(source: bytes, [.repeatedMember], path: path)
         if TableHabitExport.recognises(json) { return .json(json, .tableHabitJSON) }
         if BeaverHabits.recognises(json) { return .json(json, .beaverhabits) }
         throw unknown(path, "this is JSON of no app that is known; \(mappingAdvice)")

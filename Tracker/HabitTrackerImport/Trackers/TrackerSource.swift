@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 import HabitTracker
+import JSONText
 
 /// The contents of a source, divided into what can be imported and what is kept next to the store.
 struct TrackerSource {
@@ -53,7 +54,7 @@ struct TrackerSource {
     }
 
     /// Adds a row to keep next to the store.
-    mutating func keep(_ what: String, _ fields: [String: ImportJSON]) {
+    mutating func keep(_ what: String, _ fields: [String: JSON]) {
         rows.append(TrackerRow(what: what, fields: fields))
     }
 
@@ -90,7 +91,7 @@ struct TrackerHabit {
     var unit: String?
     var target: Double?
     /// Fields that a habit cannot hold, by their names in the source.
-    var rest: [String: ImportJSON] = [:]
+    var rest: [String: JSON] = [:]
 }
 
 /// An entry in a source.
@@ -104,14 +105,14 @@ struct TrackerEntry {
     var note: String?
     var value: Double?
     /// Fields that an entry cannot hold, by their names in the source.
-    var rest: [String: ImportJSON] = [:]
+    var rest: [String: JSON] = [:]
 }
 
 /// A part of a source that does not become a record, kept next to the store under a name.
 struct TrackerRow: Equatable {
     /// The kind of row, by which rows are counted: "Repetitions: skipped".
     let what: String
-    let fields: [String: ImportJSON]
+    let fields: [String: JSON]
 }
 
 /// The time of an event, as exactly as a source states it.

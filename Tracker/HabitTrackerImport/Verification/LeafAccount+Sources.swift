@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 import HabitTracker
+import JSONText
 
 extension LeafAccount {
     /// Reads a source again and accounts for everything in it.
@@ -128,11 +129,11 @@ extension LeafAccount {
     // MARK: JSON
 
     private mutating func takeJSON(_ path: String, _ format: TrackerFormat) throws {
-        let json: ImportJSON
+        let json: JSON
         do {
-            json = try JSONValueParser.parse(try WholeFile.read(path).bytes)
-        } catch let failure as JSONValueParser.Failure {
-            throw HabitStoreError(.invalidSource, "the file is damaged JSON: \(failure.message)", at: .init(path: path))
+            json = try JSON(parsing: try WholeFile.read(path).bytes)
+        } catch let failure as JSONFailure {
+            throw HabitStoreError(.invalidSource, "the file is damaged JSON: \(failure)", at: .init(path: path))
         }
         var outer = json.members ?? ["habits": json]
         if format == .beaverhabits, let data = outer["data"]?.members {
@@ -173,9 +174,9 @@ extension LeafAccount {
     }
 
     /// Whether a member is a list of objects, which may be records.
-    private static func isList(_ value: ImportJSON) -> Bool { value.elements?.contains { $0.members != nil } ?? false }
+    private static func isList(_ value: JSON) -> Bool { value.elements?.contains { $0.members != nil } ?? false }
 
-    private mutating func takeRecord(_ record: ImportJSON, of habit: String, isBeaver: Bool) {
+    private mutating func takeRecord(_ record: JSON, of habit: String, isBeaver: Bool) {
         guard let fields = record.members else { return take("records", Self.leaves("value", record)) }
         let leaves = Self.leaves("", record)
         let day: String?
@@ -206,7 +207,7 @@ extension LeafAccount {
 
     private static func carriesBeaver(
         _ leaf: Leaf,
-        _ fields: [String: ImportJSON],
+        _ fields: [String: JSON],
         _ habit: Habit,
         _ tags: [UUID: String]
     ) -> Bool {
@@ -225,7 +226,7 @@ extension LeafAccount {
         }
     }
 
-    private static func carriesTableHabit(_ leaf: Leaf, _ fields: [String: ImportJSON], _ habit: Habit) -> Bool {
+    private static func carriesTableHabit(_ leaf: Leaf, _ fields: [String: JSON], _ habit: Habit) -> Bool {
         switch leaf.name {
         case "name": return leaf.words == "t:\(habit.name)"
         case "daily_goal_unit": return leaf.words == "t:\(habit.unit ?? "")"
@@ -235,7 +236,7 @@ extension LeafAccount {
         case "freq_type", "freq_custom":
             let arguments =
                 fields["freq_custom"]?.elements
-                ?? fields["freq_custom"]?.text.flatMap { try? JSONValueParser.parse(Array($0.utf8)).elements } ?? []
+                ?? fields["freq_custom"]?.text.flatMap { try? JSON(parsing: Array($0.utf8)).elements } ?? []
             let days = [1: 7, 2: 30, 3: arguments.dropFirst().first?.integer ?? 0][fields["freq_type"]?.integer ?? 0]
             return arguments.first?.integer == habit.timesPerPeriod && days == habit.periodDays
         default: return false

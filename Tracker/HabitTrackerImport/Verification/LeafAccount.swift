@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 import HabitTracker
+import JSONText
 
 /// Accounts for every cell of a CSV file, every line of a text and every leaf of a JSON file: each must be in a record of the store, or in
 /// the attachment by name and value. Anything else is a difference.
@@ -94,9 +95,9 @@ struct LeafAccount {
     }
 
     private mutating func read(_ attachment: String) throws {
-        var lines: [ImportJSON] = []
+        var lines: [JSON] = []
         try WitnessLines.read(attachment) { line in
-            if let object = try? JSONValueParser.parse(Array(line)), object.members?["kind"] != nil {
+            if let object = try? JSON(parsing: Array(line)), object.members?["kind"] != nil {
                 lines.append(object)
             }
         }
@@ -119,7 +120,7 @@ struct LeafAccount {
     // MARK: Leaves
 
     /// The values within a value, with the names of their members; empty values are ignored.
-    static func leaves(_ name: String, _ json: ImportJSON) -> [Leaf] {
+    static func leaves(_ name: String, _ json: JSON) -> [Leaf] {
         switch json {
         case .null, .string(""): []
         case .string(let text): [Leaf(name, "t:\(text)")]
@@ -264,7 +265,7 @@ extension LeafAccount {
             for table in database.tableNames where !table.hasPrefix("sqlite_") {
                 try database.forEachRow(table) { row in
                     for (column, value) in row {
-                        for leaf in leaves(column, ImportJSON(value)) { body(table, leaf) }
+                        for leaf in leaves(column, JSON(value)) { body(table, leaf) }
                     }
                 }
             }
@@ -283,7 +284,7 @@ extension LeafAccount {
     /// The contents of a JSON file; nil for other files.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidSource`` if it is damaged or has duplicate members.
-    static func json(_ path: String) throws -> ImportJSON? {
+    static func json(_ path: String) throws -> JSON? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
             !isDatabase(path)
@@ -294,9 +295,9 @@ extension LeafAccount {
         }
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         do {
-            return try JSONValueParser.parse(bytes.starts(with: mark) ? Array(bytes.dropFirst(3)) : bytes)
+            return try JSON(parsing: bytes.starts(with: mark) ? Array(bytes.dropFirst(3)) : bytes)
         } catch {
-            throw HabitStoreError(.invalidSource, "the file is damaged JSON: \(error.message)", at: .init(path: path))
+            throw HabitStoreError(.invalidSource, "the file is damaged JSON: \(error)", at: .init(path: path))
         }
     }
 
@@ -327,7 +328,7 @@ extension LeafAccount {
         entity.attributes.first { $0.value == .some(attribute) }?.key
     }
 
-    private static func key(_ entity: CoreDataMapping.Entity, _ fields: [String: ImportJSON], _ place: Int) -> String {
+    private static func key(_ entity: CoreDataMapping.Entity, _ fields: [String: JSON], _ place: Int) -> String {
         entity.key.flatMap { TableTally.text(fields[$0]) } ?? "\(entity.source) \(place)"
     }
 
@@ -377,7 +378,7 @@ extension LeafAccount {
 
     private static func carries(
         _ attribute: String,
-        _ value: ImportJSON,
+        _ value: JSON,
         _ habit: Habit,
         _ dates: String?,
         _ calendar: Calendar
@@ -407,7 +408,7 @@ extension LeafAccount {
     }
 
     /// Whether the store can hold a time exactly: without an offset it has whole seconds.
-    private static func isCarried(_ value: ImportJSON?) -> Bool {
+    private static func isCarried(_ value: JSON?) -> Bool {
         guard let text = value?.text, text.contains(":"), let point = text.firstIndex(of: ".") else { return true }
         let digits = text[point...].dropFirst().prefix { $0.isNumber }
         let hasOffset = !text[point...].dropFirst().allSatisfy(\.isNumber)

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreImport
+import JSONText
 
 /// Counts the entries in lists read with a mapping, using Foundation's calendar and regular expressions. Nested JSON is read from the file
 /// itself.
@@ -33,7 +34,7 @@ enum TableTally {
                 entity.only.allSatisfy { column, values in matches(row.fields[column], values) }
             }
         }
-        func cell(_ attribute: String, _ entity: CoreDataMapping.Entity, _ row: NestedRows.Row) -> ImportJSON? {
+        func cell(_ attribute: String, _ entity: CoreDataMapping.Entity, _ row: NestedRows.Row) -> JSON? {
             entity.attributes.first { $0.value == .some(attribute) }.flatMap { row.fields[$0.key] }
         }
         let habits = mapping.entities.filter { $0.target == "Habit" }
@@ -79,7 +80,7 @@ enum TableTally {
         return Array(tallies.values)
     }
 
-    static func matches(_ value: ImportJSON?, _ constants: [MappedConstant]) -> Bool {
+    static func matches(_ value: JSON?, _ constants: [MappedConstant]) -> Bool {
         let found = text(value) ?? ""
         return constants.contains { constant in
             switch constant {
@@ -92,13 +93,13 @@ enum TableTally {
         }
     }
 
-    private static func add(_ value: ImportJSON?, _ day: String, _ tally: inout HabitTally) {
+    private static func add(_ value: JSON?, _ day: String, _ tally: inout HabitTally) {
         guard let mark = mark(value) else { return }
         tally.add(day: day, value: mark.value, note: mark.note)
     }
 
     /// A mark in a habit's column: a number is an amount, a word other than yes or no is a note; nil if there is no mark.
-    static func mark(_ value: ImportJSON?) -> (value: Double?, note: String?)? {
+    static func mark(_ value: JSON?) -> (value: Double?, note: String?)? {
         let words = (text(value) ?? "").lowercased()
         if ["", "0", "no", "n", "false", "-", "0.0"].contains(words) { return nil }
         let amount = number(value)
@@ -110,7 +111,7 @@ enum TableTally {
         )
     }
 
-    static func text(_ value: ImportJSON?) -> String? {
+    static func text(_ value: JSON?) -> String? {
         switch value {
         case .string(let text)?: text.isEmpty ? nil : text
         case .int(let number)?: "\(number)"
@@ -121,7 +122,7 @@ enum TableTally {
     }
 
     /// A number that a double holds exactly.
-    static func number(_ value: ImportJSON?) -> Double? {
+    static func number(_ value: JSON?) -> Double? {
         switch value {
         case .int(let number)?: return Int64(exactly: Double(number)) == number ? Double(number) : nil
         case .double(let number)? where number.isFinite: return number
@@ -136,7 +137,7 @@ enum TableTally {
         }
     }
 
-    static func day(_ value: ImportJSON?, _ form: String?, _ calendar: Calendar) -> String? {
+    static func day(_ value: JSON?, _ form: String?, _ calendar: Calendar) -> String? {
         func day(_ date: Date) -> String? {
             let parts = calendar.dateComponents([.year, .month, .day], from: date)
             return PlainDay.text(parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)
@@ -210,7 +211,7 @@ struct NestedRows {
             let place: Int
         }
 
-        let fields: [String: ImportJSON]
+        let fields: [String: JSON]
         let place: Int
         /// The rows it is nested in, outermost first.
         let owners: [Owner]
@@ -220,18 +221,18 @@ struct NestedRows {
     private let list: String
     private var counts: [String: Int] = [:]
 
-    init(of list: String, in file: ImportJSON) {
+    init(of list: String, in file: JSON) {
         self.list = list
         if file.elements != nil { follow(file, "items", []) } else { enter(file, "", []) }
     }
 
-    private mutating func enter(_ object: ImportJSON, _ path: String, _ owners: [Row.Owner]) {
+    private mutating func enter(_ object: JSON, _ path: String, _ owners: [Row.Owner]) {
         for (name, value) in (object.members ?? [:]).sorted(by: { $0.key < $1.key }) {
             follow(value, path.isEmpty ? name : path + "." + name, owners)
         }
     }
 
-    private mutating func follow(_ value: ImportJSON, _ path: String, _ owners: [Row.Owner]) {
+    private mutating func follow(_ value: JSON, _ path: String, _ owners: [Row.Owner]) {
         guard list == path || list.hasPrefix(path + ".") else { return }
         if let elements = value.elements {
             let isList = path == "items" || elements.contains { $0.members != nil }
@@ -249,7 +250,7 @@ struct NestedRows {
         }
     }
 
-    private mutating func add(_ fields: [String: ImportJSON], _ path: String, _ owners: [Row.Owner]) -> Row.Owner {
+    private mutating func add(_ fields: [String: JSON], _ path: String, _ owners: [Row.Owner]) -> Row.Owner {
         let place = counts[path, default: 0]
         counts[path] = place + 1
         if path == list { rows.append(Row(fields: fields, place: place, owners: owners)) }

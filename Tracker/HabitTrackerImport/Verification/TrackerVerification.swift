@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 import HabitTracker
+import JSONText
 
 /// Compares a store with its source, using none of the import's code: the source is counted and summed by SQL, by Foundation's JSON parser,
 /// or line by line, and the store is read back record by record.
@@ -163,7 +164,7 @@ struct TrackerAccount {
         fields = Self.fields[format] ?? [:]
         guard let attachment else { return }
         try WitnessLines.read(attachment) { line in
-            guard let object = (try? JSONValueParser.parse(Array(line)))?.members, let kind = object["kind"]?.text,
+            guard let object = (try? JSON(parsing: Array(line)))?.members, let kind = object["kind"]?.text,
                 let what = object["what"]?.text, let fields = object["fields"]?.members
             else { return }
             written.add(.object(fields))
@@ -310,7 +311,7 @@ struct WrittenTexts {
     private var texts: Set<Data> = []
 
     /// Adds the texts in a value.
-    mutating func add(_ json: ImportJSON) {
+    mutating func add(_ json: JSON) {
         switch json {
         case .string(let text): if WitnessCell.hasReplacedCharacters(text) { texts.insert(Data(text.utf8)) }
         case .array(let elements): for element in elements { add(element) }

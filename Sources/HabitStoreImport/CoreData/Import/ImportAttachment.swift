@@ -2,6 +2,7 @@ import DurableFiles
 import Foundation
 import HabitStore
 import Hashing
+import JSONText
 
 /// A file next to the target for what the target cannot hold, with one JSON object per line. It is append-only and contains each line once;
 /// lines are on disk before the records they belong to.
@@ -63,7 +64,7 @@ struct ImportedRow: Encodable {
     let key: Int64
     let id: UUID
     let reason: String
-    let values: [String: StoredJSON]
+    let values: [String: JSON]
     let references: [String: Int64]
     /// The table, and the columns of the values above by property name.
     let table: String
@@ -74,9 +75,9 @@ struct ImportedRow: Encodable {
         key = row.key
         self.id = id
         self.reason = reason
-        var values: [String: StoredJSON] = [:]
+        var values: [String: JSON] = [:]
         for (attribute, value) in zip(entity.attributes, row.values) where !value.value.isNull || value.stored != nil {
-            values[attribute.name] = value.stored.map { StoredJSON($0) } ?? StoredJSON(value.value)
+            values[attribute.name] = value.stored.map { JSON(stored: $0) } ?? JSON(stored: value.value)
         }
         references = row.references.mapValues(\.key)
         table = entity.table
@@ -86,7 +87,7 @@ struct ImportedRow: Encodable {
             uniquingKeysWith: { first, _ in first }
         )
         for found in row.misplaced {
-            values[found.column] = StoredJSON(found.value)
+            values[found.column] = JSON(stored: found.value)
             columns[found.column] = found.column
         }
         self.values = values
@@ -100,7 +101,7 @@ struct ImportedTransaction: Encodable {
         let entity: String
         let key: Int64
         let kind: String
-        let tombstone: [String: StoredJSON]?
+        let tombstone: [String: JSON]?
     }
 
     let transaction: Int64
@@ -119,7 +120,7 @@ struct ImportedTransaction: Encodable {
         process = source.process
         bundle = source.bundle
         self.changes = changes.map { change in
-            let values = change.tombstone.map { ($0.column, StoredJSON($0.value)) }
+            let values = change.tombstone.map { ($0.column, JSON(stored: $0.value)) }
             return Change(
                 entity: model.entity(number: change.entity)?.name ?? "\(change.entity)",
                 key: change.key,

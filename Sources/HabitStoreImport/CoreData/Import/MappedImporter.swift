@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import JSONText
 
 /// Imports a Core Data file into a store of Swift types by a mapping. It uses the store's own transactions, so that the store's rules hold,
 /// its mirrors follow, and it stays in use.
@@ -172,7 +173,7 @@ public final class MappedImporter {
                 id: nil,
                 property: nil,
                 reason: reason,
-                value: StoredJSON(Value.null)
+                value: JSON(stored: Value.null)
             )
         ])
     }

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import Hashing
+import JSONText
 
 /// Writes a batch to a store of Swift types. Such a store cannot hold references to missing records or a unique value that another record
 /// has; these are returned as losses and refused records.
@@ -95,7 +96,7 @@ struct MappedWriter {
                     item,
                     attribute.name,
                     "another \(entity.name) has the same \(attribute.name)",
-                    StoredJSON(values[place])
+                    JSON(stored: values[place])
                 )
                 return false
             }
@@ -121,14 +122,14 @@ struct MappedWriter {
             case .uuid(let id):
                 guard try leadsNowhere(id) else { continue }
                 let key = item.made.keys[relationship.attribute]?[id]
-                let value = key.map { StoredJSON(SourceValue.int($0)) } ?? StoredJSON(Value.uuid(id))
+                let value = key.map { JSON(stored: SourceValue.int($0)) } ?? JSON(stored: Value.uuid(id))
                 lose(item, attribute.name, "leads to no record", value, item.column(relationship.attribute))
                 guard attribute.isOptional else { return nil }
                 values[relationship.attribute] = .null
             case .links(let ids):
                 let dangling = try ids.filter(leadsNowhere)
                 for id in dangling {
-                    lose(item, attribute.name, "leads to no record", StoredJSON(Value.uuid(id)))
+                    lose(item, attribute.name, "leads to no record", JSON(stored: Value.uuid(id)))
                     if let row = item.link(relationship.attribute, to: id) { danglingLinks.append(row) }
                 }
                 if !dangling.isEmpty { values[relationship.attribute] = .links(ids.filter { !dangling.contains($0) }) }
@@ -142,7 +143,7 @@ struct MappedWriter {
         _ item: MappedBatch.Item,
         _ property: String,
         _ reason: String,
-        _ value: StoredJSON,
+        _ value: JSON,
         _ column: String? = nil
     ) {
         losses.append(

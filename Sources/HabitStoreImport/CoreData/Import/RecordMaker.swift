@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import JSONText
 
 /// Converts the rows of one source entity to records of the target.
 struct RecordMaker {
@@ -99,7 +100,7 @@ struct RecordMaker {
             let found = try value(field, row, id)
             let fitted = ValueFit.fit(found.value, to: attribute)
             if let reason = found.problem ?? fitted.problem {
-                let value = found.stored ?? StoredJSON(found.value)
+                let value = found.stored ?? JSON(stored: found.value)
                 losses.append(loss(row, id, Self.property(field), reason, value, found.loss))
             }
             if fitted.value.isNull, !attribute.isOptional {
@@ -110,13 +111,13 @@ struct RecordMaker {
                         nil,
                         Self.property(field),
                         "\(target.name).\(attribute.name) needs a value",
-                        StoredJSON(Value.null)
+                        JSON(stored: Value.null)
                     )
                 )
             }
             if Self.isNormalized(found.value, fitted.value) { normalized += 1 }
             if found.problem == nil, Self.isReplaced(found.value) {
-                let value = original(field, row) ?? StoredJSON(found.value)
+                let value = original(field, row) ?? JSON(stored: found.value)
                 let reason = "the original text, since NFC replaces characters of it"
                 losses.append(loss(row, id, Self.property(field), reason, value, .otherCharacters))
             }
@@ -125,12 +126,12 @@ struct RecordMaker {
         for place in unmapped where plan.source.attributes[place].name != identity {
             let (attribute, value) = (plan.source.attributes[place], row.values[place])
             guard !value.value.isNull || value.stored != nil else { continue }
-            let stored = value.stored.map { StoredJSON($0) } ?? StoredJSON(value.value)
+            let stored = value.stored.map { JSON(stored: $0) } ?? JSON(stored: value.value)
             losses.append(loss(row, isPossible ? id : nil, attribute.name, "no place in \(target.name)", stored))
         }
         for name in unmappedReferences {
             guard let reference = row.references[name] else { continue }
-            let key = StoredJSON(Value.int(reference.key))
+            let key = JSON(stored: Value.int(reference.key))
             losses.append(loss(row, isPossible ? id : nil, name, "no place in \(target.name)", key))
         }
         losses += row.misplaced.map { found in
@@ -142,7 +143,7 @@ struct RecordMaker {
                 table: plan.source.table,
                 column: found.column,
                 reason: "what is no whole number where a key or a place should be",
-                value: StoredJSON(found.value),
+                value: JSON(stored: found.value),
                 kind: .otherType
             )
         }
@@ -175,9 +176,9 @@ struct RecordMaker {
     }
 
     /// The stored value of the attribute that a field reads.
-    private func original(_ field: CoreDataPlan.Field, _ row: CoreDataRow) -> StoredJSON? {
+    private func original(_ field: CoreDataPlan.Field, _ row: CoreDataRow) -> JSON? {
         guard let name = Self.property(field), let place = places[name] else { return nil }
-        return row.values[place].stored.map { StoredJSON($0) } ?? StoredJSON(row.values[place].value)
+        return row.values[place].stored.map { JSON(stored: $0) } ?? JSON(stored: row.values[place].value)
     }
 
     /// The keys that a field refers to, by the identifiers of their records. Not needed for a derived schema, which accepts dangling
@@ -205,7 +206,7 @@ struct RecordMaker {
         _ id: UUID?,
         _ property: String?,
         _ reason: String,
-        _ value: StoredJSON,
+        _ value: JSON,
         _ kind: ImportLoss.Kind = .noPlace
     ) -> ImportLoss {
         ImportLoss(
@@ -226,7 +227,7 @@ struct RecordMaker {
         plan.source.attributes.indices.compactMap { place in
             let value = row.values[place]
             guard let problem = value.problem, value.stored == nil else { return nil }
-            return loss(row, id, plan.source.attributes[place].name, problem, StoredJSON(value.value), value.loss)
+            return loss(row, id, plan.source.attributes[place].name, problem, JSON(stored: value.value), value.loss)
         }
     }
 
@@ -245,7 +246,7 @@ struct RecordMaker {
     private struct Found {
         var value = Value.null
         var problem: String?
-        var stored: StoredJSON?
+        var stored: JSON?
         var loss = ImportLoss.Kind.noPlace
     }
 
@@ -277,7 +278,7 @@ struct RecordMaker {
         guard let place = places[name] else { return Found() }
         let value = row.values[place]
         guard let stored = value.stored else { return Found(value: value.value) }
-        return Found(value: value.value, problem: value.problem, stored: StoredJSON(stored), loss: value.loss)
+        return Found(value: value.value, problem: value.problem, stored: JSON(stored: stored), loss: value.loss)
     }
 
     private func texts(_ name: String, _ row: CoreDataRow) -> Found {
@@ -285,7 +286,7 @@ struct RecordMaker {
             return Found()
         }
         if let texts = TextList.read(.blob(bytes)) { return Found(value: .strings(texts)) }
-        return Found(problem: "no list of texts", stored: StoredJSON(.blob(bytes)), loss: .otherType)
+        return Found(problem: "no list of texts", stored: JSON(stored: .blob(bytes)), loss: .otherType)
     }
 
     private func linked(_ name: String, _ row: CoreDataRow) throws -> [UUID] {

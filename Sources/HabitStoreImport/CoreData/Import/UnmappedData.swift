@@ -1,4 +1,5 @@
 import HabitStore
+import JSONText
 
 /// The parts of a file that no field of a plan reads: columns and rows outside the model, links that the mapping has no place for, and
 /// unknown tables.
@@ -49,7 +50,7 @@ struct UnmappedData {
                     table: entity.table,
                     column: column,
                     reason: isKnown ? "no place for \(column)" : "\(column) belongs to nothing in the model",
-                    value: StoredJSON(value),
+                    value: JSON(stored: value),
                     kind: isKnown ? .noPlace : .unknownToModel
                 )
                 try body(loss, loss)
@@ -117,7 +118,7 @@ struct UnmappedData {
             id: nil,
             property: property,
             reason: row.reason,
-            value: StoredJSON(SourceValue.null),
+            value: JSON(stored: SourceValue.null),
             kind: kind
         )
         try body(loss, row)
@@ -333,7 +334,7 @@ struct UnmappedRow: Encodable {
     var key: Int64?
     let reason: String
     /// The values by column, without nulls.
-    let columns: [String: StoredJSON]
+    let columns: [String: JSON]
 
     /// The links that lead from a record to others, from all tables.
     static func links(of key: Int64, _ entity: CoreDataEntity, _ file: CoreDataFile) throws -> [UnmappedRow] {
@@ -355,12 +356,12 @@ struct UnmappedRow: Encodable {
     init(_ table: String, _ statement: SourceStatement, _ reason: String) {
         self.table = table
         self.reason = reason
-        var columns: [String: StoredJSON] = [:]
+        var columns: [String: JSON] = [:]
         for place in 0..<statement.columnCount {
             let value = statement.value(place)
             let name = statement.columnName(place)
             if name == "Z_PK", case .int(let number) = value { key = number }
-            if !value.isNull { columns[name] = StoredJSON(value) }
+            if !value.isNull { columns[name] = JSON(stored: value) }
         }
         self.columns = columns
     }
@@ -368,6 +369,6 @@ struct UnmappedRow: Encodable {
     init(_ table: String, _ columns: [String: Int64], _ reason: String) {
         self.table = table
         self.reason = reason
-        self.columns = columns.mapValues { StoredJSON(SourceValue.int($0)) }
+        self.columns = columns.mapValues { JSON(stored: SourceValue.int($0)) }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import JSONText
 
 /// Converts stored values to values of an attribute's type.
 ///
@@ -184,53 +185,39 @@ enum TextList {
     }
 }
 
-/// A value in an attachment: numbers and texts as in JSON, bytes as `{"base64": …}`, dates as `{"secondsSince2001": …}`, and what JSON
-/// cannot express as text.
-struct StoredJSON: Encodable, Hashable {
-    private let value: SourceValue
-    private let isDate: Bool
-
-    init(_ value: SourceValue) {
-        self.value = value
-        isDate = false
-    }
-
-    init(_ value: Value) {
-        isDate = if case .date = value { true } else { false }
+extension JSON {
+    /// The value of a database column.
+    package init(_ value: SourceValue) {
         switch value {
-        case .null: self.value = .null
-        case .bool(let flag): self.value = .int(flag ? 1 : 0)
-        case .int(let number): self.value = .int(number)
-        case .double(let number): self.value = .real(number)
-        case .date(let date): self.value = .real(date.timeIntervalSinceReferenceDate)
-        case .string(let text): self.value = .text(text)
-        case .uuid(let id): self.value = .text(id.uuidString)
-        case .data(let bytes): self.value = .blob(bytes)
-        case .strings(let texts): self.value = .text(texts.joined(separator: "\n"))
-        case .links(let ids): self.value = .text(ids.map(\.uuidString).joined(separator: "\n"))
+        case .null: self = .null
+        case .int(let number): self = .int(number)
+        case .real(let number): self = .double(number)
+        case .text(let text): self = .string(text)
+        case .blob(let bytes), .malformedText(let bytes): self = .string(bytes.base64EncodedString())
         }
     }
 
-    private enum CodingKeys: String, CodingKey { case base64, secondsSince2001 }
+    /// A column's value in an attachment, where bytes are `{"base64": …}`.
+    init(stored value: SourceValue) {
+        switch value {
+        case .blob, .malformedText: self = .object(["base64": JSON(value)])
+        case .null, .int, .real, .text: self = JSON(value)
+        }
+    }
 
-    func encode(to encoder: any Encoder) throws {
+    /// A store's value in an attachment, where bytes are `{"base64": …}`, dates `{"secondsSince2001": …}`, and lists one text of lines.
+    init(stored value: Value) {
         switch value {
-        case .blob(let bytes), .malformedText(let bytes):
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            return try container.encode(bytes.base64EncodedString(), forKey: .base64)
-        default: break
-        }
-        if isDate, case .real(let seconds) = value {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            return try container.encode(seconds, forKey: .secondsSince2001)
-        }
-        var container = encoder.singleValueContainer()
-        switch value {
-        case .int(let number): try container.encode(number)
-        case .real(let number) where number.isFinite: try container.encode(number)
-        case .real(let number): try container.encode("\(number)")
-        case .text(let text): try container.encode(text)
-        case .null, .blob, .malformedText: try container.encodeNil()
+        case .null: self = .null
+        case .bool(let flag): self = .int(flag ? 1 : 0)
+        case .int(let number): self = .int(number)
+        case .double(let number): self = .double(number)
+        case .date(let date): self = .object(["secondsSince2001": .double(date.timeIntervalSinceReferenceDate)])
+        case .string(let text): self = .string(text)
+        case .uuid(let id): self = .string(id.uuidString)
+        case .data(let bytes): self = .object(["base64": .string(bytes.base64EncodedString())])
+        case .strings(let texts): self = .string(texts.joined(separator: "\n"))
+        case .links(let ids): self = .string(ids.map(\.uuidString).joined(separator: "\n"))
         }
     }
 }
@@ -268,7 +255,7 @@ struct ImportLoss: Encodable, Hashable {
     var column: String?
     /// The reason why it is not in the target.
     let reason: String
-    let value: StoredJSON
+    let value: JSON
     var kind = Kind.noPlace
 
     private enum CodingKeys: String, CodingKey { case entity, key, id, property, table, column, reason, value }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import JSONText
 
 /// The contents of an attachment, by their place in the source. An attachment may be as large as the source, so only hashes are kept, in a
 /// database on disk.
@@ -33,7 +34,7 @@ final class UnmappedValues {
         let lines = try AttachmentLines(scratch)
         try WitnessLines.read(path) { line in
             // Foundation's decoder does not guarantee exact numbers.
-            guard let object = (try? JSONValueParser.parse(Array(line)))?.members else { return }
+            guard let object = (try? JSON(parsing: Array(line)))?.members else { return }
             try lines.add(object)
         }
         hasCells = try scratch.int("SELECT 1 FROM cells LIMIT 1") != nil
@@ -95,7 +96,7 @@ private final class AttachmentLines {
         addTransaction = try scratch.prepare("INSERT OR REPLACE INTO transactions VALUES (?1, ?2, ?3)")
     }
 
-    func add(_ object: [String: ImportJSON]) throws {
+    func add(_ object: [String: JSON]) throws {
         if let number = object["transaction"]?.integer {
             try addTransaction.bind(Int64(number), at: 1)
             // NaN, for a transaction without a time, equals no time.
@@ -129,7 +130,7 @@ private final class AttachmentLines {
         for (column, value) in columns { try add(exactly: value, table, key, column) }
     }
 
-    private func add(exactly value: ImportJSON?, _ table: String, _ key: Int64, _ column: String) throws {
+    private func add(exactly value: JSON?, _ table: String, _ key: Int64, _ column: String) throws {
         guard let text = value?.text, WitnessCell.hasReplacedCharacters(text) else { return }
         try add(cell: UnmappedHash.exactly(text, table, key, column))
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import JSONText
 
 /// Columns of an entity's rows, with values converted by SQLite.
 struct WitnessColumns {
@@ -268,7 +269,7 @@ package enum WitnessCell {
     }
 
     /// The textual form of a value in an attachment; nil if it has none.
-    package static func words(json value: ImportJSON) -> String? {
+    package static func words(json value: JSON) -> String? {
         switch value {
         case .string(let text): "t:\(text)"
         case .int(let number): words(number)

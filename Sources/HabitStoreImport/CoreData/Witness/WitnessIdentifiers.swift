@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import Hashing
+import JSONText
 
 /// The identifiers of a file's records, looked up one at a time. If several records have the same UUID, the lowest key keeps it.
 final class WitnessIdentifiers {
@@ -104,7 +105,7 @@ final class WitnessLedger {
         let remove = try scratch.prepare("DELETE FROM ids WHERE record = ?1")
         let addTransaction = try scratch.prepare("INSERT OR IGNORE INTO transactions VALUES (?1)")
         try WitnessLines.read(path) { line in
-            guard let object = (try? JSONValueParser.parse(Array(line)))?.members else { return }
+            guard let object = (try? JSON(parsing: Array(line)))?.members else { return }
             if let record = object["record"]?.text, let id = object["id"]?.text.flatMap({ UUID(uuidString: $0) }) {
                 let (first, second) = id.halves
                 try addRecord.bind(record, at: 1)

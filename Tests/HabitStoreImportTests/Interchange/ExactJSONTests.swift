@@ -1,11 +1,12 @@
 import Foundation
+import JSONText
 import Testing
 
 @testable import HabitStoreImport
 
 /// The parser of records accepts exactly what RFC 8259 defines, to the last bit.
-struct JSONValueParserTests {
-    private func parse(_ text: String) throws -> ImportJSON { try JSONValueParser.parse(Array(text.utf8)) }
+struct ExactJSONTests {
+    private func parse(_ text: String) throws -> JSON { try JSON(parsing: Array(text.utf8)) }
 
     @Test func valuesAreWhatTheyAreWritten() throws {
         #expect(try parse(" 9223372036854775807 ") == .int(.max))
@@ -25,11 +26,11 @@ struct JSONValueParserTests {
         "\"abc", "-", "[", "\"\\",
     ])
     func whatIsNoJSONIsRefused(_ text: String) {
-        #expect(throws: JSONValueParser.Failure.self) { try parse(text) }
+        #expect(throws: JSONFailure.self) { try parse(text) }
     }
 
     @Test func textThatIsNoUnicodeAndDepthWithoutEndAreRefused() {
-        #expect(throws: JSONValueParser.Failure.self) { try JSONValueParser.parse([0x22, 0xFF, 0x22]) }
-        #expect(throws: JSONValueParser.Failure.self) { try parse(String(repeating: "[", count: 100_000)) }
+        #expect(throws: JSONFailure.self) { try JSON(parsing: [0x22, 0xFF, 0x22]) }
+        #expect(throws: JSONFailure.self) { try parse(String(repeating: "[", count: 100_000)) }
     }
 }

@@ -1,49 +1,83 @@
 /// A parser for JSON (RFC 8259) that keeps positions.
 ///
-/// Foundation's parser drops the positions, which errors, the linter and the editor of flag files need. It accepts nothing beyond the standard: no
-/// comments, no trailing commas, no NaN. Its stack is on the heap, so that a file of a million brackets is an error and not a stack overflow.
+/// Foundation's parser drops the positions, which errors, the linter and the editor of flag files need, and all but one of several members with the
+/// same name. It accepts nothing beyond the standard: no comments, no trailing commas, no NaN. Its stack is on the heap, so that a file of a million
+/// brackets is an error and not a stack overflow.
 package struct JSONParser {
-    package let source: SourceText
-    package let bytes: [UInt8]
-    package var index = 0
-    package var warnings: FlagWarningList
-    private var containers: [JSONContainer] = []
-    private var values = 0
-    private var isWholeDocument = true
+    /// What a document may contain.
+    package struct Rules: Sendable {
+        /// How deep arrays and objects may stand in each other.
+        package var depth = 256
+        /// How many values there may be.
+        package var values = Int.max
+        /// How long a number may be; a longer one is read as NaN.
+        package var numberBytes = Int.max
+        /// Whether a number too large for 64 bits of floating point is an error.
+        package var isFinite = false
+        /// The findings that are errors. Of others, the first ``mostFindings`` are kept.
+        package var refused: Set<Finding.Kind> = []
+        /// How many findings are kept.
+        package var mostFindings = 0
 
-    private init(_ source: SourceText, _ warnings: FlagWarningList) {
-        self.source = source
-        self.bytes = source.bytes
-        self.warnings = warnings
-    }
+        package init() {}
 
-    /// The file's one value. Duplicate keys, lone surrogates and rounded integers are added to the warnings.
-    package static func parse(_ source: SourceText, warnings: inout FlagWarningList) throws(FlagError) -> JSONNode {
-        var parser = JSONParser(source, warnings)
-        defer { WorkMeter.current?.add(parser.values + parser.index) }
-        let node = try parser.parseDocument()
-        warnings = parser.warnings
-        return node
-    }
-
-    /// The value that begins at a byte, whatever follows it, and how many bytes were read; nil where it is not whole.
-    /// For damaged files.
-    package static func value(at start: Int, in source: SourceText) -> (node: JSONNode?, readBytes: Int) {
-        var parser = JSONParser(source, FlagWarningList())
-        parser.index = start
-        parser.isWholeDocument = false
-        do throws(FlagError) {
-            return (try parser.parseDocument(), parser.index - start)
-        } catch {
-            return (nil, parser.index - start)
+        /// What a decoder would silently change is an error, except that whole numbers of more than 64 bits are rounded.
+        package static var exact: Rules {
+            var rules = Rules()
+            rules.refused = [.repeatedMember, .halfOfCharacter]
+            rules.isFinite = true
+            return rules
         }
     }
 
-    package func error(_ message: String, at offset: Int) -> FlagError {
-        FlagError(.parseError, message, at: source.location(at: offset))
+    /// What JSON allows and a reader may have to know.
+    package struct Finding: Sendable {
+        package enum Kind: Sendable { case repeatedMember, halfOfCharacter, roundedInteger }
+
+        package let kind: Kind
+        /// The offset of its first byte.
+        package let offset: Int
+        /// The name of a repeated member.
+        package var name: String?
     }
 
-    private mutating func parseDocument() throws(FlagError) -> JSONNode {
+    private let bytes: [UInt8]
+    private let rules: Rules
+    private var index = 0
+    private var containers: [JSONContainer] = []
+    private var values = 0
+    private var isWholeDocument = true
+    /// What was found in a document that was not refused for it.
+    package private(set) var findings: [Finding] = []
+
+    /// - Parameter bytes: a document in UTF-8.
+    package init(_ bytes: [UInt8], _ rules: Rules) { (self.bytes, self.rules) = (bytes, rules) }
+
+    /// How much was done: one for each value and each byte.
+    package var work: Int { values + index }
+
+    /// The document's one value.
+    package mutating func parse() throws(JSONFailure) -> JSONNode { try parseDocument() }
+
+    /// The value that begins at a byte, whatever follows it, and how many bytes were read; nil if it is incomplete.
+    /// For damaged files.
+    package static func value(at start: Int, in bytes: [UInt8], _ rules: Rules) -> (node: JSONNode?, readBytes: Int) {
+        var parser = JSONParser(bytes, rules)
+        parser.index = start
+        parser.isWholeDocument = false
+        let node = try? parser.parseDocument()
+        return (node, parser.index - start)
+    }
+
+    private func error(_ message: String, at offset: Int) -> JSONFailure { JSONFailure(message, offset: offset) }
+
+    private mutating func note(_ kind: Finding.Kind, at offset: Int, name: String? = nil) throws(JSONFailure) {
+        let finding = Finding(kind: kind, offset: offset, name: name)
+        if rules.refused.contains(kind) { throw JSONFailure(finding) }
+        if findings.count < rules.mostFindings { findings.append(finding) }
+    }
+
+    private mutating func parseDocument() throws(JSONFailure) -> JSONNode {
         while true {
             guard var node = try beginValue() else { continue }
             // The value may be the last one in its container, that container the last one in its own, and so on.
@@ -59,12 +93,12 @@ package struct JSONParser {
     }
 
     /// A whole value, or nil where an array or object was opened and its first value comes next.
-    private mutating func beginValue() throws(FlagError) -> JSONNode? {
+    private mutating func beginValue() throws(JSONFailure) -> JSONNode? {
         guard let byte = nextByte() else { throw endOfFile("a value") }
         let start = index
         values += 1
-        guard values <= FlagLimits.jsonValues else {
-            throw error("the file has more than \(FlagLimits.jsonValues) values", at: start)
+        guard values <= rules.values else {
+            throw error("the file has more than \(rules.values) values", at: start)
         }
         switch byte {
         case UInt8(ascii: "{"): return try open(.object, start: start)
@@ -88,9 +122,9 @@ package struct JSONParser {
         ("true", .bool(true)), ("false", .bool(false)), ("null", .null),
     ]
 
-    private mutating func open(_ kind: JSONContainer.Kind, start: Int) throws(FlagError) -> JSONNode? {
-        guard containers.count < FlagLimits.jsonDepth else {
-            throw error("arrays and objects stand more than \(FlagLimits.jsonDepth) deep here", at: start)
+    private mutating func open(_ kind: JSONFailure.Container, start: Int) throws(JSONFailure) -> JSONNode? {
+        guard containers.count < rules.depth else {
+            throw JSONFailure("arrays and objects stand more than \(rules.depth) deep here", offset: start, .depth)
         }
         index += 1
         containers.append(JSONContainer(kind, start: start))
@@ -104,14 +138,10 @@ package struct JSONParser {
     }
 
     /// Adds a value to the innermost container. Returns that container if it ends here.
-    private mutating func append(_ node: JSONNode) throws(FlagError) -> JSONNode? {
+    private mutating func append(_ node: JSONNode) throws(JSONFailure) -> JSONNode? {
         let last = containers.count - 1
         if let duplicate = containers[last].append(node) {
-            warnings.add(
-                "\(quoted(duplicate.key)) occurs twice in one object; the last one counts",
-                source,
-                at: duplicate.range.lowerBound
-            )
+            try note(.repeatedMember, at: duplicate.range.lowerBound, name: duplicate.key)
         }
         let kind = containers[last].kind
         let end = kind == .array ? UInt8(ascii: "]") : UInt8(ascii: "}")
@@ -129,7 +159,7 @@ package struct JSONParser {
         return nil
     }
 
-    private mutating func parseKey() throws(FlagError) -> (key: String, range: Range<Int>) {
+    private mutating func parseKey() throws(JSONFailure) -> (key: String, range: Range<Int>) {
         guard let byte = nextByte() else { throw endOfFile("a name in quotes") }
         guard byte == UInt8(ascii: "\"") else { throw unexpected(byte, expected: "a name in quotes") }
         let start = index
@@ -141,7 +171,7 @@ package struct JSONParser {
         return (key, range)
     }
 
-    private mutating func requireEnd() throws(FlagError) {
+    private mutating func requireEnd() throws(JSONFailure) {
         guard nextByte() == nil else {
             throw error("unexpected text after the JSON value; remove it", at: index)
         }
@@ -158,115 +188,23 @@ package struct JSONParser {
         return nil
     }
 
-    private func unexpected(_ byte: UInt8, expected: String) -> FlagError {
+    private func unexpected(_ byte: UInt8, expected: String) -> JSONFailure {
         if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "#") {
             return error("\(expected) is expected here; JSON has no comments", at: index)
         }
         return error("\(expected) is expected here", at: index)
     }
 
-    private func endOfFile(_ expected: String) -> FlagError {
-        guard let container = containers.last else {
-            return error(
-                "the file is empty; a \(source.kind.name) holds at least \(source.kind.least)",
-                at: bytes.count
-            )
-        }
-        let opened = source.location(at: container.start)
-        let kind = container.kind == .array ? "array" : "object"
-        return error(
-            "the file ends where \(expected) is expected: the \(kind) that begins at line \(opened.line ?? 0), "
-                + "column \(opened.column ?? 0) is not closed",
-            at: bytes.count
-        )
-    }
-}
-
-/// A name from a file, made fit for a message: in quotes, on one line, and cut off where it is long.
-package func quoted(_ text: String) -> String {
-    // Asking Unicode about each character takes longer than the evaluation that names a flag.
-    let isPlain = text.utf8.count <= 64 && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
-    if isPlain { return "\"\(text)\"" }
-    var result = "\""
-    for (count, scalar) in text.unicodeScalars.enumerated() {
-        if count == 64 {
-            result += "…"
-            break
-        }
-        let category = scalar.properties.generalCategory
-        let isHidden =
-            category == .control || category == .format || category == .lineSeparator
-            || category == .paragraphSeparator
-        if isHidden || scalar == "\"" {
-            result += scalar.escaped(asASCII: true)
-        } else {
-            result.unicodeScalars.append(scalar)
-        }
-    }
-    return result + "\""
-}
-
-/// An array or object whose end the parser has not met yet.
-struct JSONContainer {
-    enum Kind {
-        case array
-        case object
-    }
-
-    let kind: Kind
-    let start: Int
-    private var elements: [JSONNode] = []
-    private var members: [JSONMember] = []
-    /// Where each key stands in `members`; kept only once a search by walking would be slow.
-    private var indexByKey: [String: Int] = [:]
-    /// The key whose value comes next.
-    var pendingKey: (key: String, range: Range<Int>)?
-
-    private static let walkedMembers = 8
-
-    init(_ kind: Kind, start: Int) {
-        self.kind = kind
-        self.start = start
-    }
-
-    /// Adds an element, or the value of the pending key. Returns the key's place if the object had that key already:
-    /// the new value has then replaced the old one.
-    mutating func append(_ node: JSONNode) -> (key: String, range: Range<Int>)? {
-        guard let pending = pendingKey else {
-            elements.append(node)
-            return nil
-        }
-        pendingKey = nil
-        let member = JSONMember(key: pending.key, keyRange: pending.range, value: node)
-        if let index = index(of: pending.key) {
-            members[index] = member
-            return pending
-        }
-        if members.count >= Self.walkedMembers {
-            if indexByKey.isEmpty {
-                for (index, member) in members.enumerated() { indexByKey[member.key] = index }
-            }
-            indexByKey[pending.key] = members.count
-        }
-        members.append(member)
-        return nil
-    }
-
-    func closed(end: Int) -> JSONNode {
-        switch kind {
-        case .array: JSONNode(value: .array(elements), range: start..<end)
-        case .object: JSONNode(value: .object(members), range: start..<end)
-        }
-    }
-
-    private func index(of key: String) -> Int? {
-        indexByKey.isEmpty ? members.firstIndex { $0.key == key } : indexByKey[key]
+    private func endOfFile(_ expected: String) -> JSONFailure {
+        let message = "the file ends where \(expected) is expected"
+        let open = containers.last.map { ($0.kind, $0.start) }
+        return JSONFailure(message, offset: bytes.count, open == nil ? .nothing : .syntax, open: open)
     }
 }
 
 extension JSONParser {
     /// Parses the string whose opening quote `index` is on; leaves `index` after its closing quote.
-    mutating func parseString() throws(FlagError) -> String {
+    mutating func parseString() throws(JSONFailure) -> String {
         let start = index
         index += 1
         let contentStart = index
@@ -287,7 +225,7 @@ extension JSONParser {
     }
 
     /// The slower way, for a string with escapes; `index` is on the first backslash.
-    private mutating func parseEscapedString(from contentStart: Int, start: Int) throws(FlagError) -> String {
+    private mutating func parseEscapedString(from contentStart: Int, start: Int) throws(JSONFailure) -> String {
         var content = Array(bytes[contentStart..<index])
         while index < bytes.count {
             let byte = bytes[index]
@@ -307,7 +245,7 @@ extension JSONParser {
         throw error("the string that begins here is not closed", at: start)
     }
 
-    private mutating func parseEscape() throws(FlagError) -> Unicode.Scalar {
+    private mutating func parseEscape() throws(JSONFailure) -> Unicode.Scalar {
         let start = index
         guard index + 1 < bytes.count else { throw error("the file ends inside an escape", at: start) }
         let letter = bytes[index + 1]
@@ -328,8 +266,8 @@ extension JSONParser {
     }
 
     /// A code unit, or a pair of surrogates. A surrogate that stands alone names no character: it becomes U+FFFD, as
-    /// in flagd, and a warning.
-    private mutating func parseUnicodeEscape(start: Int) throws(FlagError) -> Unicode.Scalar {
+    /// in flagd, and a finding.
+    private mutating func parseUnicodeEscape(start: Int) throws(JSONFailure) -> Unicode.Scalar {
         let first = try parseHexDigits(start: start)
         if let scalar = Unicode.Scalar(first) { return scalar }
         if first < 0xDC00, bytes[index...].starts(with: #"\u"#.utf8) {
@@ -342,11 +280,11 @@ extension JSONParser {
             }
             index = afterFirst
         }
-        warnings.add("this is a lone surrogate; it is read as U+FFFD", source, at: start)
+        try note(.halfOfCharacter, at: start)
         return "\u{FFFD}"
     }
 
-    private mutating func parseHexDigits(start: Int) throws(FlagError) -> UInt32 {
+    private mutating func parseHexDigits(start: Int) throws(JSONFailure) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
             guard index < bytes.count, let digit = Character(Unicode.Scalar(bytes[index])).hexDigitValue else {
@@ -358,14 +296,14 @@ extension JSONParser {
         return value
     }
 
-    private func rawControlCharacter() -> FlagError {
+    private func rawControlCharacter() -> JSONFailure {
         error("a control character or a line end inside a string; write it as an escape", at: index)
     }
 }
 
 extension JSONParser {
     /// The number whose first byte `index` is on: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
-    mutating func parseNumber() throws(FlagError) -> JSONNode.Value {
+    mutating func parseNumber() throws(JSONFailure) -> JSONNode.Value {
         let start = index
         var isInteger = true
         skip(UInt8(ascii: "-"))
@@ -383,24 +321,18 @@ extension JSONParser {
             if !skip(UInt8(ascii: "+")) { skip(UInt8(ascii: "-")) }
             try skipDigits(start: start)
         }
-        // Not an error of the file: what the number stands in is refused, see `unusableNumber`.
-        guard index - start <= FlagLimits.numberLengthBytes else { return .double(.nan) }
-        return value(of: String(decoding: bytes[start..<index], as: UTF8.self), isInteger, start)
-    }
-
-    private mutating func value(
-        of text: String,
-        _ isInteger: Bool,
-        _ start: Int
-    ) -> JSONNode.Value {
+        guard index - start <= rules.numberBytes else { return .double(.nan) }
+        let text = String(decoding: bytes[start..<index], as: UTF8.self)
         if isInteger {
             if let integer = Int64(text) { return .int(integer) }
-            warnings.add("an integer does not fit into 64 bits; it is rounded", source, at: start)
+            try note(.roundedInteger, at: start)
         }
-        return .double(Double(text) ?? .nan)
+        let number = Double(text) ?? .nan
+        if rules.isFinite, !number.isFinite { throw error("a number is too large", at: start) }
+        return .double(number)
     }
 
-    private mutating func skipDigits(start: Int) throws(FlagError) {
+    private mutating func skipDigits(start: Int) throws(JSONFailure) {
         let first = index
         while index < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[index]) { index += 1 }
         guard index > first else { throw error("a number lacks a digit", at: start) }
@@ -412,4 +344,43 @@ extension JSONParser {
         index += 1
         return true
     }
+}
+
+/// Where and why a document was refused.
+package struct JSONFailure: Error, CustomStringConvertible {
+    package enum Cause: Sendable {
+        /// It is not JSON.
+        case syntax
+        /// There is no value.
+        case nothing
+        /// It is JSON, but contains what the rules refuse.
+        case refused
+        /// It is nested deeper than the rules allow.
+        case depth
+    }
+
+    package enum Container: String, Sendable { case array, object }
+
+    package let message: String
+    /// The offset of the byte at which reading stopped.
+    package let offset: Int
+    package let cause: Cause
+    /// The innermost array or object that was not closed, and the offset of its bracket.
+    package let open: (kind: Container, start: Int)?
+
+    init(_ message: String, offset: Int, _ cause: Cause = .syntax, open: (Container, Int)? = nil) {
+        (self.message, self.offset, self.cause, self.open) = (message, offset, cause, open)
+    }
+
+    fileprivate init(_ finding: JSONParser.Finding) {
+        let message =
+            switch finding.kind {
+            case .repeatedMember: "the member \"\(finding.name ?? "")\" is there twice in one object"
+            case .halfOfCharacter: "half of a character is missing"
+            case .roundedInteger: "a number has more digits than can be kept: put it in quotes"
+            }
+        self.init(message, offset: finding.offset, .refused)
+    }
+
+    package var description: String { "\(message), at byte \(offset + 1)" }
 }
