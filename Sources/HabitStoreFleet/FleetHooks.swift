@@ -5,7 +5,7 @@ import Synchronization
 
 extension Fleet {
     /// The result of an attempt to notify a hook.
-    public struct HookTry: Sendable, Hashable {
+    public struct HookTry: Sendable, Hashable, Encodable {
         /// The hook's name.
         public let name: String
         /// How many lines were delivered.
@@ -173,7 +173,7 @@ extension Fleet {
 }
 
 /// The delivery status of a hook.
-public struct HookStatus: Sendable, Hashable {
+public struct HookStatus: Sendable, Hashable, Encodable {
     /// The hook's name.
     public let name: String
     /// Whether waves wait for its confirmation.

@@ -4,6 +4,7 @@ import HabitStore
 import HabitStoreOperator
 import HabitStoreReports
 import HabitTracker
+import JSONText
 
 /// `habitstore chart HABIT`.
 struct ChartCommand: ReportingCommand {
@@ -51,9 +52,7 @@ struct ChartCommand: ReportingCommand {
             entries: entries.map { (date: $0.date, value: $0.value) }
         )
         let streaks = habit.streaks(entries.map(\.date), calendar: tracker.calendar, now: tracker.now)
-        switch output.format {
-        case .json: return .document(json(habit, calendar, streaks))
-        case .text:
+        return output.answer(json(habit, calendar, streaks)) {
             let chart = TerminalChart(
                 name: habit.name,
                 unit: habit.unit,
@@ -64,28 +63,26 @@ struct ChartCommand: ReportingCommand {
             let line =
                 "current streak \(streaks.unit.phrase(streaks.current)), "
                 + "longest \(streaks.unit.phrase(streaks.longest))\n"
-            return .text(chart.text(Terminal.options(isASCII: ascii)) + line)
+            return chart.text(Terminal.options(isASCII: ascii)) + line
         }
     }
 
-    private func json(_ habit: Habit, _ calendar: HabitCalendar, _ streaks: Streaks) -> JSON {
-        .object([
-            "habit": .string(habit.name),
-            "habitID": .string(habit.id.uuidString),
-            "unit": .optional(habit.unit),
-            "currentStreak": .int(streaks.current),
-            "longestStreak": .int(streaks.longest),
-            "days": .array(
-                calendar.days.map { day in
-                    .object([
-                        "day": .string(day.day.description),
-                        "count": .int(day.count),
-                        "valueCount": .int(day.valueCount),
-                        "valueSum": .double(day.valueSum),
-                    ])
-                }
-            ),
-        ])
+    private func json(_ habit: Habit, _ calendar: HabitCalendar, _ streaks: Streaks) -> JSONObject {
+        [
+            "habit": habit.name,
+            "habitID": habit.id.uuidString,
+            "unit": habit.unit,
+            "currentStreak": streaks.current,
+            "longestStreak": streaks.longest,
+            "days": calendar.days.map { day in
+                [
+                    "day": day.day.description,
+                    "count": day.count,
+                    "valueCount": day.valueCount,
+                    "valueSum": day.valueSum,
+                ] as JSONObject
+            },
+        ]
     }
 }
 

@@ -4,6 +4,7 @@ import HabitStore
 import HabitStoreOperator
 import HabitStoreReports
 import HabitTracker
+import JSONText
 
 /// `habitstore draft`.
 struct DraftCommand: AsyncParsableCommand {
@@ -35,10 +36,7 @@ struct DraftAddCommand: ReportingCommand {
         defer { tracker.close() }
         let draft = Draft(content: text, creationDate: tracker.now, attachments: attachments)
         try tracker.write { try $0.insert(draft) }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["draft": draft.json]))
-        case .text: try Output.write("added \(RecordReference.short(draft.id))\n")
-        }
+        try output.write(["draft": draft.json]) { "added \(RecordReference.short(draft.id))\n" }
     }
 }
 
@@ -78,10 +76,7 @@ struct DraftEditCommand: ReportingCommand {
             try transaction.save(edited)
             return edited
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["draft": edited.json]))
-        case .text: try Output.write("changed \(RecordReference.short(edited.id))\n")
-        }
+        try output.write(["draft": edited.json]) { "changed \(RecordReference.short(edited.id))\n" }
     }
 }
 
@@ -98,9 +93,7 @@ struct DraftListCommand: ReportingCommand {
         let drafts = try tracker.read {
             try $0.fetch(FetchDescriptor<Draft>(sortBy: [SortDescriptor(\.creationDate, order: .reverse)]))
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["drafts": .array(drafts.map(\.json))]))
-        case .text:
+        try output.write(["drafts": drafts.map(\.json)]) {
             var table = TextTable([
                 .init("id", canShrink: false), .init("begun", canShrink: false), .init("text", maximumWidth: 60),
                 .init("attachments"),
@@ -111,7 +104,7 @@ struct DraftListCommand: ReportingCommand {
                     draft.attachments.joined(separator: ", "),
                 ])
             }
-            try Output.write(drafts.isEmpty ? "no drafts\n" : table.text(Terminal.options()))
+            return drafts.isEmpty ? "no drafts\n" : table.text(Terminal.options())
         }
     }
 }
@@ -130,14 +123,12 @@ struct DraftShowCommand: ReportingCommand {
         let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let draft = try tracker.read { try $0.draft(self.draft) }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["draft": draft.json]))
-        case .text:
+        try output.write(["draft": draft.json]) {
             // Line breaks stay; other control characters are escaped.
             let lines = draft.content.split(separator: "\n", omittingEmptySubsequences: false)
             var text = lines.map { TerminalText.escaped(String($0)) + "\n" }.joined()
             for name in draft.attachments { text += "attached: \(TerminalText.escaped(name))\n" }
-            try Output.write(text)
+            return text
         }
     }
 }
@@ -160,21 +151,18 @@ struct DraftDeleteCommand: ReportingCommand {
             try transaction.delete(draft)
             return draft
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["deleted": .string(deleted.id.uuidString)]))
-        case .text: try Output.write("deleted \(RecordReference.short(deleted.id))\n")
-        }
+        try output.write(["deleted": deleted.id.uuidString]) { "deleted \(RecordReference.short(deleted.id))\n" }
     }
 }
 
 extension Draft {
-    var json: JSON {
-        var members: [String: JSON] = [
-            "id": .string(id.uuidString),
-            "content": .string(content),
-            "attachments": .array(attachments.map { .string($0) }),
+    var json: JSONObject {
+        var members: JSONObject = [
+            "id": id.uuidString,
+            "content": content,
+            "attachments": attachments,
         ]
         members.set("creationDate", creationDate)
-        return .object(members)
+        return members
     }
 }

@@ -4,6 +4,7 @@ import HabitStore
 import HabitStoreOperator
 import HabitStoreReports
 import HabitTracker
+import JSONText
 
 /// `habitstore entry`.
 struct EntryCommand: AsyncParsableCommand {
@@ -53,23 +54,16 @@ struct CheckinCommand: ReportingCommand {
             try transaction.insert(entry)
             return (entry, habit, try transaction.updateStreak(of: habit, tracker))
         }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "entry": entry.json(habitName: habit.name),
-                    "currentStreak": .int(streaks.current),
-                    "longestStreak": .int(streaks.longest),
-                ])
-            )
-        case .text:
+        try output.write([
+            "entry": entry.json(habitName: habit.name),
+            "currentStreak": streaks.current,
+            "longestStreak": streaks.longest,
+        ]) {
             let amount = entry.valueText(unit: habit.unit)
             let name = TerminalText.escaped(habit.name + (amount.isEmpty ? "" : ", \(amount)"))
-            try Output.write(
-                "checked in \(RecordReference.short(entry.id)) \(name), \(tracker.shown(date)): "
-                    + "current streak \(streaks.unit.phrase(streaks.current)), "
-                    + "longest \(streaks.unit.phrase(streaks.longest))\n"
-            )
+            return "checked in \(RecordReference.short(entry.id)) \(name), \(tracker.shown(date)): "
+                + "current streak \(streaks.unit.phrase(streaks.current)), "
+                + "longest \(streaks.unit.phrase(streaks.longest))\n"
         }
     }
 }
@@ -123,16 +117,11 @@ struct EntryListCommand: ReportingCommand {
             )
             return (habit, try transaction.fetch(descriptor))
         }
-        switch output.format {
-        case .json:
-            return .document(
-                JSON.object([
-                    "habit": .string(habit.name),
-                    "habitID": .string(habit.id.uuidString),
-                    "entries": .array(entries.map { $0.json(habitName: habit.name) }),
-                ])
-            )
-        case .text:
+        return output.answer([
+            "habit": habit.name,
+            "habitID": habit.id.uuidString,
+            "entries": entries.map { $0.json(habitName: habit.name) },
+        ]) {
             var table = TextTable([
                 .init("id", canShrink: false), .init("date", canShrink: false), .init("value", alignment: .right),
                 .init("note", maximumWidth: 80),
@@ -143,7 +132,7 @@ struct EntryListCommand: ReportingCommand {
                     entry.note ?? "",
                 ])
             }
-            return .text(entries.isEmpty ? "no entries\n" : table.text(Terminal.options()))
+            return entries.isEmpty ? "no entries\n" : table.text(Terminal.options())
         }
     }
 }
@@ -209,9 +198,8 @@ struct EntryEditCommand: ReportingCommand {
             if let after { try transaction.updateStreak(of: after, tracker) }
             return (edited, after?.name)
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["entry": edited.json(habitName: name)]))
-        case .text: try Output.write("changed \(RecordReference.short(edited.id)), \(tracker.shown(edited.date))\n")
+        try output.write(["entry": edited.json(habitName: name)]) {
+            "changed \(RecordReference.short(edited.id)), \(tracker.shown(edited.date))\n"
         }
     }
 }
@@ -236,25 +224,24 @@ struct EntryDeleteCommand: ReportingCommand {
             if let habit { try transaction.updateStreak(of: habit, tracker) }
             return entry
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["deleted": .string(deleted.id.uuidString)]))
-        case .text: try Output.write("deleted \(RecordReference.short(deleted.id)), \(tracker.shown(deleted.date))\n")
+        try output.write(["deleted": deleted.id.uuidString]) {
+            "deleted \(RecordReference.short(deleted.id)), \(tracker.shown(deleted.date))\n"
         }
     }
 }
 
 extension Entry {
     /// The entry as JSON, with its habit's name if it has a habit.
-    func json(habitName: String?) -> JSON {
-        var members: [String: JSON] = [
-            "id": .string(id.uuidString),
-            "habitID": .optional(habitID),
-            "habit": .optional(habitName),
-            "note": .optional(note),
-            "value": .optional(value),
+    func json(habitName: String?) -> JSONObject {
+        var members: JSONObject = [
+            "id": id.uuidString,
+            "habitID": habitID,
+            "habit": habitName,
+            "note": note,
+            "value": value,
         ]
         members.set("date", date)
-        return .object(members)
+        return members
     }
 
     /// The value with the habit's unit, for people.

@@ -4,6 +4,7 @@ import HabitStore
 import HabitStoreOperator
 import HabitStoreReports
 import HabitTracker
+import JSONText
 
 /// `habitstore habit`.
 struct HabitCommand: AsyncParsableCommand {
@@ -71,12 +72,8 @@ struct HabitAddCommand: ReportingCommand {
             try transaction.insert(habit)
             return try transaction.summary(habit, tracker)
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["habit": summary.json]))
-        case .text:
-            try Output.write(
-                "added \(RecordReference.short(habit.id)) \(TerminalText.escaped(habit.name)), \(habit.schedule)\n"
-            )
+        try output.write(["habit": summary.json]) {
+            "added \(RecordReference.short(habit.id)) \(TerminalText.escaped(habit.name)), \(habit.schedule)\n"
         }
     }
 }
@@ -143,11 +140,9 @@ struct HabitEditCommand: ReportingCommand {
             edited.streak = try transaction.updateStreak(of: edited, tracker).longest
             return try transaction.summary(edited, tracker)
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["habit": summary.json]))
-        case .text:
+        try output.write(["habit": summary.json]) {
             let habit = summary.habit
-            try Output.write("changed \(RecordReference.short(habit.id)) \(TerminalText.escaped(habit.name))\n")
+            return "changed \(RecordReference.short(habit.id)) \(TerminalText.escaped(habit.name))\n"
         }
     }
 
@@ -209,10 +204,7 @@ struct HabitListCommand: ReportingCommand {
             )
             return try transaction.summaries(habits, tracker)
         }
-        switch output.format {
-        case .json: return .document(JSON.object(["habits": .array(summaries.map(\.json))]))
-        case .text: return .text(text(summaries, tracker))
-        }
+        return output.answer(["habits": summaries.map(\.json)]) { text(summaries, tracker) }
     }
 
     private func text(_ summaries: [HabitSummary], _ tracker: Tracker) -> String {
@@ -259,10 +251,7 @@ struct HabitShowCommand: ReportingCommand {
         let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let summary = try tracker.read { try $0.summary($0.habit(habit), tracker) }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["habit": summary.json]))
-        case .text: try Output.write(text(summary, tracker))
-        }
+        try output.write(["habit": summary.json]) { text(summary, tracker) }
     }
 
     private func text(_ summary: HabitSummary, _ tracker: Tracker) -> String {
@@ -310,11 +299,9 @@ struct HabitArchiveCommand: ReportingCommand {
             try transaction.save(habit)
             return try transaction.summary(habit, tracker)
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["habit": summary.json]))
-        case .text:
+        try output.write(["habit": summary.json]) {
             let (id, name) = (RecordReference.short(summary.habit.id), TerminalText.escaped(summary.habit.name))
-            try Output.write("\(undo ? "unarchived" : "archived") \(id) \(name)\n")
+            return "\(undo ? "unarchived" : "archived") \(id) \(name)\n"
         }
     }
 }
@@ -341,15 +328,10 @@ struct HabitDeleteCommand: ReportingCommand {
             try transaction.delete(habit)
             return (habit, before - (try transaction.fetchCount(FetchDescriptor<Entry>())))
         }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object(["deleted": .string(deleted.id.uuidString), "deletedEntries": .int(entries)])
-            )
-        case .text:
+        try output.write(["deleted": deleted.id.uuidString, "deletedEntries": entries]) {
             let name = TerminalText.escaped(deleted.name)
             let count = entries.counted("entry", plural: "entries")
-            try Output.write("deleted \(RecordReference.short(deleted.id)) \(name) and \(count)\n")
+            return "deleted \(RecordReference.short(deleted.id)) \(name) and \(count)\n"
         }
     }
 }
@@ -369,27 +351,27 @@ struct HabitSummary {
         streaks = habit.streaks(entryDates, calendar: tracker.calendar, now: tracker.now)
     }
 
-    var json: JSON {
-        var members: [String: JSON] = [
-            "id": .string(habit.id.uuidString),
-            "name": .string(habit.name),
-            "category": .optional(habit.category),
-            "isArchived": .bool(habit.isArchived),
-            "timesPerPeriod": .int(habit.timesPerPeriod),
-            "periodDays": .int(habit.periodDays),
-            "unit": .optional(habit.unit),
-            "target": .optional(habit.target),
-            "tags": .array(tags.map(\.name).sorted().map { .string($0) }),
-            "tagIDs": .array(habit.tagIDs.map(\.uuidString).sorted().map { .string($0) }),
-            "streak": .int(habit.streak),
-            "currentStreak": .int(streaks.current),
-            "longestStreak": .int(streaks.longest),
-            "streakUnitDays": .int(habit.schedule.periodDays),
-            "entryCount": .int(entryCount),
+    var json: JSONObject {
+        var members: JSONObject = [
+            "id": habit.id.uuidString,
+            "name": habit.name,
+            "category": habit.category,
+            "isArchived": habit.isArchived,
+            "timesPerPeriod": habit.timesPerPeriod,
+            "periodDays": habit.periodDays,
+            "unit": habit.unit,
+            "target": habit.target,
+            "tags": tags.map(\.name).sorted(),
+            "tagIDs": habit.tagIDs.map(\.uuidString).sorted(),
+            "streak": habit.streak,
+            "currentStreak": streaks.current,
+            "longestStreak": streaks.longest,
+            "streakUnitDays": habit.schedule.periodDays,
+            "entryCount": entryCount,
         ]
         members.set("createdAt", habit.createdAt)
         members.set("lastEntry", lastEntry)
-        return .object(members)
+        return members
     }
 }
 

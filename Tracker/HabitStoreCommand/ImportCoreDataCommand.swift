@@ -198,10 +198,7 @@ struct ImportCoreDataCommand: ReportingCommand {
     }
 
     private func show(_ report: CoreDataImportReport) throws {
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text: try Output.write(ImportText(report, unaccepted: unaccepted(report)).text(Terminal.options()))
-        }
+        try output.write(report) { ImportText(report, unaccepted: unaccepted(report)).text(Terminal.options()) }
     }
 }
 

@@ -120,10 +120,7 @@ struct ImportFileCommand: ReportingCommand {
         }
         let unaccepted = allowLoss.contains("all") ? [] : report.losses.filter { !allowLoss.contains($0.kind) }
         let text = TrackerReportText(report, isRehearsal: dryRun, unaccepted: unaccepted, allowsAside: allowAside)
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text: try Output.write(text.text)
-        }
+        try output.write(report) { text.text }
         if !text.isVerified || !unaccepted.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
@@ -163,10 +160,7 @@ struct ImportFileCommand: ReportingCommand {
     }
 
     private func show(_ report: InterchangeReport) throws {
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text: try Output.write(InterchangeReportText(report, isRehearsal: dryRun).text)
-        }
+        try output.write(report) { InterchangeReportText(report, isRehearsal: dryRun).text }
         if let differences = report.differences, differences > 0 { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
@@ -330,23 +324,17 @@ struct ImportPreferencesCommand: ReportingCommand {
             let work = PreferencesImport(path: file, key: key, into: store, journalsIn: folder)
             return try dryRun ? work.rehearse() : work.run()
         }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "file": .string(file),
-                    "key": .string(key),
-                    "made": .int(outcome.made),
-                    "madeBefore": .int(outcome.madeBefore),
-                    "normalized": .int(outcome.normalized),
-                    "originals": .optional(outcome.originals),
-                    "emptied": .bool(outcome.isEmptied),
-                    "wasInterrupted": .bool(outcome.wasInterrupted),
-                    "dryRun": .bool(dryRun),
-                ])
-            )
-        case .text: try Output.write(text(outcome))
-        }
+        try output.write([
+            "file": file,
+            "key": key,
+            "made": outcome.made,
+            "madeBefore": outcome.madeBefore,
+            "normalized": outcome.normalized,
+            "originals": outcome.originals,
+            "emptied": outcome.isEmptied,
+            "wasInterrupted": outcome.wasInterrupted,
+            "dryRun": dryRun,
+        ]) { text(outcome) }
     }
 
     /// The folder where imports into a user's store keep their files.

@@ -5,6 +5,7 @@ import HabitStoreImport
 import HabitStoreOperator
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore inspect FILE`.
 struct InspectCommand: ReportingCommand {
@@ -36,10 +37,7 @@ struct InspectCommand: ReportingCommand {
         defer { bar.clear() }
         let inspection = try CoreDataInspection(source) { bar.show("records", $0, $1) }
         bar.clear()
-        switch output.format {
-        case .json: try JSON.write(inspection)
-        case .text: try Output.write(InspectionText(inspection).text(Terminal.options()))
-        }
+        try output.write(inspection) { InspectionText(inspection).text(Terminal.options()) }
     }
 
     private func inspectStore() throws {
@@ -50,20 +48,15 @@ struct InspectCommand: ReportingCommand {
             (try replica.information(), try store.schema.entities.indices.map { try replica.count(entity: $0) })
         }
         StandardError.noteIfUnfinished(information.role)
-        switch output.format {
-        case .json:
-            let entities = zip(store.schema.entities, counts).map { Self.json($0, $1) }
-            try JSON.write(
-                JSON.object([
-                    "path": .string(address.path),
-                    "kind": .string("habitStore"),
-                    "engine": .string(address.engine.rawValue),
-                    "storeID": .string(information.storeID.uuidString),
-                    "token": .int(Int(information.token.rawValue)),
-                    "entities": .array(entities),
-                ])
-            )
-        case .text:
+        let entities = zip(store.schema.entities, counts).map { Self.json($0, $1) }
+        try output.write([
+            "path": address.path,
+            "kind": "habitStore",
+            "engine": address.engine.rawValue,
+            "storeID": information.storeID.uuidString,
+            "token": information.token.rawValue,
+            "entities": entities,
+        ]) {
             var text = "\(TerminalText.escaped(file)): a store of this package (\(address.engine.rawValue))\n\n"
             var table = TextTable([.init("entity"), .init("records", alignment: .right), .init("attributes")])
             for (entity, count) in zip(store.schema.entities, counts) {
@@ -71,30 +64,21 @@ struct InspectCommand: ReportingCommand {
                 table.append([entity.name, String(count), names.listed()])
             }
             text += table.text(Terminal.options())
-            try Output.write(text)
+            return text
         }
     }
 
-    private static func json(_ entity: EntityDescription, _ count: Int) -> JSON {
-        .object([
-            "name": .string(entity.name),
-            "count": .int(count),
-            "attributes": .array(
-                entity.attributes.map {
-                    .object([
-                        "name": .string($0.name), "kind": .string($0.kind.rawValue), "isOptional": .bool($0.isOptional),
-                    ])
-                }
-            ),
-            "relationships": .array(
-                entity.relationships.map {
-                    .object([
-                        "name": .string($0.name), "destination": .string($0.destination),
-                        "inverse": .optional($0.inverse),
-                    ])
-                }
-            ),
-        ])
+    private static func json(_ entity: EntityDescription, _ count: Int) -> JSONObject {
+        [
+            "name": entity.name,
+            "count": count,
+            "attributes": entity.attributes.map {
+                ["name": $0.name, "kind": $0.kind.rawValue, "isOptional": $0.isOptional] as JSONObject
+            },
+            "relationships": entity.relationships.map {
+                ["name": $0.name, "destination": $0.destination, "inverse": $0.inverse] as JSONObject
+            },
+        ]
     }
 }
 

@@ -4,6 +4,7 @@ import Foundation
 import HabitStoreOperator
 import HabitStoreReports
 import HabitTracker
+import JSONText
 
 /// `habitstore search TEXT`.
 struct SearchCommand: ReportingCommand {
@@ -40,23 +41,20 @@ struct SearchCommand: ReportingCommand {
             hits += try self.hits(transaction, "content", \Draft.content)
             return hits
         }
-        switch output.format {
-        case .json:
-            let results = hits.map { hit in
-                JSON.object([
-                    "entity": .string(hit.entity), "id": .string(hit.id.uuidString),
-                    "attribute": .string(hit.attribute), "text": .string(hit.text),
-                ])
-            }
-            try JSON.write(JSON.object(["results": .array(results)]))
-        case .text:
+        let results = hits.map { hit in
+            [
+                "entity": hit.entity, "id": hit.id.uuidString,
+                "attribute": hit.attribute, "text": hit.text,
+            ] as JSONObject
+        }
+        try output.write(["results": results]) {
             var table = TextTable([
                 .init("id", canShrink: false), .init("what", canShrink: false), .init("text", maximumWidth: 80),
             ])
             for hit in hits {
                 table.append([RecordReference.short(hit.id), "\(hit.entity).\(hit.attribute)", hit.text])
             }
-            try Output.write(hits.isEmpty ? "nothing found\n" : table.text(Terminal.options()))
+            return hits.isEmpty ? "nothing found\n" : table.text(Terminal.options())
         }
     }
 

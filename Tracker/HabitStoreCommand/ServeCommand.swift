@@ -132,14 +132,9 @@ struct ServerCheckCommand: ReportingCommand {
     func run() async throws {
         let server = try PostgresServer(server)
         let lacks = try server.check()
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object(["server": .string(server.uri), "lacks": .array(lacks.map { .string($0) })])
-            )
-        case .text:
+        try output.write(["server": server.uri, "lacks": lacks]) {
             let lines = lacks.isEmpty ? ["the server lacks nothing"] : lacks
-            try Output.write(lines.map { $0 + "\n" }.joined())
+            return lines.map { $0 + "\n" }.joined()
         }
         if !lacks.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
     }
@@ -160,9 +155,6 @@ struct ServerPrepareCommand: ReportingCommand {
     func run() async throws {
         let server = try PostgresServer(server)
         try server.prepare()
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["server": .string(server.uri), "isPrepared": .bool(true)]))
-        case .text: try Output.write("the server has the tables for stores\n")
-        }
+        try output.write(["server": server.uri, "isPrepared": true]) { "the server has the tables for stores\n" }
     }
 }

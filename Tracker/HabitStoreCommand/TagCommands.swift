@@ -4,6 +4,7 @@ import HabitStore
 import HabitStoreOperator
 import HabitStoreReports
 import HabitTracker
+import JSONText
 
 /// `habitstore tag`.
 struct TagCommand: AsyncParsableCommand {
@@ -33,9 +34,8 @@ struct TagAddCommand: ReportingCommand {
         defer { tracker.close() }
         let tag = Tag(name: name)
         try tracker.write { try $0.insert(tag) }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["tag": tag.json(habitCount: 0)]))
-        case .text: try Output.write("added \(RecordReference.short(tag.id)) \(TerminalText.escaped(tag.name))\n")
+        try output.write(["tag": tag.json(habitCount: 0)]) {
+            "added \(RecordReference.short(tag.id)) \(TerminalText.escaped(tag.name))\n"
         }
     }
 }
@@ -54,12 +54,10 @@ struct TagListCommand: ReportingCommand {
             try transaction.fetch(FetchDescriptor<Tag>(sortBy: [SortDescriptor(\.name)]))
                 .map { (tag: $0, count: $0.habits.count) }
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["tags": .array(tags.map { $0.tag.json(habitCount: $0.count) })]))
-        case .text:
+        try output.write(["tags": tags.map { $0.tag.json(habitCount: $0.count) }]) {
             var table = TextTable([.init("id", canShrink: false), .init("tag"), .init("habits", alignment: .right)])
             for (tag, count) in tags { table.append([RecordReference.short(tag.id), tag.name, String(count)]) }
-            try Output.write(tags.isEmpty ? "no tags yet\n" : table.text(Terminal.options()))
+            return tags.isEmpty ? "no tags yet\n" : table.text(Terminal.options())
         }
     }
 }
@@ -90,10 +88,8 @@ struct TagRenameCommand: ReportingCommand {
             try transaction.save(renamed)
             return (renamed, renamed.habits.count)
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["tag": renamed.json(habitCount: count)]))
-        case .text:
-            try Output.write("renamed \(RecordReference.short(renamed.id)) \(TerminalText.escaped(renamed.name))\n")
+        try output.write(["tag": renamed.json(habitCount: count)]) {
+            "renamed \(RecordReference.short(renamed.id)) \(TerminalText.escaped(renamed.name))\n"
         }
     }
 }
@@ -119,16 +115,14 @@ struct TagDeleteCommand: ReportingCommand {
             try transaction.delete(tag)
             return tag
         }
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["deleted": .string(deleted.id.uuidString)]))
-        case .text:
-            try Output.write("deleted \(RecordReference.short(deleted.id)) \(TerminalText.escaped(deleted.name))\n")
+        try output.write(["deleted": deleted.id.uuidString]) {
+            "deleted \(RecordReference.short(deleted.id)) \(TerminalText.escaped(deleted.name))\n"
         }
     }
 }
 
 extension Tag {
-    func json(habitCount: Int) -> JSON {
-        .object(["id": .string(id.uuidString), "name": .string(name), "habitCount": .int(habitCount)])
+    func json(habitCount: Int) -> JSONObject {
+        ["id": id.uuidString, "name": name, "habitCount": habitCount]
     }
 }

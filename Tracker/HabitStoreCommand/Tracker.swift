@@ -370,25 +370,20 @@ struct StatusCommand: ReportingCommand {
             }
             return (try transaction.information(), counts)
         }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "user": .string(store.user),
-                    "engine": .string(engine.rawValue),
-                    "wanted": .optional(store.wantedEngine?.rawValue),
-                    "stage": .string(stage.rawValue),
-                    "wantedStage": .optional(store.wantedStage?.rawValue),
-                    "reason": .optional(reason),
-                    "mirror": .string(store.mirrorStatus.description),
-                    "notes": .array(store.notes.map { .string($0) }),
-                    "token": .int(Int(information.token.rawValue)),
-                    "epoch": .int(information.epoch),
-                    "timeZone": .string(tracker.timeZone.identifier),
-                    "counts": .object(Dictionary(uniqueKeysWithValues: counts.map { ($0.0, .int($0.1)) })),
-                ])
-            )
-        case .text:
+        try output.write([
+            "user": store.user,
+            "engine": engine.rawValue,
+            "wanted": store.wantedEngine?.rawValue,
+            "stage": stage.rawValue,
+            "wantedStage": store.wantedStage?.rawValue,
+            "reason": reason,
+            "mirror": store.mirrorStatus.description,
+            "notes": store.notes,
+            "token": information.token.rawValue,
+            "epoch": information.epoch,
+            "timeZone": tracker.timeZone.identifier,
+            "counts": Dictionary(uniqueKeysWithValues: counts),
+        ]) {
             var table = TextTable([.init("", canShrink: false), .init("")])
             table.append(["user", store.user])
             table.append(["engine", engine.rawValue])
@@ -400,7 +395,7 @@ struct StatusCommand: ReportingCommand {
             table.append(["token", information.token.description])
             table.append(["time zone", tracker.timeZone.identifier])
             for (name, count) in counts { table.append([name, String(count)]) }
-            try Output.write(table.text(Terminal.options()))
+            return table.text(Terminal.options())
         }
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 import ShadowVerifier
 
 /// The output of an error: text for standard error (or, for help, standard output), a JSON object, and the exit code.
@@ -53,13 +54,13 @@ package struct ErrorReport {
     var text: String { lines.map { $0 + "\n" }.joined() }
 
     /// The error as JSON.
-    var json: JSON {
-        .object([
-            "code": .optional(code),
-            "exitCode": .int(Int(status.rawValue)),
-            "message": .optional(lines.first.map { String($0.dropFirst(Self.prefix.count)) }),
-            "location": location?.json ?? .null,
-        ])
+    var json: JSONObject {
+        [
+            "code": code,
+            "exitCode": status.rawValue,
+            "message": lines.first.map { String($0.dropFirst(Self.prefix.count)) },
+            "location": location?.json,
+        ]
     }
 
     /// Writes the text and, for programs that read standard output, the JSON object if nothing was written there yet.
@@ -69,7 +70,7 @@ package struct ErrorReport {
         StandardError.write(text)
         if asJSON, !lines.isEmpty, !Output.isUsed {
             do {
-                try Output.write(try Answer.document(JSON.object(["error": json])).text(asLine: asLine))
+                try Output.write(try Answer.document(["error": json] as JSONObject).text(asLine: asLine))
             } catch {
                 return error is OutputClosed ? .outputClosed : .inputOutput
             }

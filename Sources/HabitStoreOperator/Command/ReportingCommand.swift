@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreReports
+import JSONText
 
 /// A command with the common output options.
 package protocol ReportingCommand: AsyncParsableCommand {
@@ -51,87 +52,88 @@ package enum Answer {
     }
 }
 
-/// A JSON document under construction. Keys are sorted, so that two runs can be compared line by line.
-///
-/// A date appears under its attribute's name as ISO 8601 text in UTC with milliseconds, and under the same name with the suffix `Reference` as the
-/// exact number of seconds since 2001-01-01 UTC.
-package enum JSON: Encodable {
-    case null
-    case bool(Bool)
-    case int(Int)
-    case double(Double)
-    case string(String)
-    case array([JSON])
-    case object([String: JSON])
-
-    /// A string, or null.
-    package static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
-
-    /// A number, or null.
-    package static func optional(_ number: Double?) -> JSON { number.map { .double($0) } ?? .null }
-
-    /// An identifier, or null.
-    package static func optional(_ id: UUID?) -> JSON { id.map { .string($0.uuidString) } ?? .null }
-
-    package func encode(to encoder: any Encoder) throws {
-        var single = encoder.singleValueContainer()
-        switch self {
-        case .null: try single.encodeNil()
-        case .bool(let flag): try single.encode(flag)
-        case .int(let number): try single.encode(number)
-        case .double(let number): try single.encode(number)
-        case .string(let text): try single.encode(text)
-        case .array(let elements): try single.encode(elements)
-        case .object(let members): try single.encode(members)
+extension OutputOptions {
+    /// A report in the requested format.
+    ///
+    /// - Parameter text: the report for people.
+    package func answer(
+        _ report: @autoclosure () throws -> some Encodable,
+        text: () throws -> String
+    ) rethrows -> Answer {
+        switch format {
+        case .json: .document(try report())
+        case .text: .text(try text())
         }
     }
 
+    /// An object for programs, or a text for people.
+    package func answer(
+        _ object: @autoclosure () throws -> JSONObject,
+        text: () throws -> String
+    ) rethrows -> Answer {
+        switch format {
+        case .json: .document(try object())
+        case .text: .text(try text())
+        }
+    }
+
+    /// Writes a report in the requested format.
+    package func write(_ report: @autoclosure () throws -> some Encodable, text: () throws -> String) throws {
+        try Output.write(try answer(try report(), text: text).text(asLine: false))
+    }
+
+    /// Writes an object for programs, or a text for people.
+    package func write(_ object: @autoclosure () throws -> JSONObject, text: () throws -> String) throws {
+        try Output.write(try answer(try object(), text: text).text(asLine: false))
+    }
+}
+
+extension JSON {
     /// Writes a document to standard output, with control characters escaped.
     package static func write(_ document: some Encodable) throws { try Output.write(try text(document)) }
+
+    /// Writes an object in the same way.
+    package static func write(_ object: JSONObject) throws { try Output.write(try text(object)) }
 
     /// Writes a document as one line.
     package static func writeLine(_ document: some Encodable) throws { try Output.write(try line(document)) }
 
     /// A document with line breaks and indentation, with control characters escaped.
-    package static func text(_ document: some Encodable) throws -> String { try text(document, [.prettyPrinted]) }
+    package static func text(_ document: some Encodable) throws -> String {
+        TerminalText.escapedJSON(try encoded(document, [.prettyPrinted, .withoutEscapingSlashes])) + "\n"
+    }
 
     /// A document on one line.
-    package static func line(_ document: some Encodable) throws -> String { try text(document, []) }
-
-    private static func text(
-        _ document: some Encodable,
-        _ formatting: JSONEncoder.OutputFormatting
-    ) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
-        let text = String(decoding: try encoder.encode(document), as: UTF8.self)
-        return TerminalText.escapedJSON(text) + "\n"
+    package static func line(_ document: some Encodable) throws -> String {
+        TerminalText.escapedJSON(try encoded(document)) + "\n"
     }
 }
 
-/// A store's value. In a dictionary's extension, the dictionary's own `Value` hides that name.
+/// A store's value. In an extension of a type with literals, `Value` is the type of their values.
 package typealias StoredValue = Value
 
-extension [String: JSON] {
+/// A date appears under its attribute's name as ISO 8601 text in UTC with milliseconds, and under the same name with the suffix `Reference` as the
+/// exact number of seconds since 2001-01-01 UTC.
+extension JSONObject {
     /// Adds a date under a name, in both forms.
     package mutating func set(_ name: String, _ date: Date?) {
-        self[name] = .optional(date.map { ISODate.instant($0) })
-        self[name + "Reference"] = .optional(date?.timeIntervalSinceReferenceDate)
+        self[name] = date.map { ISODate.instant($0) }
+        self[name + "Reference"] = date?.timeIntervalSinceReferenceDate
     }
 
     /// Adds a store's value under its attribute's name.
     package mutating func set(_ name: String, _ value: StoredValue) {
         switch value {
-        case .null: self[name] = .null
-        case .bool(let flag): self[name] = .bool(flag)
-        case .int(let number): self[name] = .int(Int(number))
-        case .double(let number): self[name] = .double(number)
-        case .string(let text): self[name] = .string(text)
+        case .null: self[name] = nil
+        case .bool(let flag): self[name] = flag
+        case .int(let number): self[name] = number
+        case .double(let number): self[name] = number
+        case .string(let text): self[name] = text
         case .date(let date): set(name, date)
-        case .uuid(let id): self[name] = .string(id.uuidString)
-        case .data(let bytes): self[name] = .string(bytes.base64EncodedString())
-        case .strings(let texts): self[name] = .array(texts.map { .string($0) })
-        case .links(let ids): self[name] = .array(ids.map { .string($0.uuidString) })
+        case .uuid(let id): self[name] = id
+        case .data(let bytes): self[name] = bytes.base64EncodedString()
+        case .strings(let texts): self[name] = texts
+        case .links(let ids): self[name] = ids
         }
     }
 }

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import JSONText
 
 /// Selects users' stores with `--root`, `--user`, `--flags` and the like; an app's own commands can include it as an `@OptionGroup`.
 public struct UserOptions: ParsableArguments {
@@ -315,14 +316,14 @@ struct UserResult<R: Sendable>: Sendable {
 
 extension UserResult<Bool> {
     /// The user, the result under a name, and the error, as JSON.
-    func json(_ name: String) -> JSON {
+    func json(_ name: String) -> JSONObject {
         var message: String?
         if case .failure(let error) = result { message = ErrorReport.message(of: error) }
-        return .object([
-            "user": .string(user),
-            name: .bool((try? result.get()) ?? false),
-            "error": .optional(message),
-        ])
+        return [
+            "user": user,
+            name: (try? result.get()) ?? false,
+            "error": message,
+        ]
     }
 }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore rollout advance`.
 struct RolloutAdvanceCommand: ReportingCommand {
@@ -50,10 +51,7 @@ struct RolloutAdvanceCommand: ReportingCommand {
             results = [UserResult(user: settings.user, result: .success(report))]
         }
         let report = AdvanceReport(results)
-        switch output.format {
-        case .json: try JSON.write(report.json)
-        case .text: try Output.write(report.text(Terminal.options(), hasSummary: all))
-        }
+        try output.write(report.json) { report.text(Terminal.options(), hasSummary: all) }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
     }
 
@@ -117,25 +115,13 @@ struct AdvanceReport {
     }
 
     /// The result as JSON.
-    var json: Document {
-        Document(
-            users: reports,
-            failures: failures.map { .init(user: $0.user, message: ErrorReport.message(of: $0.error)) },
-            moved: reports.count { $0.from != $0.to },
-            keptBack: reports.count(where: \.isRefused)
-        )
-    }
-
-    struct Document: Encodable {
-        struct Failure: Encodable {
-            let user: String
-            let message: String
-        }
-
-        let users: [PromotionReport]
-        let failures: [Failure]
-        let moved: Int
-        let keptBack: Int
+    var json: JSONObject {
+        [
+            "users": reports,
+            "failures": failures.map { ["user": $0.user, "message": ErrorReport.message(of: $0.error)] },
+            "moved": reports.count { $0.from != $0.to },
+            "keptBack": reports.count(where: \.isRefused),
+        ]
     }
 }
 
@@ -170,10 +156,7 @@ struct RolloutPromoteCommand: ReportingCommand {
             let decision = try store.promote(to: to)
             return try PromotionReport(store, from: from, decision)
         }
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text: try Output.write(report.text)
-        }
+        try output.write(report) { report.text }
         if report.isRefused { throw ExitCode(ExitStatus.different.rawValue) }
     }
 }
@@ -273,16 +256,14 @@ struct RolloutDemoteCommand: ReportingCommand {
         }
         switch output.format {
         case .json:
-            try JSON.write(
-                JSON.object([
-                    "user": .string(settings.user),
-                    "from": .string(from.rawValue),
-                    "to": .string(there.rawValue),
-                    "wanted": .optional(wanted?.rawValue),
-                    "engine": .string(engine.rawValue),
-                    "token": .int(Int(token.rawValue)),
-                ])
-            )
+            try JSON.write([
+                "user": settings.user,
+                "from": from.rawValue,
+                "to": there.rawValue,
+                "wanted": wanted?.rawValue,
+                "engine": engine.rawValue,
+                "token": token.rawValue,
+            ])
         case .text:
             let line = "\(settings.user): \(from.rawValue) → \(there.rawValue)"
             try Output.write(TerminalText.escaped(line) + "\n")

@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore rollout doctor`.
 struct RolloutDoctorCommand: ReportingCommand {
@@ -42,10 +43,7 @@ struct RolloutDoctorCommand: ReportingCommand {
             )
         }
         let report = DoctorReport(results: results)
-        switch output.format {
-        case .json: try JSON.write(report.json)
-        case .text: try Output.write(report.text)
-        }
+        try output.write(report.json) { report.text }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
     }
 }
@@ -92,31 +90,24 @@ struct DoctorReport {
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
     }
 
-    var json: JSON {
-        func list(_ findings: [UserFinding]) -> JSON {
-            .array(
-                findings.map { finding in
-                    .object([
-                        "kind": .string(finding.kind.rawValue), "message": .string(finding.message),
-                        "remedy": .string(finding.remedy), "canBeMended": .bool(finding.canBeMended),
-                    ])
-                }
-            )
+    var json: JSONObject {
+        func list(_ findings: [UserFinding]) -> [JSONObject] {
+            findings.map {
+                ["kind": $0.kind.rawValue, "message": $0.message, "remedy": $0.remedy, "canBeMended": $0.canBeMended]
+            }
         }
-        return .object([
-            "users": .array(
-                results.map { result in
-                    var fields: [String: JSON] = ["user": .string(result.user)]
-                    switch result.result {
-                    case .success(let found):
-                        fields["findings"] = list(found.before)
-                        if let left = found.left { fields["left"] = list(left) }
-                    case .failure(let error): fields["error"] = .string(ErrorReport.message(of: error))
-                    }
-                    return .object(fields)
+        return [
+            "users": results.map { result in
+                var fields: JSONObject = ["user": result.user]
+                switch result.result {
+                case .success(let found):
+                    fields["findings"] = list(found.before)
+                    if let left = found.left { fields["left"] = list(left) }
+                case .failure(let error): fields["error"] = ErrorReport.message(of: error)
                 }
-            )
-        ])
+                return fields
+            }
+        ]
     }
 }
 
@@ -153,12 +144,10 @@ struct RolloutVerifyCommand: ReportingCommand {
             }
             return try store.verify { bar.show($0, $1, $2) }
         }
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text:
+        try output.write(report) {
             let isDifferent = report.openDifferenceCount > 0
             let help = isDifferent ? RolloutNotes.help(against: .verificationNotClean) : ""
-            try Output.write(VerificationText(report, options: Terminal.options()).text + help)
+            return VerificationText(report, options: Terminal.options()).text + help
         }
         try ExitStatus.end(with: report)
     }
@@ -182,18 +171,13 @@ struct RolloutRehearseCommand: ReportingCommand {
     func run() async throws {
         let (settings, stores) = try await options.stores()
         let failure = try stores.withOnly(settings.user) { try $0.rehearse() }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "user": .string(settings.user),
-                    "isClean": .bool(failure == nil),
-                    "message": .optional(failure?.description),
-                ])
-            )
-        case .text:
+        try output.write([
+            "user": settings.user,
+            "isClean": failure == nil,
+            "message": failure?.description,
+        ]) {
             let what = failure.map { "the way back FAILED: \($0.description)" } ?? "the way back works"
-            try Output.write(TerminalText.escaped("\(settings.user): \(what)") + "\n")
+            return TerminalText.escaped("\(settings.user): \(what)") + "\n"
         }
         if failure != nil { throw ExitCode(ExitStatus.different.rawValue) }
     }
@@ -217,10 +201,7 @@ struct RolloutRunbookCommand: ReportingCommand {
 
     func run() async throws {
         let entries = try entries()
-        switch output.format {
-        case .json: try JSON.write(RunbookReport(entries: entries))
-        case .text: try Output.write(entries.map(Self.text).joined(separator: "\n"))
-        }
+        try output.write(["entries": entries]) { entries.map(Self.text).joined(separator: "\n") }
     }
 
     private func entries() throws -> [RunbookEntry] {
@@ -243,11 +224,6 @@ struct RolloutRunbookCommand: ReportingCommand {
 
         """
     }
-}
-
-/// Entries of the runbook.
-struct RunbookReport: Encodable {
-    let entries: [RunbookEntry]
 }
 
 /// Notes that several `rollout` commands print.

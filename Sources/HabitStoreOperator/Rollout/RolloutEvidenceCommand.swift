@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore rollout evidence`.
 struct RolloutEvidenceCommand: AsyncParsableCommand {
@@ -49,10 +50,7 @@ struct RolloutEvidenceListCommand: ReportingCommand {
             isCutOff: try !log.contains(anchor),
             uncounted: try stores.uncountedEvidence(of: settings.user)
         )
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text: try Output.write(report.text(Terminal.options(), timeZone: settings.timeZone))
-        }
+        try output.write(report.json) { report.text(Terminal.options(), timeZone: settings.timeZone) }
         if !report.isIntact { throw ExitCode(ExitStatus.different.rawValue) }
     }
 }
@@ -75,10 +73,10 @@ struct RolloutEvidenceVerifyCommand: ReportingCommand {
     func run() async throws {
         let (settings, stores) = try await options.stores()
         let found = try stores.verifyEvidence(of: settings.user)
-        switch output.format {
-        case .json: try JSON.write(EvidenceVerificationReport(user: settings.user, verification: found))
-        case .text: try Output.write(TerminalText.escaped("\(settings.user): \(found.sentence)") + "\n")
-        }
+        try output.write([
+            "user": settings.user, "isWhole": found.isWhole, "files": found.files, "records": found.records,
+            "damage": found.damage, "missingUpTo": found.missingUpTo, "isCutOff": found.isCutOff,
+        ]) { TerminalText.escaped("\(settings.user): \(found.sentence)") + "\n" }
         if !found.isWhole { throw ExitCode(ExitStatus.different.rawValue) }
     }
 }
@@ -100,14 +98,11 @@ struct RolloutEvidenceArchiveCommand: ReportingCommand {
     func run() async throws {
         let (settings, stores) = try await options.stores()
         let archived = try stores.withOnly(settings.user) { try $0.archiveEvidence() }
-        switch output.format {
-        case .json:
-            try JSON.write(JSON.object(["user": .string(settings.user), "file": .optional(archived?.file)]))
-        case .text:
+        try output.write(["user": settings.user, "file": archived?.file]) {
             let what =
                 archived.map { "records \($0.first) to \($0.last), \($0.sizeBytes.counted("byte")), are in \($0.file)" }
                 ?? "there is too little evidence to archive any"
-            try Output.write(TerminalText.escaped("\(settings.user): \(what)") + "\n")
+            return TerminalText.escaped("\(settings.user): \(what)") + "\n"
         }
     }
 }
@@ -144,132 +139,85 @@ struct RolloutEvidenceResetCommand: ReportingCommand {
         let reset = try stores.withOnly(settings.user) {
             try $0.resetEvidence(because: because, by: NSUserName(), isForced: force)
         }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "user": .string(settings.user), "from": .string(reset.from.rawValue),
-                    "to": .string(Stage.off.rawValue), "file": .optional(reset.file),
-                ])
-            )
-        case .text:
+        try output.write([
+            "user": settings.user, "from": reset.from.rawValue,
+            "to": Stage.off.rawValue, "file": reset.file,
+        ]) {
             let kept = reset.file.map { "what was there is in \($0)" } ?? "there was none before"
             let way = reset.from == .off ? "at off" : "\(reset.from.rawValue) → off"
             let line = "\(settings.user): \(way); the evidence starts again, and \(kept)"
-            try Output.write(TerminalText.escaped(line) + "\n")
+            return TerminalText.escaped(line) + "\n"
         }
     }
 }
 
 /// A user's evidence, and whether it is intact.
-struct EvidenceReport: Encodable {
-    /// A record with its time as written in the file.
-    struct Record: Encodable {
-        let sequence: Int
-        let time: String
-        let event: EvidenceEvent
-        let previous: String
-        let hash: String
-    }
-
+struct EvidenceReport {
     let user: String
     let path: String
-    let isIntact: Bool
-    /// The first line that was changed.
-    let damage: EvidenceChain.Damage?
+    let listing: EvidenceListing
     /// Whether it ends before the point that the stores remember.
     let isCutOff: Bool
     /// The lines in the user's favour that do not count.
     let uncounted: EvidenceLog.Uncounted
-    /// The size of a partial line that a crash left; its write was never acknowledged.
-    let tornBytes: Int
-    /// How many records there are.
-    let recordCount: Int
-    /// The newest records.
-    let records: [Record]
-    private let lines: Int
-    private let times: [Date]
 
-    private enum CodingKeys: CodingKey {
-        case user, path, isIntact, damage, isCutOff, uncounted, tornBytes, recordCount, records
-    }
+    var isIntact: Bool { listing.isIntact && !isCutOff }
 
-    init(user: String, path: String, listing: EvidenceListing, isCutOff: Bool, uncounted: EvidenceLog.Uncounted) {
-        self.uncounted = uncounted
-        self.user = user
-        self.path = path
-        isIntact = listing.isIntact && !isCutOff
-        self.isCutOff = isCutOff
-        damage = listing.damage
-        tornBytes = listing.tornBytes
-        recordCount = listing.count
-        lines = listing.lines
-        times = listing.records.map(\.time)
-        records = listing.records.map { record in
-            Record(
-                sequence: record.sequence,
-                time: ISODate.instant(record.time),
-                event: record.event,
-                previous: record.previous,
-                hash: record.hash
-            )
-        }
+    var json: JSONObject {
+        let document: JSONObject = [
+            "user": user,
+            "path": path,
+            "isIntact": isIntact,
+            "damage": listing.damage,
+            "isCutOff": isCutOff,
+            "uncounted": uncounted,
+            "tornBytes": listing.tornBytes,
+            "recordCount": listing.count,
+            "records": listing.records.map {
+                [
+                    "sequence": $0.sequence, "time": ISODate.instant($0.time), "event": $0.event,
+                    "previous": $0.previous, "hash": $0.hash,
+                ] as JSONObject
+            },
+        ]
+        return document.omittingNil
     }
 
     /// A row for each record, and how to check a line by hand.
     func text(_ options: TerminalOptions, timeZone: TimeZone) -> String {
-        guard recordCount > 0 || !isIntact else { return "there is no evidence yet\n" }
+        guard listing.count > 0 || !isIntact else { return "there is no evidence yet\n" }
         var table = TextTable([
             .init("#", alignment: .right), .init("time", canShrink: false), .init("hash", canShrink: false),
             .init("what"), .init("details"),
         ])
-        for (record, time) in zip(records, times) {
+        for record in listing.records {
             let words = record.event.words
             table.append([
-                String(record.sequence), ISODate.local(time, in: timeZone), String(record.hash.prefix(12)), words.what,
+                String(record.sequence), ISODate.local(record.time, in: timeZone), String(record.hash.prefix(12)),
+                words.what,
                 words.details,
             ])
         }
         var text = table.text(options) + "\n"
-        if let damage {
+        if let damage = listing.damage {
             text += "DAMAGED: line \(damage.line): \(TerminalText.escaped(damage.reason)); it proves nothing any more\n"
         } else if isCutOff {
             text += "DAMAGED: it ends before what the stores remember of it; lines are missing at its end\n"
         } else {
-            text += "intact: \(recordCount.counted("record")), each with the hash of the one before it\n"
+            text += "intact: \(listing.count.counted("record")), each with the hash of the one before it\n"
         }
         if let sentence = uncounted.sentence { text += "NOT COUNTED: \(sentence)\n" }
-        if recordCount > records.count {
-            text += "the newest \(records.count) of \(recordCount.counted("record")) are listed; --limit lists more\n"
+        if listing.count > listing.records.count {
+            text +=
+                "the newest \(listing.records.count) of \(listing.count.counted("record")) are listed; --limit lists more\n"
         }
-        let line = damage?.line ?? lines
+        let line = listing.damage?.line ?? listing.lines
         guard line > 0 else { return text }
         let file = "'" + path.replacing("'", with: #"'\''"#) + "'"
         text +=
             "by hand: `sed -n \(line)p \(TerminalText.escaped(file)) | cut -b 76- | sha256sum` prints the hash that "
         text += "line \(line) states, and that the next one has as \"previous\"\n"
         return text
-    }
-}
-
-/// Whether a user's evidence is complete and intact, as JSON.
-struct EvidenceVerificationReport: Encodable {
-    let user: String
-    let verification: EvidenceVerification
-
-    private enum CodingKeys: CodingKey {
-        case user, isWhole, files, records, damage, missingUpTo, isCutOff
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(user, forKey: .user)
-        try fields.encode(verification.isWhole, forKey: .isWhole)
-        try fields.encode(verification.files, forKey: .files)
-        try fields.encode(verification.records, forKey: .records)
-        try fields.encode(verification.damage, forKey: .damage)
-        try fields.encode(verification.missingUpTo, forKey: .missingUpTo)
-        try fields.encode(verification.isCutOff, forKey: .isCutOff)
     }
 }
 

@@ -5,6 +5,7 @@ import HabitStore
 import HabitStoreFleet
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore rollout kill`.
 struct RolloutKillCommand: ReportingCommand {
@@ -88,10 +89,7 @@ struct RolloutKillCommand: ReportingCommand {
             unread: unread,
             absence: named == nil && results.isEmpty && unread.isEmpty ? settings.absence() : nil
         )
-        switch output.format {
-        case .json: try JSON.write(report.json)
-        case .text: try Output.write(report.text)
-        }
+        try output.write(report.json) { report.text }
         // Only now, so that no user waits for a fleet's files.
         for part in taken { tellFleet(part, isForAll: named == nil) }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
@@ -204,21 +202,19 @@ struct KillReport {
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
     }
 
-    var json: JSON {
-        .object([
-            "flag": pulled.isFlagSet ? .string(triggers.flag) : .null,
-            "flagFile": .string(triggers.file),
-            "flagError": .optional(pulled.flagFailure?.description),
-            "sentinel": .optional(triggers.presentSentinel),
-            "users": .array(results.map { $0.json("isKilled") }),
-            "landed": .int(landed),
-            "failed": .int(failures.count),
-            "recorded": .int(failures.count { Self.recorded($0.error) != nil }),
-            "unread": .array(
-                unread.map { .object(["what": .string($0.what), "error": .string(ErrorReport.message(of: $0.error))]) }
-            ),
-            "absence": .optional(absence),
-        ])
+    var json: JSONObject {
+        [
+            "flag": pulled.isFlagSet ? triggers.flag : nil,
+            "flagFile": triggers.file,
+            "flagError": pulled.flagFailure?.description,
+            "sentinel": triggers.presentSentinel,
+            "users": results.map { $0.json("isKilled") },
+            "landed": landed,
+            "failed": failures.count,
+            "recorded": failures.count { Self.recorded($0.error) != nil },
+            "unread": unread.map { ["what": $0.what, "error": ErrorReport.message(of: $0.error)] as JSONObject },
+            "absence": absence,
+        ]
     }
 }
 
@@ -270,10 +266,7 @@ struct RolloutRearmCommand: ReportingCommand {
             isRootRearmed: isRootRearmed,
             results: results
         )
-        switch output.format {
-        case .json: try JSON.write(report.json)
-        case .text: try Output.write(report.text)
-        }
+        try output.write(report.json) { report.text }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
     }
 
@@ -318,15 +311,15 @@ struct RearmReport {
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
     }
 
-    var json: JSON {
-        .object([
-            "isFlagRearmed": .bool(rearmed.isFlagRearmed),
-            "isSentinelRemoved": .bool(rearmed.removedSentinel != nil),
-            "isRootRearmed": .bool(isRootRearmed),
-            "users": .array(results.map { $0.json("wasKilled") }),
-            "rearmed": .int(count),
-            "failed": .int(failures.count),
-        ])
+    var json: JSONObject {
+        [
+            "isFlagRearmed": rearmed.isFlagRearmed,
+            "isSentinelRemoved": rearmed.removedSentinel != nil,
+            "isRootRearmed": isRootRearmed,
+            "users": results.map { $0.json("wasKilled") },
+            "rearmed": count,
+            "failed": failures.count,
+        ]
     }
 }
 
@@ -403,20 +396,15 @@ struct FlagsKillCommand: ReportingCommand {
     }
 
     private func report(_ triggers: KillTriggers, _ pulled: KillTriggers.Pulled, _ reach: Reach) throws {
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "flag": pulled.isFlagSet ? .string(triggers.flag) : .null,
-                    "flagFile": .string(triggers.file),
-                    "flagError": .optional(pulled.flagFailure?.description),
-                    "sentinel": .optional(triggers.presentSentinel),
-                    "users": triggers.users.map { .array($0.map { .string($0) }) } ?? .null,
-                    "reached": reach.users.map { .int($0) } ?? .null,
-                    "problems": .array(reach.problems.map { .string($0) }),
-                ])
-            )
-        case .text:
+        try output.write([
+            "flag": pulled.isFlagSet ? triggers.flag : nil,
+            "flagFile": triggers.file,
+            "flagError": pulled.flagFailure?.description,
+            "sentinel": triggers.presentSentinel,
+            "users": triggers.users,
+            "reached": reach.users,
+            "problems": reach.problems,
+        ]) {
             var lines = ["killed for \(triggers.whom)"]
             if pulled.isFlagSet { lines.append("  by the flag \(triggers.flag) in \(triggers.file)") }
             if let sentinel = triggers.presentSentinel { lines.append("  by the sentinel file \(sentinel)") }
@@ -427,7 +415,7 @@ struct FlagsKillCommand: ReportingCommand {
                     "  it reaches the users of the programs that read this file; its root is unknown"
                 )
             }
-            try Output.write((lines + reach.problems).map { TerminalText.escaped($0) + "\n" }.joined())
+            return (lines + reach.problems).map { TerminalText.escaped($0) + "\n" }.joined()
         }
     }
 }
@@ -452,25 +440,20 @@ struct FlagsRearmCommand: ReportingCommand {
         let (flag, path) = (triggers.flag, triggers.file)
         let rearmed = try triggers.rearm()
         let left = triggers.sentinel.flatMap { $0.isPresent ? $0.path : nil }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "isFlagRearmed": .bool(rearmed.isFlagRearmed),
-                    "isSentinelRemoved": .bool(rearmed.removedSentinel != nil),
-                    "flag": .string(flag),
-                    "flagFile": .string(path),
-                    "isSentinelPresent": .bool(left != nil),
-                    "sentinel": .optional(triggers.sentinel?.path),
-                ])
-            )
-        case .text:
+        try output.write([
+            "isFlagRearmed": rearmed.isFlagRearmed,
+            "isSentinelRemoved": rearmed.removedSentinel != nil,
+            "flag": flag,
+            "flagFile": path,
+            "isSentinelPresent": left != nil,
+            "sentinel": triggers.sentinel?.path,
+        ]) {
             var lines: [String] = []
             if rearmed.isFlagRearmed { lines.append("the flag \(flag) in \(path) is taken back") }
             if let removed = rearmed.removedSentinel { lines.append("the sentinel file \(removed) is removed") }
             if lines.isEmpty { lines.append("nothing was pulled") }
             if let left { lines.append("the sentinel file \(left) is still there, and kills") }
-            try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
+            return lines.map { TerminalText.escaped($0) + "\n" }.joined()
         }
     }
 }

@@ -4,6 +4,7 @@ import HabitStore
 import HabitStoreFleet
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 import ShadowVerifier
 
 /// `habitstore rollout retire`.
@@ -69,10 +70,7 @@ struct RolloutRetireCommand: ReportingCommand {
             let kept = part.users.count - report.removed - report.before
             try fleet.noteRetired(wave: part.number, users: report.removed, failed: kept)
         }
-        switch output.format {
-        case .json: try JSON.write(report.json)
-        case .text: try Output.write(report.text(hasSummary: all || part != nil))
-        }
+        try output.write(report.json) { report.text(hasSummary: all || part != nil) }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
     }
 }
@@ -130,41 +128,25 @@ struct RetirementReport {
     }
 
     /// The result as JSON.
-    var json: Document {
-        Document(
-            isDryRun: isDry,
-            users: results.map { result in
+    var json: JSONObject {
+        [
+            "isDryRun": isDry,
+            "users": results.map { result in
                 let outcome = try? result.result.get()
-                return .init(
-                    user: result.user,
-                    engine: outcome?.engine.rawValue,
-                    place: outcome?.place,
-                    isRemoved: outcome?.isRemoved ?? false,
-                    wasRemovedBefore: outcome?.wasRemovedBefore ?? false,
-                    reasons: outcome?.decision.reasons ?? [],
-                    sentences: outcome?.decision.reasons.map(\.description) ?? [],
-                    leftBeside: outcome?.leftBeside ?? [],
-                    error: [result].failures().first.map { ErrorReport.message(of: $0.error) }
-                )
-            }
-        )
-    }
-
-    struct Document: Encodable {
-        struct User: Encodable {
-            let user: String
-            let engine: String?
-            let place: String?
-            let isRemoved: Bool
-            let wasRemovedBefore: Bool
-            let reasons: [GateReason]
-            let sentences: [String]
-            let leftBeside: [String]
-            let error: String?
-        }
-
-        let isDryRun: Bool
-        let users: [User]
+                let user: JSONObject = [
+                    "user": result.user,
+                    "engine": outcome?.engine.rawValue,
+                    "place": outcome?.place,
+                    "isRemoved": outcome?.isRemoved ?? false,
+                    "wasRemovedBefore": outcome?.wasRemovedBefore ?? false,
+                    "reasons": outcome?.decision.reasons ?? [],
+                    "sentences": outcome?.decision.reasons.map(\.description) ?? [],
+                    "leftBeside": outcome?.leftBeside ?? [],
+                    "error": [result].failures().first.map { ErrorReport.message(of: $0.error) },
+                ]
+                return user.omittingNil
+            },
+        ]
     }
 }
 
@@ -223,11 +205,8 @@ struct RolloutAcceptCommand: ReportingCommand {
                 isOtherMachineLost: otherMachineIsLost,
                 isDry: dryRun
             )
-        switch output.format {
-        case .json:
-            let report = JSON.object(["user": .string(settings.user), "done": .array(lines.map { JSON.string($0) })])
-            try JSON.write(report)
-        case .text: try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
+        try output.write(["user": settings.user, "done": lines]) {
+            lines.map { TerminalText.escaped($0) + "\n" }.joined()
         }
     }
 }
@@ -273,9 +252,11 @@ struct RolloutResyncCommand: ReportingCommand {
             defer { bar.clear() }
             return try store.resync(by: NSUserName(), because: because) { bar.show($0, $1, $2) }
         }
-        switch output.format {
-        case .json: try JSON.write(RolloutResyncReport(user: settings.user, outcome))
-        case .text:
+        let document: JSONObject = [
+            "user": settings.user, "engine": outcome.engine, "source": outcome.source, "aside": outcome.aside,
+            "records": outcome.records, "verification": outcome.report,
+        ]
+        try output.write(document.omittingNil) {
             let (engine, source) = (outcome.engine.rawValue, outcome.source.rawValue)
             let records = FleetOverview.counted(outcome.records, "record")
             var lines = ["\(settings.user): the \(engine) store was rebuilt from the \(source) store, \(records)"]
@@ -283,24 +264,8 @@ struct RolloutResyncCommand: ReportingCommand {
             let text = lines.map { TerminalText.escaped($0) + "\n" }.joined()
             let isDifferent = outcome.report.openDifferenceCount > 0
             let help = isDifferent ? RolloutNotes.help(against: .verificationNotClean) : ""
-            try Output.write(text + VerificationText(outcome.report, options: Terminal.options()).text + help)
+            return text + VerificationText(outcome.report, options: Terminal.options()).text + help
         }
         try ExitStatus.end(with: outcome.report)
-    }
-}
-
-/// The outcome as JSON.
-private struct RolloutResyncReport: Encodable {
-    let user: String
-    let engine: EngineName
-    let source: EngineName
-    let aside: String?
-    let records: Int
-    let verification: VerificationReport
-
-    init(user: String, _ outcome: ResyncOutcome) {
-        self.user = user
-        (engine, source, aside) = (outcome.engine, outcome.source, outcome.aside)
-        (records, verification) = (outcome.records, outcome.report)
     }
 }

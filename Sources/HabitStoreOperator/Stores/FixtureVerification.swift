@@ -213,13 +213,6 @@ extension PairExpectation.Difference {
     }
 }
 
-/// The verification of a folder of fixtures as JSON.
-struct FixtureReport: Encodable {
-    let formatVersion = 1
-    let passed: Bool
-    let fixtures: [FixtureVerification.Result]
-}
-
 /// The verification of a folder of fixtures as text.
 enum FixtureText {
     private static let listedProblems = 5

@@ -3,6 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore history A`.
 struct HistoryCommand: ReportingCommand {
@@ -41,17 +42,11 @@ struct HistoryCommand: ReportingCommand {
     func run() async throws {
         if follow { return try await goOn() }
         let (information, transactions) = try history()
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "token": .int(Int(information.token.rawValue)),
-                    "historyFloor": .int(Int(information.historyFloor.rawValue)),
-                    "transactions": .array(transactions.map(\.json)),
-                ])
-            )
-        case .text: try Output.write(text(transactions))
-        }
+        try output.write([
+            "token": information.token.rawValue,
+            "historyFloor": information.historyFloor.rawValue,
+            "transactions": transactions.map(\.json),
+        ]) { text(transactions) }
     }
 
     private func goOn() async throws {
@@ -125,11 +120,15 @@ struct HistoryCommand: ReportingCommand {
 
 extension HistoryTransaction {
     /// A transaction of the history as JSON.
-    package var json: JSON { .object(head.merging(["changes": .array(changes.map(\.json))]) { $1 }) }
+    package var json: JSONObject {
+        var members = head
+        members["changes"] = changes.map(\.json)
+        return members
+    }
 
     /// The transaction without its changes, of which there may be many.
-    package var head: [String: JSON] {
-        var members: [String: JSON] = ["token": .int(Int(token.rawValue)), "author": .optional(author)]
+    package var head: JSONObject {
+        var members: JSONObject = ["token": token.rawValue, "author": author]
         members.set("timestamp", timestamp)
         return members
     }
@@ -137,19 +136,19 @@ extension HistoryTransaction {
 
 extension HistoryChange {
     /// A change in a transaction as JSON.
-    package var json: JSON {
-        var members: [String: JSON] = ["entity": .string(entity), "id": .string(id.uuidString)]
+    package var json: JSONObject {
+        var members: JSONObject = ["entity": entity, "id": id.uuidString]
         switch kind {
-        case .insert: members["kind"] = .string("insert")
+        case .insert: members["kind"] = "insert"
         case .update(let attributes):
-            members["kind"] = .string("update")
-            members["updatedAttributes"] = .array(attributes.map { .string($0) })
+            members["kind"] = "update"
+            members["updatedAttributes"] = attributes
         case .delete(let tombstone):
-            members["kind"] = .string("delete")
-            var values: [String: JSON] = [:]
+            members["kind"] = "delete"
+            var values: JSONObject = [:]
             for (name, value) in tombstone { values.set(name, value) }
-            members["tombstone"] = .object(values)
+            members["tombstone"] = values
         }
-        return .object(members)
+        return members
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import HabitStoreImport
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore migrate A`.
 struct MigrateCommand: ReportingCommand {
@@ -64,7 +65,7 @@ struct MigrateCommand: ReportingCommand {
             )
         }
         var isSound = true
-        var documents: [JSON] = []
+        var documents: [JSONObject] = []
         for address in addresses {
             let bar = ProgressBar(isQuiet: quiet)
             defer { bar.clear() }
@@ -87,7 +88,9 @@ struct MigrateCommand: ReportingCommand {
             case .text: try Output.write(report.text)
             }
         }
-        if case .json = output.format { try JSON.write(documents.count == 1 ? documents[0] : .array(documents)) }
+        if case .json = output.format {
+            if documents.count == 1 { try JSON.write(documents[0]) } else { try JSON.write(documents) }
+        }
         if !isSound { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
@@ -95,24 +98,17 @@ struct MigrateCommand: ReportingCommand {
         let (notes, token, migrated) = try stores.migrate(user)
         let version = Tool.current.schema.version
         let isDone = migrated.allSatisfy { $0.failure == nil }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "user": .string(user), "version": .string(version.description), "token": .int(Int(token.rawValue)),
-                    "notes": .array(notes.map { .string($0) }),
-                    "stores": .array(
-                        migrated.map { store in
-                            .object([
-                                "engine": .string(store.engine.rawValue),
-                                "version": .optional(store.version?.description),
-                                "error": .optional(store.failure?.description),
-                            ])
-                        }
-                    ),
-                ])
-            )
-        case .text:
+        try output.write([
+            "user": user, "version": version.description, "token": token.rawValue,
+            "notes": notes,
+            "stores": migrated.map { store in
+                [
+                    "engine": store.engine.rawValue,
+                    "version": store.version?.description,
+                    "error": store.failure?.description,
+                ] as JSONObject
+            },
+        ]) {
             var lines = notes
             if isDone {
                 lines.append("the stores of \(user) are of schema version \(version), at token \(token)")
@@ -123,7 +119,7 @@ struct MigrateCommand: ReportingCommand {
                             ?? "is of schema version \(version)")
                 }
             }
-            try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
+            return lines.map { TerminalText.escaped($0) + "\n" }.joined()
         }
         if !isDone { throw ExitCode(ExitStatus.different.rawValue) }
     }
@@ -139,49 +135,42 @@ struct MigrationReport {
         (self.address, self.outcome, self.rehearsal) = (address, outcome, rehearsal)
     }
 
-    var json: JSON {
-        var members: [String: JSON] = [
-            "store": .string(address.description),
-            "version": .string(outcome.version.description),
-            "isDryRun": .bool(rehearsal != nil),
-            "backups": .array(outcome.backups.map { .string($0) }),
-            "stages": .array(outcome.steps.map(Self.json)),
+    var json: JSONObject {
+        var members: JSONObject = [
+            "store": address.description,
+            "version": outcome.version.description,
+            "isDryRun": rehearsal != nil,
+            "backups": outcome.backups,
+            "stages": outcome.steps.map(Self.json),
         ]
         if let rehearsal {
-            members["isSound"] = .bool(rehearsal.isSound)
-            members["entities"] = .array(rehearsal.entities.map(Self.json))
-            members["findings"] = .array(
-                rehearsal.findings.map { .object(["kind": .string($0.kind), "message": .string($0.message)]) }
-            )
+            members["isSound"] = rehearsal.isSound
+            members["entities"] = rehearsal.entities.map(Self.json)
+            members["findings"] = rehearsal.findings.map { ["kind": $0.kind, "message": $0.message] as JSONObject }
         }
-        return .object(members)
+        return members
     }
 
-    private static func json(_ step: MigrationStep) -> JSON {
-        .object([
-            "from": .string(step.from.description), "to": .string(step.to.description),
-            "isCustom": .bool(step.isCustom),
-            "changes": .array(step.changes.map { .string($0) }),
-            "drops": .array(
-                step.drops.map { drop in
-                    .object([
-                        "entity": .string(drop.entity), "attribute": drop.attribute.map { .string($0) } ?? .null,
-                        "records": .int(drop.records),
-                    ])
-                }
-            ),
-            "rewrittenRecords": .int(step.rewrittenRecords),
-            "hookChanges": .int(step.hookChanges),
-        ])
+    private static func json(_ step: MigrationStep) -> JSONObject {
+        [
+            "from": step.from.description, "to": step.to.description,
+            "isCustom": step.isCustom,
+            "changes": step.changes,
+            "drops": step.drops.map { drop in
+                ["entity": drop.entity, "attribute": drop.attribute, "records": drop.records] as JSONObject
+            },
+            "rewrittenRecords": step.rewrittenRecords,
+            "hookChanges": step.hookChanges,
+        ]
     }
 
-    private static func json(_ entity: MigrationRehearsal.Entity) -> JSON {
-        .object([
-            "name": .string(entity.name), "before": entity.before.map { .int($0) } ?? .null,
-            "after": entity.after.map { .int($0) } ?? .null, "unchanged": .int(entity.unchanged),
-            "missing": .int(entity.missing), "added": .int(entity.added),
-            "changed": .object(entity.changed.mapValues { .int($0) }),
-        ])
+    private static func json(_ entity: MigrationRehearsal.Entity) -> JSONObject {
+        [
+            "name": entity.name, "before": entity.before,
+            "after": entity.after, "unchanged": entity.unchanged,
+            "missing": entity.missing, "added": entity.added,
+            "changed": entity.changed,
+        ]
     }
 
     var text: String {
@@ -259,21 +248,16 @@ struct SchemaLintCommand: ReportingCommand {
 
     func run() async throws {
         let (title, findings) = try lint()
-        switch output.format {
-        case .json:
-            let list = findings.map { finding in
-                JSON.object([
-                    "rule": .string(finding.rule.rawValue), "entity": .string(finding.entity),
-                    "properties": .array(finding.properties.map { .string($0) }),
-                    "message": .string(finding.description),
-                ])
-            }
-            try JSON.write(
-                JSON.object(["schema": .string(title), "count": .int(findings.count), "findings": .array(list)])
-            )
-        case .text:
+        let list = findings.map { finding in
+            [
+                "rule": finding.rule.rawValue, "entity": finding.entity,
+                "properties": finding.properties,
+                "message": finding.description,
+            ] as JSONObject
+        }
+        try output.write(["schema": title, "count": findings.count, "findings": list]) {
             let lines = findings.map { TerminalText.escaped("\($0) [\($0.rule.rawValue)]") + "\n" }
-            try Output.write(lines.joined() + TerminalText.escaped(title) + ": " + Self.summary(findings) + "\n")
+            return lines.joined() + TerminalText.escaped(title) + ": " + Self.summary(findings) + "\n"
         }
         if !findings.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
     }

@@ -3,6 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore query ENTITY FILTER`.
 struct QueryCommand: ReportingCommand {
@@ -131,38 +132,26 @@ struct QueryCommand: ReportingCommand {
     }
 
     private func answer(_ explanation: some Encodable & CustomStringConvertible) -> Answer {
-        switch output.format {
-        case .json: return .document(explanation)
-        case .text:
+        output.answer(explanation) {
             let lines = explanation.description.split(separator: "\n").map { TerminalText.escaped(String($0)) }
-            return .text(lines.joined(separator: "\n") + "\n")
+            return lines.joined(separator: "\n") + "\n"
         }
     }
 
     private func answer(count: Int) -> Answer {
-        switch output.format {
-        case .json: .document(JSON.object(["entity": .string(entity), "count": .int(count)]))
-        case .text: .text("\(count)\n")
-        }
+        output.answer(["entity": entity, "count": count]) { "\(count)\n" }
     }
 
     private func answer(_ records: [Record], of entity: EntityDescription) -> Answer {
-        switch output.format {
-        case .json:
-            let rows = records.map { record in
-                var members: [String: JSON] = [:]
-                for (attribute, value) in zip(entity.attributes, record.values) {
-                    members.set(attribute.name, value)
-                    if attribute.kind == .date, value.isNull { members.set(attribute.name, Date?.none) }
-                }
-                return JSON.object(members)
+        func row(_ record: Record) -> JSONObject {
+            var members: JSONObject = [:]
+            for (attribute, value) in zip(entity.attributes, record.values) {
+                members.set(attribute.name, value)
+                if attribute.kind == .date, value.isNull { members.set(attribute.name, Date?.none) }
             }
-            return .document(
-                JSON.object([
-                    "entity": .string(entity.name), "count": .int(records.count), "records": .array(rows),
-                ])
-            )
-        case .text:
+            return members
+        }
+        return output.answer(["entity": entity.name, "count": records.count, "records": records.map(row)]) {
             var table = TextTable(
                 entity.attributes.map { attribute in
                     let isNumber = attribute.kind == .int || attribute.kind == .double
@@ -176,7 +165,7 @@ struct QueryCommand: ReportingCommand {
             )
             for record in records { table.append(record.values.map(cell)) }
             let count = records.count.counted("record") + "\n"
-            return .text(table.text(Terminal.options()) + count)
+            return table.text(Terminal.options()) + count
         }
     }
 

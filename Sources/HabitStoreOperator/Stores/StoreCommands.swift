@@ -3,6 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore info A`.
 struct InfoCommand: ReportingCommand {
@@ -25,23 +26,18 @@ struct InfoCommand: ReportingCommand {
             let counts = try store.schema.entities.enumerated().map { ($1.name, try replica.count(entity: $0)) }
             return (try replica.information(), counts)
         }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "path": .string(address.path),
-                    "engine": .string(address.engine.rawValue),
-                    "storeID": .string(information.storeID.uuidString),
-                    "lineage": .string(information.lineage.uuidString),
-                    "token": .int(Int(information.token.rawValue)),
-                    "historyFloor": .int(Int(information.historyFloor.rawValue)),
-                    "role": .string(information.role.rawValue),
-                    "epoch": .int(information.epoch),
-                    "schemaVersion": .string(store.schema.version.description),
-                    "counts": .object(Dictionary(uniqueKeysWithValues: counts.map { ($0.0, .int($0.1)) })),
-                ])
-            )
-        case .text:
+        try output.write([
+            "path": address.path,
+            "engine": address.engine.rawValue,
+            "storeID": information.storeID.uuidString,
+            "lineage": information.lineage.uuidString,
+            "token": information.token.rawValue,
+            "historyFloor": information.historyFloor.rawValue,
+            "role": information.role.rawValue,
+            "epoch": information.epoch,
+            "schemaVersion": store.schema.version.description,
+            "counts": Dictionary(uniqueKeysWithValues: counts),
+        ]) {
             var table = TextTable([.init("", canShrink: false), .init("")])
             table.append(["path", address.path])
             table.append(["engine", address.engine.rawValue])
@@ -52,7 +48,7 @@ struct InfoCommand: ReportingCommand {
             table.append(["history from", String(information.historyFloor.rawValue + 1)])
             table.append(["role", "\(information.role.rawValue), epoch \(information.epoch)"])
             for (name, count) in counts { table.append([name, String(count)]) }
-            try Output.write(table.text(Terminal.options()))
+            return table.text(Terminal.options())
         }
     }
 }
@@ -99,31 +95,25 @@ struct CheckCommand: ReportingCommand {
         StandardError.noteIfUnfinished(role)
         let isDamaged = findings.contains { $0.severity == .damage }
         let isUnreadable = findings.contains { $0.severity == .unreadable }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "store": .string(address.description),
-                    "isDamaged": .bool(isDamaged),
-                    "isUnreadable": .bool(isUnreadable),
-                    "records": .int(total),
-                    "findings": .array(findings.map(json)),
-                ])
-            )
-        case .text: try Output.write(text(findings, total))
-        }
+        try output.write([
+            "store": address.description,
+            "isDamaged": isDamaged,
+            "isUnreadable": isUnreadable,
+            "records": total,
+            "findings": findings.map(json),
+        ]) { text(findings, total) }
         if isDamaged || isUnreadable { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
-    private func json(_ finding: StoreFinding) -> JSON {
-        .object([
-            "severity": .string(finding.severity.rawValue),
-            "kind": .string(finding.kind),
-            "entity": .optional(finding.entity),
-            "id": .optional(finding.id),
-            "attribute": .optional(finding.attribute),
-            "message": .string(finding.message),
-        ])
+    private func json(_ finding: StoreFinding) -> JSONObject {
+        [
+            "severity": finding.severity.rawValue,
+            "kind": finding.kind,
+            "entity": finding.entity,
+            "id": finding.id,
+            "attribute": finding.attribute,
+            "message": finding.message,
+        ]
     }
 
     private func text(_ findings: [StoreFinding], _ total: Int) -> String {
@@ -196,20 +186,14 @@ struct CopyCommand: ReportingCommand {
         defer { bar.clear() }
         let outcome = try Backfill(from: source, to: destination).run { bar.show("copying", $0.done, $0.total) }
         bar.clear()
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "kind": .string(outcome.kind.rawValue),
-                    "records": .int(outcome.records),
-                    "transactions": .int(outcome.transactions),
-                    "token": .int(Int(outcome.token.rawValue)),
-                    "source": .string(from.description),
-                    "destination": .string(to.description),
-                ])
-            )
-        case .text: try Output.write(text(outcome) + "\n")
-        }
+        try output.write([
+            "kind": outcome.kind.rawValue,
+            "records": outcome.records,
+            "transactions": outcome.transactions,
+            "token": outcome.token.rawValue,
+            "source": from.description,
+            "destination": to.description,
+        ]) { text(outcome) + "\n" }
     }
 
     private func text(_ outcome: Backfill.Outcome) -> String {

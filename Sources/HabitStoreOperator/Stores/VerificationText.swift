@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreReports
+import JSONText
 import ShadowVerifier
 
 /// A comparison of two stores as text: the verdict first, then its basis.
@@ -182,33 +183,28 @@ struct VerifyListCommand: ReportingCommand {
     var file: String
 
     func run() async throws {
-        let list = MismatchList(try MismatchRecording.load(path: file))
-        switch output.format {
-        case .json: try JSON.write(list)
-        case .text: try Output.write(list.text(Terminal.options()))
-        }
+        let list = MismatchList(recording: try MismatchRecording.load(path: file))
+        try output.write(list.json) { list.text(Terminal.options()) }
     }
 }
 
 /// The recorded mismatches of a file.
-struct MismatchList: Encodable {
-    let formatVersion = 1
-    let token: Int64
-    let keepsValues: Bool
-    let shapes: [String: String]
-    let mismatches: [StoreDifference]
+struct MismatchList {
+    let recording: MismatchRecording
 
-    init(_ recording: MismatchRecording) {
-        token = recording.token.rawValue
-        keepsValues = recording.keepsValues
-        shapes = recording.shapes
-        mismatches = recording.differences
+    var json: JSONObject {
+        [
+            "formatVersion": 1, "token": recording.token.rawValue, "keepsValues": recording.keepsValues,
+            "shapes": recording.shapes, "mismatches": recording.differences,
+        ]
     }
 
     /// The mismatches as a table.
     func text(_ options: TerminalOptions) -> String {
-        let values = keepsValues ? "with values" : "without values"
-        let head = "\(mismatches.count.counted("mismatch", plural: "mismatches")) at token \(token), \(values)\n"
+        let values = recording.keepsValues ? "with values" : "without values"
+        let mismatches = recording.differences
+        let count = mismatches.count.counted("mismatch", plural: "mismatches")
+        let head = "\(count) at token \(recording.token), \(values)\n"
         guard !mismatches.isEmpty else { return head }
         var table = TextTable([
             .init("id", canShrink: false), .init("kind"), .init("entity"), .init("record", canShrink: false),
@@ -247,10 +243,7 @@ struct VerifyReplayCommand: ReportingCommand {
     func run() async throws {
         let recording = try MismatchRecording.load(path: file)
         guard let replay = try recording.replay(id.lowercased()) else { throw unknown(in: recording) }
-        switch output.format {
-        case .json: try JSON.write(replay)
-        case .text: try Output.write(ReplayText(replay, options: Terminal.options()).text)
-        }
+        try output.write(replay) { ReplayText(replay, options: Terminal.options()).text }
         let status = replay.recorded.ignoredBy == nil ? ExitStatus.different : .ignored
         throw ExitCode(status.rawValue)
     }

@@ -246,10 +246,7 @@ struct VerifyCommand: ReportingCommand {
     private func show(_ report: VerificationReport, _ options: VerificationOptions) throws {
         // Show the report, which took long to make, even if a file cannot be written.
         let files = Result { try comparison.write(report, options.recorder) }
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text: try Output.write(VerificationText(report, options: Terminal.options()).text)
-        }
+        try output.write(report) { VerificationText(report, options: Terminal.options()).text }
         try files.get()
         try ExitStatus.end(with: report)
     }
@@ -278,9 +275,8 @@ struct VerifyCommand: ReportingCommand {
             if output.format == .text { try Output.write(FixtureText.line(result, seconds.last ?? 0)) }
         }
         let passed = results.allSatisfy(\.passed)
-        switch output.format {
-        case .json: try JSON.write(FixtureReport(passed: passed, fixtures: results))
-        case .text: try Output.write(FixtureText.summary(results, seconds, Terminal.options()))
+        try output.write(["formatVersion": 1, "passed": passed, "fixtures": results]) {
+            FixtureText.summary(results, seconds, Terminal.options())
         }
         if !passed { throw ExitCode(ExitStatus.different.rawValue) }
     }

@@ -4,6 +4,7 @@ import FlagTools
 import Foundation
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore flags`.
 struct FlagsCommand: AsyncParsableCommand {
@@ -63,12 +64,10 @@ struct FlagsEvaluateCommand: ReportingCommand {
         let resolution =
             type.map { snapshot.resolve(key, as: $0, context: context) } ?? snapshot.resolve(key, context: context)
         let outcome = FlagOutcome(flag: key, resolution)
-        switch output.format {
-        case .json: try JSON.write(JSON.object(outcome.json))
-        case .text:
+        try output.write(outcome.json) {
             var table = TextTable([.init("", canShrink: false), .init("")])
             for row in outcome.rows { table.append(row) }
-            try Output.write(table.text(Terminal.options()))
+            return table.text(Terminal.options())
         }
         if outcome.errorCode != nil { throw ExitCode(ExitStatus.different.rawValue) }
     }
@@ -76,19 +75,14 @@ struct FlagsEvaluateCommand: ReportingCommand {
     private func reportAll(_ snapshot: FlagSnapshot, _ context: EvaluationContext) throws {
         let resolutions = snapshot.resolveAll(context: context)
         let outcomes = snapshot.keys.compactMap { key in resolutions[key].map { FlagOutcome(flag: key, $0) } }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "source": .string(snapshot.source),
-                    "digest": .string(snapshot.digest),
-                    "flags": .array(outcomes.map { .object($0.json) }),
-                ])
-            )
-        case .text:
+        try output.write([
+            "source": snapshot.source,
+            "digest": snapshot.digest,
+            "flags": outcomes.map { $0.json },
+        ]) {
             var table = TextTable([.init("flag", canShrink: false), .init("value"), .init("variant"), .init("reason")])
             for outcome in outcomes { table.append(outcome.summary) }
-            try Output.write(table.text(Terminal.options()))
+            return table.text(Terminal.options())
         }
         if outcomes.contains(where: { $0.errorCode != nil }) { throw ExitCode(ExitStatus.different.rawValue) }
     }
@@ -117,10 +111,7 @@ struct FlagsExplainCommand: ReportingCommand {
             path: try await fileOptions.path(),
             configuration: RolloutFlags.configuration
         )
-        switch output.format {
-        case .json: try JSON.write(json(explanation))
-        case .text: try Output.write(text(explanation))
-        }
+        try output.write(json(explanation)) { text(explanation) }
         if explanation.resolution.errorCode != nil { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
@@ -162,45 +153,39 @@ struct FlagsExplainCommand: ReportingCommand {
         return "0x" + choice.bucketingBytes.map { String(format: "%02x", $0) }.joined()
     }
 
-    private func json(_ explanation: FlagExplanation) -> JSON {
+    private func json(_ explanation: FlagExplanation) -> JSONObject {
         var members = FlagOutcome(flag: flag, explanation.resolution).json
-        members["source"] = .string(explanation.source)
-        members["digest"] = .string(explanation.digest)
-        members["decisions"] = .array(
-            explanation.decisions.map {
-                .object(["summary": .string($0.summary), "location": $0.location?.json ?? .null])
-            }
-        )
-        members["hints"] = .array(
-            explanation.hints.map { .object(["message": .string($0.message), "location": $0.location.json]) }
-        )
-        members["fractional"] = explanation.fractional.map { json($0) } ?? .null
-        members["steps"] = .array(
-            explanation.steps.map { step in
-                .object([
-                    "operator": .string(step.operator),
-                    "line": .int(step.line),
-                    "column": .int(step.column),
-                    "depth": .int(step.depth),
-                    "result": step.result?.json ?? .null,
-                ])
-            }
-        )
-        return .object(members)
+        members["source"] = explanation.source
+        members["digest"] = explanation.digest
+        members["decisions"] = explanation.decisions.map {
+            ["summary": $0.summary, "location": $0.location?.json] as JSONObject
+        }
+        members["hints"] = explanation.hints.map {
+            ["message": $0.message, "location": $0.location.json] as JSONObject
+        }
+        members["fractional"] = explanation.fractional.map(json)
+        members["steps"] = explanation.steps.map { step in
+            [
+                "operator": step.operator,
+                "line": step.line,
+                "column": step.column,
+                "depth": step.depth,
+                "result": step.result?.json,
+            ] as JSONObject
+        }
+        return members
     }
 
-    private func json(_ choice: FractionalChoice) -> JSON {
-        .object([
-            "generation": .string(choice.generation.rawValue),
-            "bucketingValue": .string(String(decoding: choice.bucketingBytes, as: UTF8.self)),
-            "hash": .int(Int(choice.hash)),
-            "bucket": .int(Int(choice.bucket)),
-            "totalWeight": .int(Int(choice.totalWeight)),
-            "chosen": choice.chosen.map { .int($0) } ?? .null,
-            "entries": .array(
-                choice.entries.map { .object(["variant": $0.variant.json, "weight": .int(Int($0.weight))]) }
-            ),
-        ])
+    private func json(_ choice: FractionalChoice) -> JSONObject {
+        [
+            "generation": choice.generation.rawValue,
+            "bucketingValue": String(decoding: choice.bucketingBytes, as: UTF8.self),
+            "hash": choice.hash,
+            "bucket": choice.bucket,
+            "totalWeight": choice.totalWeight,
+            "chosen": choice.chosen,
+            "entries": choice.entries.map { ["variant": $0.variant.json, "weight": $0.weight] as JSONObject },
+        ]
     }
 }
 
@@ -234,15 +219,15 @@ struct FlagOutcome {
     }
 
     /// The outcome as members of a JSON object.
-    var json: [String: JSON] {
+    var json: JSONObject {
         [
-            "flag": .string(flag),
-            "value": value?.json ?? .null,
-            "variant": .optional(variant),
-            "reason": .string(reason.rawValue),
-            "errorCode": .optional(errorCode?.rawValue),
-            "errorMessage": .optional(errorMessage),
-            "metadata": .object(metadata.mapValues(\.json)),
+            "flag": flag,
+            "value": value?.json,
+            "variant": variant,
+            "reason": reason.rawValue,
+            "errorCode": errorCode?.rawValue,
+            "errorMessage": errorMessage,
+            "metadata": metadata.mapValues(\.json),
         ]
     }
 

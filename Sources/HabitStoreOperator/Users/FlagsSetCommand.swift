@@ -4,6 +4,7 @@ import FlagTools
 import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore flags set FLAG`.
 struct FlagsSetCommand: ReportingCommand {
@@ -59,27 +60,22 @@ struct FlagsSetCommand: ReportingCommand {
         }
         let findings = Self.newFindings(old, new, linter)
         let decides = variant != nil && new.hasTargeting(flag)
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "file": .string(path),
-                    "flag": .string(flag),
-                    "isChanged": .bool(old.bytes != new.bytes && !dryRun),
-                    "digestBefore": .string(old.digest),
-                    "digest": .string(new.digest),
-                    "hasTargeting": .bool(new.hasTargeting(flag)),
-                    "findings": .array(findings.map(\.json)),
-                ])
-            )
-        case .text:
+        try output.write([
+            "file": path,
+            "flag": flag,
+            "isChanged": old.bytes != new.bytes && !dryRun,
+            "digestBefore": old.digest,
+            "digest": new.digest,
+            "hasTargeting": new.hasTargeting(flag),
+            "findings": findings.map(\.json),
+        ]) {
             for finding in findings { StandardError.note(finding.description) }
             if decides {
                 StandardError.note(
                     "\(flag) has a rule, which takes precedence over its default; --remove-targeting removes it"
                 )
             }
-            try Output.write(Self.summary(old, new, isDry: dryRun, flag, path))
+            return Self.summary(old, new, isDry: dryRun, flag, path)
         }
     }
 
@@ -167,10 +163,7 @@ struct FlagsLintCommand: ReportingCommand {
         let results = files.map { path in
             Result { () throws(FlagError) in try linter.lint(path: path, against: against) }
         }
-        switch output.format {
-        case .json: try JSON.write(json(results))
-        case .text: try Output.write(results.compactMap(Self.report).map(text).joined())
-        }
+        try output.write(json(results)) { results.compactMap(Self.report).map(text).joined() }
         let failures = results.compactMap { if case .failure(let error) = $0 { error } else { nil } }
         if output.format == .text {
             for failure in failures { StandardError.write(ErrorReport(failure, showsDetail: false).text) }
@@ -204,45 +197,45 @@ struct FlagsLintCommand: ReportingCommand {
         return report.findings.map { TerminalText.escaped($0.description) + "\n" }.joined()
     }
 
-    private func json(_ results: [Result<LintReport, FlagError>]) -> JSON {
+    private func json(_ results: [Result<LintReport, FlagError>]) -> JSONObject {
         let findings = results.compactMap(Self.report).flatMap(\.findings)
-        let entries = zip(files, results).map { path, result -> JSON in
+        let entries = zip(files, results).map { path, result -> JSONObject in
             switch result {
             case .success(let report):
-                .object([
-                    "file": .string(report.source),
-                    "isReadable": .bool(report.isReadable),
-                    "findings": .array(report.findings.map(\.json)),
-                    "error": .null,
-                ])
+                [
+                    "file": report.source,
+                    "isReadable": report.isReadable,
+                    "findings": report.findings.map(\.json),
+                    "error": nil,
+                ]
             case .failure(let error):
-                .object([
-                    "file": .string(path),
-                    "isReadable": .bool(false),
-                    "findings": .array([]),
+                [
+                    "file": path,
+                    "isReadable": false,
+                    "findings": [String](),
                     "error": ErrorReport(error, showsDetail: false).json,
-                ])
+                ]
             }
         }
-        return .object([
-            "errors": .int(findings.count { $0.severity == .error }),
-            "warnings": .int(findings.count { $0.severity == .warning }),
-            "files": .array(entries),
-        ])
+        return [
+            "errors": findings.count { $0.severity == .error },
+            "warnings": findings.count { $0.severity == .warning },
+            "files": entries,
+        ]
     }
 }
 
 extension LintFinding {
     /// The finding as JSON.
-    var json: JSON {
-        .object([
-            "rule": .string(rule.rawValue),
-            "severity": .string(severity.rawValue),
-            "message": .string(message),
-            "file": .optional(location.file),
-            "line": location.line.map { .int($0) } ?? .null,
-            "column": location.column.map { .int($0) } ?? .null,
-        ])
+    var json: JSONObject {
+        [
+            "rule": rule.rawValue,
+            "severity": severity.rawValue,
+            "message": message,
+            "file": location.file,
+            "line": location.line,
+            "column": location.column,
+        ]
     }
 }
 
@@ -252,7 +245,7 @@ extension FlagValue {
         switch self {
         case .null: .null
         case .bool(let value): .bool(value)
-        case .int(let value): .int(Int(value))
+        case .int(let value): .int(value)
         case .double(let value): value.isFinite ? .double(value) : .null
         case .string(let value): .string(value)
         case .list(let elements): .array(elements.map(\.json))
@@ -278,11 +271,5 @@ extension FlagValue {
 
 extension FlagError.Location {
     /// The location as JSON.
-    var json: JSON {
-        .object([
-            "file": .optional(file.map(Passwords.redacted)),
-            "line": line.map { .int($0) } ?? .null,
-            "column": column.map { .int($0) } ?? .null,
-        ])
-    }
+    var json: JSONObject { ["file": file.map(Passwords.redacted), "line": line, "column": column] }
 }

@@ -84,12 +84,10 @@ struct FleetPlanCommand: ReportingCommand {
 
     private func show(_ plan: FleetPlan, _ members: FleetMembers) throws {
         let waves = members.waves.indices.map { FleetWaveReport(plan, members, $0, listsUsers: users || dryRun) }
-        switch output.format {
-        case .json:
-            try JSON.write(
-                FleetPlanReport(isDryRun: dryRun, salt: members.salt, users: members.members.count, waves: waves)
-            )
-        case .text:
+        // The salt has the hexadecimal digits that decided the order of users.
+        try output.write([
+            "isDryRun": dryRun, "salt": members.salt, "users": members.members.count, "waves": waves,
+        ]) {
             var table = TextTable([
                 .init("wave"), .init("users", alignment: .right), .init("heavy", alignment: .right),
                 .init("MiB", alignment: .right), .init("at least", alignment: .right),
@@ -104,7 +102,7 @@ struct FleetPlanCommand: ReportingCommand {
             let total = waves.reduce(0) { $0 + $1.leastSeconds }.durationText
             let last =
                 "\(members.members.count.counted("user")) in \(waves.count.counted("wave")), \(total) at least\(end)\n"
-            try Output.write(table.text(Terminal.options()) + list(waves) + last)
+            return table.text(Terminal.options()) + list(waves) + last
         }
     }
 
@@ -150,15 +148,6 @@ struct FleetWaveReport: Encodable {
         self.members =
             listsUsers ? own.map { Member(user: $0.user, bytes: $0.bytes, isHeavy: $0.cohort == .heavy) } : nil
     }
-}
-
-/// A plan's waves.
-struct FleetPlanReport: Encodable {
-    let isDryRun: Bool
-    /// The hexadecimal digits that decided the order of users.
-    let salt: String
-    let users: Int
-    let waves: [FleetWaveReport]
 }
 
 /// `habitstore fleet run`.
@@ -212,10 +201,7 @@ struct FleetRunCommand: ReportingCommand {
     }
 
     private func say(state: String, _ text: String) throws {
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["state": .string(state), "text": .string(text)]))
-        case .text: try Output.write(TerminalText.escaped(text) + "\n")
-        }
+        try output.write(["state": state, "text": text]) { TerminalText.escaped(text) + "\n" }
     }
 }
 

@@ -5,6 +5,7 @@ import HabitStoreFleet
 import HabitStoreMetrics
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore fleet status`.
 struct FleetStatusCommand: ReportingCommand {
@@ -18,12 +19,10 @@ struct FleetStatusCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        let report = FleetStatusReport(try Fleet(root: settings.root).status())
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text: try Output.write(report.text(Terminal.options()))
-        }
-        if report.damagedLine != nil || !report.different.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
+        let status = try Fleet(root: settings.root).status()
+        let report = FleetStatusReport(status: status)
+        try output.write(report.json) { report.text(Terminal.options()) }
+        if status.damagedLine != nil || !status.different.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
     }
 }
 
@@ -46,10 +45,7 @@ struct FleetWhoCommand: ReportingCommand {
 
     func run() async throws {
         let user = try Fleet(root: try await Settings(userOptions).root).user(named: name)
-        switch output.format {
-        case .json: try JSON.write(JSON.object(["name": .string(name), "user": .string(user)]))
-        case .text: try Output.write(TerminalText.escaped(user) + "\n")
-        }
+        try output.write(["name": name, "user": user]) { TerminalText.escaped(user) + "\n" }
     }
 }
 
@@ -66,9 +62,8 @@ struct FleetReportCommand: ReportingCommand {
     func run() async throws {
         let settings = try await Settings(userOptions)
         let contents = try Fleet(root: settings.root).readLedger()
-        switch output.format {
-        case .json: try JSON.write(FleetLedgerReport(entries: contents.entries, damagedLine: contents.damagedLine))
-        case .text:
+        let document: JSONObject = ["entries": contents.entries, "damagedLine": contents.damagedLine]
+        try output.write(document.omittingNil) {
             var table = TextTable([.init("time"), .init("what"), .init("details")])
             for entry in contents.entries {
                 let (what, details) = entry.event.words
@@ -77,7 +72,7 @@ struct FleetReportCommand: ReportingCommand {
             let damage =
                 contents.damagedLine.map { "DAMAGED in line \($0), or lines are missing from there on\n" }
                 ?? "\(contents.entries.count.counted("line")), whole\n"
-            try Output.write(table.text(Terminal.options()) + damage)
+            return table.text(Terminal.options()) + damage
         }
         if contents.damagedLine != nil { throw ExitCode(ExitStatus.different.rawValue) }
     }
@@ -126,7 +121,7 @@ struct FleetAuditCommand: ReportingCommand {
             let users = try fleet.rebuild(stores) { bar.show("looking", $0, $1) }
             bar.clear()
             return try show(
-                FleetAuditReport(users: users, seed: nil, findings: []),
+                ["users": users, "findings": [String]()],
                 "the index was rebuilt: \(users.counted("user"))\n"
             )
         }
@@ -139,109 +134,85 @@ struct FleetAuditCommand: ReportingCommand {
             ? "\(count) of \(audit.users.counted("user")) \(audit.users == 1 ? "is" : "are") not as the index says, or have stores that differ, of \(audit.compared) who have two "
                 + "(seed \(seed))\n"
             : "\(count) of \(audit.users.counted("user")) \(audit.users == 1 ? "is" : "are") not as the index says (seed \(seed))\n"
-        let findings = audit.findings.map { FleetAuditReport.Finding(user: $0.user, message: $0.message) }
-        try show(FleetAuditReport(users: audit.users, seed: seed, findings: findings), lines + last)
+        let findings = audit.findings.map { ["user": $0.user, "message": $0.message] }
+        try show(["users": audit.users, "seed": seed, "findings": findings], lines + last)
         if !audit.findings.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
-    private func show(_ report: FleetAuditReport, _ text: String) throws {
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text: try Output.write(text)
-        }
+    private func show(_ report: JSONObject, _ text: String) throws {
+        try output.write(report) { text }
     }
 }
 
 /// A fleet's status, as text and JSON.
-struct FleetStatusReport: Encodable {
-    struct Wave: Encodable {
-        let name: String
-        let state: String
-        let users: Int
-        let stages: [String: Int]
+struct FleetStatusReport {
+    let status: FleetStatus
+
+    var json: JSONObject {
+        let document: JSONObject = [
+            "state": status.state,
+            "doing": status.doing,
+            "halt": status.halt?.rawValue,
+            "since": status.since,
+            "waves": status.waves.map { wave in
+                let stages = wave.stages.map { ($0.key.rawValue, $0.value) }
+                return [
+                    "name": wave.name, "state": wave.state, "users": wave.users,
+                    "stages": Dictionary(uniqueKeysWithValues: stages),
+                ] as JSONObject
+            },
+            "different": status.different.map { found in
+                let user: JSONObject = [
+                    "user": found.user, "wave": wave(of: found), "stage": found.stage?.rawValue, "since": found.since,
+                    "message": found.message,
+                ]
+                return user.omittingNil
+            },
+            "waiting": status.waiting.map { ["reasons": $0.reasons, "users": $0.users] as JSONObject },
+            "leastSecondsLeft": status.secondsLeft?.lowerBound,
+            "mostSecondsLeft": status.secondsLeft?.upperBound,
+            "damagedLine": status.damagedLine,
+            "hooks": status.hooks,
+            "hooksProblem": status.hooksProblem,
+        ]
+        return document.omittingNil
     }
 
-    struct Different: Encodable {
-        let user: String
-        let wave: String
-        let stage: String?
-        let since: Date?
-        let message: String?
-    }
-
-    struct Waiting: Encodable {
-        let reasons: String
-        let users: Int
-    }
-
-    let state: String
-    let doing: String
-    let halt: String?
-    let since: Date?
-    let waves: [Wave]
-    let different: [Different]
-    let waiting: [Waiting]
-    let leastSecondsLeft: Double?
-    let mostSecondsLeft: Double?
-    let damagedLine: Int?
-    let hooks: [FleetHooksReport.Hook]
-    let hooksProblem: String?
-
-    init(_ status: FleetStatus) {
-        halt = status.halt?.rawValue
-        (hooks, hooksProblem) = (status.hooks.map(FleetHooksReport.Hook.init), status.hooksProblem)
-        (state, doing, since, damagedLine) = (status.state, status.doing, status.since, status.damagedLine)
-        waves = status.waves.map { wave in
-            let stages = wave.stages.map { ($0.key.rawValue, $0.value) }
-            return Wave(
-                name: wave.name,
-                state: wave.state,
-                users: wave.users,
-                stages: Dictionary(uniqueKeysWithValues: stages)
-            )
-        }
-        different = status.different.map { found in
-            let wave = status.waves.indices.contains(found.wave) ? status.waves[found.wave].name : "\(found.wave + 1)"
-            return Different(
-                user: found.user,
-                wave: wave,
-                stage: found.stage?.rawValue,
-                since: found.since,
-                message: found.message
-            )
-        }
-        waiting = status.waiting.map { Waiting(reasons: $0.reasons, users: $0.users) }
-        leastSecondsLeft = status.secondsLeft?.lowerBound
-        mostSecondsLeft = status.secondsLeft?.upperBound
+    /// The name of a user's wave.
+    private func wave(of found: FleetStatus.Different) -> String {
+        status.waves.indices.contains(found.wave) ? status.waves[found.wave].name : "\(found.wave + 1)"
     }
 
     /// The state in a sentence, the users whose stores differ, the waves, and why users wait.
     func text(_ options: TerminalOptions) -> String {
-        var text = TerminalText.escaped("\(state): \(doing)") + "\n" + differences
+        var text = TerminalText.escaped("\(status.state): \(status.doing)") + "\n" + differences
         let difference = Runbook.Halt.haltedByDifference.rawValue
-        let kinds = [halt, different.isEmpty || halt == difference ? nil : difference].compactMap { $0 }
+        let halt = status.halt?.rawValue
+        let kinds = [halt, status.different.isEmpty || halt == difference ? nil : difference].compactMap { $0 }
         for kind in kinds { text += RolloutNotes.help(kind) }
-        if let leastSecondsLeft, let mostSecondsLeft {
+        if let left = status.secondsLeft {
             text +=
-                "between \(leastSecondsLeft.durationText) and \(mostSecondsLeft.durationText) are left at this pace\n"
+                "between \(left.lowerBound.durationText) and \(left.upperBound.durationText) are left at this pace\n"
         }
         var table = TextTable(
             [.init("wave"), .init("state"), .init("users", alignment: .right)]
                 + Stage.allCases.map { .init($0.rawValue, alignment: .right) }
         )
-        for wave in waves {
-            let stages = Stage.allCases.map { String(wave.stages[$0.rawValue] ?? 0) }
+        for wave in status.waves {
+            let stages = Stage.allCases.map { String(wave.stages[$0] ?? 0) }
             table.append([wave.name, wave.state, String(wave.users)] + stages)
         }
         text += "\n" + table.text(options)
-        if !waiting.isEmpty {
+        if !status.waiting.isEmpty {
             text += "\nwhy users wait:\n"
-            for reason in waiting { text += TerminalText.escaped("  \(reason.users) by \(reason.reasons)") + "\n" }
+            for reason in status.waiting {
+                text += TerminalText.escaped("  \(reason.users) by \(reason.reasons)") + "\n"
+            }
         }
-        for trouble in hooks.compactMap(\.trouble) + [hooksProblem].compactMap({ $0 }) {
+        for trouble in status.hooks.compactMap(\.trouble) + [status.hooksProblem].compactMap({ $0 }) {
             text += "\n" + TerminalText.escaped(trouble) + "\n"
         }
-        if let damagedLine {
+        if let damagedLine = status.damagedLine {
             text += "\nthe ledger is DAMAGED in line \(damagedLine), or lines are missing from there on\n"
         }
         return text
@@ -251,39 +222,23 @@ struct FleetStatusReport: Encodable {
 extension FleetStatusReport {
     /// The users whose stores differ, and what to do.
     private var differences: String {
-        guard !different.isEmpty else { return "" }
-        var text = "DIFFERENT: the stores of \(FleetOverview.counted(different.count, "user")) differ:\n"
-        for found in different.prefix(Self.listedDifferent) {
+        guard !status.different.isEmpty else { return "" }
+        var text = "DIFFERENT: the stores of \(FleetOverview.counted(status.different.count, "user")) differ:\n"
+        for found in status.different.prefix(Self.listedDifferent) {
             let since = found.since.map { ", since \(ISODate.instant($0))" } ?? ""
             let message = found.message.map { ": \($0)" } ?? ""
             text +=
-                TerminalText.escaped("  \(found.user) (wave \(found.wave), at \(found.stage ?? "?")\(since))\(message)")
+                TerminalText.escaped(
+                    "  \(found.user) (wave \(wave(of: found)), at \(found.stage?.rawValue ?? "?")\(since))\(message)"
+                )
                 + "\n"
         }
-        let more = different.count - Self.listedDifferent
+        let more = status.different.count - Self.listedDifferent
         if more > 0 { text += "  and \(more) more, which --format json lists\n" }
         return text
     }
 
     private static let listedDifferent = 100
-}
-
-/// A fleet's ledger as JSON.
-struct FleetLedgerReport: Encodable {
-    let entries: [FleetLedger.Entry]
-    let damagedLine: Int?
-}
-
-/// The findings of an audit as JSON.
-struct FleetAuditReport: Encodable {
-    struct Finding: Encodable {
-        let user: String
-        let message: String
-    }
-
-    let users: Int
-    let seed: UInt64?
-    let findings: [Finding]
 }
 
 /// `habitstore fleet metrics`.
@@ -337,58 +292,30 @@ struct FleetHooksCommand: ReportingCommand {
         let fleet = Fleet(root: try await Settings(userOptions).root)
         let tries = try send ? fleet.tellHooks(hook) : test ? fleet.testHooks(hook) : []
         let report = FleetHooksReport(
-            hooks: try fleet.hooks().map(FleetHooksReport.Hook.init),
+            hooks: try fleet.hooks(),
             tries: tries,
             isTest: test
         )
-        switch output.format {
-        case .json: try JSON.write(report)
-        case .text: try Output.write(report.text(Terminal.options()))
-        }
+        try output.write(report) { report.text(Terminal.options()) }
         if tries.contains(where: { $0.failure != nil }) { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+}
+
+extension HookStatus {
+    /// How many lines are pending and why, in one line; nil if none are.
+    var trouble: String? {
+        guard owed > 0 || failure != nil else { return nil }
+        let since = failingSince.map { "; so since \(ISODate.instant($0))" } ?? ""
+        return "the hook \(name) is owed \(owed.counted("line"))"
+            + (failure.map { ": it \($0)\(since)" } ?? "")
     }
 }
 
 /// The delivery status of hooks, as text and JSON.
 struct FleetHooksReport: Encodable {
-    struct Hook: Encodable {
-        let name: String
-        let confirmsWaves: Bool
-        let told: Int?
-        let toldAt: Date?
-        let owed: Int
-        let failure: String?
-        let failingSince: Date?
-
-        init(_ status: HookStatus) {
-            (name, confirmsWaves, told) = (status.name, status.confirmsWaves, status.told)
-            (toldAt, owed) = (status.toldAt, status.owed)
-            (failure, failingSince) = (status.failure, status.failingSince)
-        }
-
-        /// How many lines are pending and why, in one line; nil if none are.
-        var trouble: String? {
-            guard owed > 0 || failure != nil else { return nil }
-            let since = failingSince.map { "; so since \(ISODate.instant($0))" } ?? ""
-            return "the hook \(name) is owed \(owed.counted("line"))"
-                + (failure.map { ": it \($0)\(since)" } ?? "")
-        }
-    }
-
-    struct Try: Encodable {
-        let name: String
-        let told: Int
-        let failure: String?
-    }
-
-    let hooks: [Hook]
-    let tries: [Try]
+    let hooks: [HookStatus]
+    let tries: [Fleet.HookTry]
     let isTest: Bool
-
-    init(hooks: [Hook], tries: [Fleet.HookTry], isTest: Bool) {
-        (self.hooks, self.isTest) = (hooks, isTest)
-        self.tries = tries.map { Try(name: $0.name, told: $0.told, failure: $0.failure) }
-    }
 
     /// A line for each attempt, or a table of the hooks.
     func text(_ options: TerminalOptions) -> String {

@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore user backup`.
 struct UserBackupCommand: ReportingCommand {
@@ -66,9 +67,9 @@ struct UserBackupCommand: ReportingCommand {
         switch output.format {
         case .json:
             var members = Self.members(backup)
-            members["removed"] = .array(outcome.removed.map { .string($0) })
-            members["otherStores"] = .array(otherStores.map { .string($0) })
-            try JSON.write(JSON.object(members))
+            members["removed"] = outcome.removed
+            members["otherStores"] = otherStores
+            try JSON.write(members)
         case .text:
             var lines = outcome.removed.map { "removed what a killed backup had left: \($0)" }
             lines.append(
@@ -115,36 +116,33 @@ struct UserBackupCommand: ReportingCommand {
         defer { bar.clear() }
         let damages = try backup.damages { bar.show("backup", $0, $1) }
         bar.clear()
-        switch output.format {
-        case .json:
-            var members = Self.members(backup)
-            members["damages"] = .array(damages.map { .string($0) })
-            members["isWhole"] = .bool(damages.isEmpty)
-            try JSON.write(JSON.object(members))
-        case .text:
+        var members = Self.members(backup)
+        members["damages"] = damages
+        members["isWhole"] = damages.isEmpty
+        try output.write(members) {
             let lines =
                 damages.isEmpty
                 ? ["whole: \(backup.manifest.files.count.counted("file")), token \(backup.manifest.token)"]
                 : damages.map { "DAMAGED: \($0)" }
-            try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
+            return lines.map { TerminalText.escaped($0) + "\n" }.joined()
         }
         if !damages.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
-    private static func members(_ backup: UserBackup) -> [String: JSON] {
+    private static func members(_ backup: UserBackup) -> JSONObject {
         let manifest = backup.manifest
-        var members: [String: JSON] = [
-            "path": .string(backup.path),
-            "user": .string(manifest.user),
-            "stage": .string(manifest.stage.rawValue),
-            "engine": .string(manifest.serving.rawValue),
-            "epoch": .int(manifest.epoch),
-            "token": .int(Int(manifest.token.rawValue)),
-            "lineage": .string(manifest.lineage.uuidString),
-            "isKilled": .bool(manifest.isKilled),
-            "stores": .array(manifest.stores.map { .string($0.engine.rawValue) }),
-            "leftOut": .optional(manifest.leftOut),
-            "sizeBytes": .int(manifest.files.reduce(0) { $0 + $1.sizeBytes }),
+        var members: JSONObject = [
+            "path": backup.path,
+            "user": manifest.user,
+            "stage": manifest.stage.rawValue,
+            "engine": manifest.serving.rawValue,
+            "epoch": manifest.epoch,
+            "token": manifest.token.rawValue,
+            "lineage": manifest.lineage.uuidString,
+            "isKilled": manifest.isKilled,
+            "stores": manifest.stores.map(\.engine.rawValue),
+            "leftOut": manifest.leftOut,
+            "sizeBytes": manifest.files.reduce(0) { $0 + $1.sizeBytes },
         ]
         members.set("time", manifest.time)
         return members
@@ -201,22 +199,16 @@ struct UserRestoreCommand: ReportingCommand {
             because: because ?? "a backup was put back"
         ) { bar.show($0, $1, $2) }
         bar.clear()
-        switch output.format {
-        case .json:
-            try JSON.write(
-                JSON.object([
-                    "user": .string(outcome.user),
-                    "isNew": .bool(outcome.isNew),
-                    "stage": .string(outcome.stage.rawValue),
-                    "engine": .string(outcome.engine.rawValue),
-                    "epoch": .int(outcome.epoch),
-                    "token": .int(Int(outcome.token.rawValue)),
-                    "givenUp": .array(outcome.givenUp.map { .string($0) }),
-                    "aside": .array(outcome.aside.map { .string($0) }),
-                ])
-            )
-        case .text: try Output.write(text(outcome))
-        }
+        try output.write([
+            "user": outcome.user,
+            "isNew": outcome.isNew,
+            "stage": outcome.stage.rawValue,
+            "engine": outcome.engine.rawValue,
+            "epoch": outcome.epoch,
+            "token": outcome.token.rawValue,
+            "givenUp": outcome.givenUp,
+            "aside": outcome.aside,
+        ]) { text(outcome) }
     }
 
     private func text(_ outcome: RestorationOutcome) -> String {
@@ -299,10 +291,7 @@ struct UserCopiesCommand: ReportingCommand {
                 olderThanSeconds: age ?? MigrationCopy.retentionSeconds
             )
         }
-        switch output.format {
-        case .json: try JSON.write(json(results))
-        case .text: try Output.write(text(results))
-        }
+        try output.write(json(results)) { text(results) }
         guard let failure = results.failures().first else { return }
         throw ExitCode(ErrorReport(failure.error, showsDetail: false).status.rawValue)
     }
@@ -331,31 +320,29 @@ struct UserCopiesCommand: ReportingCommand {
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
     }
 
-    private func json(_ results: [UserResult<[MigrationCopy]>]) -> JSON {
-        .object([
-            "removed": .bool(remove),
-            "users": .array(
-                results.map { result in
-                    var members: [String: JSON] = ["user": .string(result.user)]
-                    switch result.result {
-                    case .success(let copies): members["copies"] = .array(copies.map(json))
-                    case .failure(let error): members["error"] = .string(ErrorReport.message(of: error))
-                    }
-                    return .object(members)
+    private func json(_ results: [UserResult<[MigrationCopy]>]) -> JSONObject {
+        [
+            "removed": remove,
+            "users": results.map { result in
+                var members: JSONObject = ["user": result.user]
+                switch result.result {
+                case .success(let copies): members["copies"] = copies.map(json)
+                case .failure(let error): members["error"] = ErrorReport.message(of: error)
                 }
-            ),
-        ])
+                return members
+            },
+        ]
     }
 
-    private func json(_ copy: MigrationCopy) -> JSON {
-        .object([
-            "engine": .string(copy.engine.rawValue),
-            "version": .string(copy.version.description),
-            "token": .int(Int(copy.token.rawValue)),
-            "path": .string(copy.path),
-            "sizeBytes": .int(copy.sizeBytes),
-            "made": .string(ISODate.instant(copy.made)),
-            "neededBecause": .optional(copy.neededBecause),
-        ])
+    private func json(_ copy: MigrationCopy) -> JSONObject {
+        [
+            "engine": copy.engine.rawValue,
+            "version": copy.version.description,
+            "token": copy.token.rawValue,
+            "path": copy.path,
+            "sizeBytes": copy.sizeBytes,
+            "made": ISODate.instant(copy.made),
+            "neededBecause": copy.neededBecause,
+        ]
     }
 }

@@ -6,6 +6,7 @@ import HabitStoreFleet
 import HabitStoreImport
 import HabitStoreReports
 import HabitStoreRollout
+import JSONText
 
 /// `habitstore user export`.
 struct UserExportCommand: AsyncParsableCommand {
@@ -90,16 +91,16 @@ struct UserExport {
 
     func write(to write: (String) throws -> Void) throws {
         try write("{\n")
-        try member("format", JSON.string(Self.format), write)
-        try member("version", JSON.int(Self.version), write)
-        try member("user", JSON.string(user), write)
-        try member("exportedAt", JSON.string(ISODate.instant(Date())), write)
+        try member("format", Self.format, write)
+        try member("version", Self.version, write)
+        try member("user", user, write)
+        try member("exportedAt", ISODate.instant(Date()), write)
         try writeMembers(write)
         try write(",\n\"stores\" : [")
         var separator = "\n"
         for other in others {
             try write(separator + "{\n")
-            try member("name", JSON.optional(other.settings.store?.text), write)
+            try member("name", other.settings.store?.text, write)
             try UserExport(user: user, settings: other.settings, stores: other.stores, progress: progress).writeMembers(
                 write
             )
@@ -113,19 +114,17 @@ struct UserExport {
     private func writeMembers(_ write: (String) throws -> Void) throws {
         try member("status", RolloutStatusReport.json(try stores.status(of: user)), write)
         try member("flags", try flags(), write)
-        try member("backups", JSON.array(try stores.backups(of: user).map { .string($0) }), write)
+        try member("backups", try stores.backups(of: user), write)
         try writeStore(write)
         try writeEvidence(write)
     }
 
     /// The user's flag values; null without a flag file.
-    private func flags() throws -> JSON {
-        guard let path = settings.flags else { return .null }
+    private func flags() throws -> [JSONObject]? {
+        guard let path = settings.flags else { return nil }
         let snapshot = try FlagSnapshot.load(path: path, configuration: RolloutFlags.configuration)
         let resolutions = snapshot.resolveAll(context: EvaluationContext(targetingKey: user, attributes: [:]))
-        return .array(
-            snapshot.keys.compactMap { key in resolutions[key].map { .object(FlagOutcome(flag: key, $0).json) } }
-        )
+        return snapshot.keys.compactMap { key in resolutions[key].map { FlagOutcome(flag: key, $0).json } }
     }
 
     /// The records and the history, from one snapshot of the serving store.
@@ -135,9 +134,9 @@ struct UserExport {
         defer { store.close() }
         try store.read { transaction in
             let information = try transaction.information()
-            try member("token", JSON.int(Int(information.token.rawValue)), write)
-            try member("lineage", JSON.string(information.lineage.uuidString), write)
-            try member("historyFloor", JSON.int(Int(information.historyFloor.rawValue)), write)
+            try member("token", information.token.rawValue, write)
+            try member("lineage", information.lineage.uuidString, write)
+            try member("historyFloor", information.historyFloor.rawValue, write)
             try write("\"data\" : ")
             try InterchangeExport.writeDocument(of: transaction, progress: progress, to: write)
             try write(",\n\"history\" : [")
@@ -158,7 +157,7 @@ struct UserExport {
 
     /// Writes changes one by one, because a transaction may have as many as the store has records.
     private func writeTransaction(_ transaction: HistoryTransaction, _ write: (String) throws -> Void) throws {
-        let head = try Self.line(JSON.object(transaction.head))
+        let head = try Self.line(transaction.head)
         // The head is an object that is completed with the changes.
         try write(String(head.dropLast()) + ",\"changes\":[")
         for (number, change) in transaction.changes.enumerated() {
@@ -171,23 +170,23 @@ struct UserExport {
         try write("\"evidence\" : [")
         var separator = "\n"
         try stores.enumerateEvidence(of: user) { file, line in
-            let name = try Self.line(JSON.string(file))
+            let name = try Self.line(file)
             // A line that is no longer a valid record becomes a string.
             let isRecord = line.map { (try? JSONSerialization.jsonObject(with: $0)) is [String: Any] } ?? false
             let text = line.map { String(decoding: $0, as: UTF8.self) }
-            let record = isRecord ? text ?? "null" : try Self.line(JSON.optional(text))
+            let record = isRecord ? text ?? "null" : try Self.line(text)
             try write("\(separator){\"file\":\(name),\"line\":\(record)}")
             separator = ",\n"
         }
         try write("\n]")
     }
 
-    private func member(_ name: String, _ value: JSON, _ write: (String) throws -> Void) throws {
+    private func member(_ name: String, _ value: some Encodable, _ write: (String) throws -> Void) throws {
         let text = try Self.line(value)
         try write("\"\(name)\" : \(text),\n")
     }
 
-    private static func line(_ value: JSON) throws -> String { String(try JSON.line(value).dropLast()) }
+    private static func line(_ value: some Encodable) throws -> String { String(try JSON.line(value).dropLast()) }
 }
 
 /// `habitstore user erase`.
@@ -231,10 +230,10 @@ struct UserEraseCommand: ReportingCommand {
             isForced: force,
             elsewhere: ExternalErasure(try StoreRoot.all(under: settings.home).map { Fleet(root: $0.path).erasure })
         )
-        switch output.format {
-        case .json: try JSON.write(Document(outcome))
-        case .text: try Output.write(text(outcome))
-        }
+        try output.write([
+            "user": outcome.user, "isDryRun": !outcome.isDone, "items": outcome.items,
+            "unreachable": outcome.unreachable,
+        ]) { text(outcome) }
     }
 
     private func text(_ outcome: ErasureOutcome) -> String {
@@ -245,19 +244,6 @@ struct UserEraseCommand: ReportingCommand {
         lines += outcome.unreachable.map { "out of reach: \($0)" }
         lines.append(outcome.isDone ? "erased" : "nothing was removed")
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
-    }
-
-    /// The outcome as JSON.
-    private struct Document: Encodable {
-        let user: String
-        let isDryRun: Bool
-        let items: [ErasureOutcome.Item]
-        let unreachable: [String]
-
-        init(_ outcome: ErasureOutcome) {
-            (user, isDryRun) = (outcome.user, !outcome.isDone)
-            (items, unreachable) = (outcome.items, outcome.unreachable)
-        }
     }
 }
 

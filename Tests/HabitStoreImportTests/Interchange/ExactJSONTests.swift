@@ -33,4 +33,12 @@ struct ExactJSONTests {
         #expect(throws: JSONFailure.self) { try JSON(parsing: [0x22, 0xFF, 0x22]) }
         #expect(throws: JSONFailure.self) { try parse(String(repeating: "[", count: 100_000)) }
     }
+
+    @Test func aMemberThatIsNilIsNullOrLeftOut() throws {
+        let missing: String? = nil
+        var object: JSONObject = ["b": missing, "a": 1, "list": [Int](), "in": ["x": missing, "y": 2.5] as JSONObject]
+        object["c"] = missing
+        #expect(try JSON.encoded(object) == #"{"a":1,"b":null,"c":null,"in":{"x":null,"y":2.5},"list":[]}"#)
+        #expect(try JSON.encoded(object.omittingNil) == #"{"a":1,"in":{"x":null,"y":2.5},"list":[]}"#)
+    }
 }
