@@ -1,4 +1,5 @@
 import HabitStore
+import JSONText
 
 extension EnginePair {
     /// The engines that existed when a state named only the old one.
@@ -21,51 +22,54 @@ extension RolloutState: Codable {
         case engines, evidence, fled, isKilled, machine, movingTo, old, owner, pairedBy, placedBy, stage, turns, vouched
     }
 
-    init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: Key.self)
-        let names = try values.decodeIfPresent([EngineName].self, forKey: .engines)
-        let engines: EnginePair?
-        if let names {
-            engines = names.count == 2 && names[0] != names[1] ? EnginePair(old: names[0], new: names[1]) : nil
-        } else {
-            engines = EnginePair(implying: try values.decode(EngineName.self, forKey: .old))
+    init(from decoder: any Decoder) throws { try self.init(try JSON(from: decoder)) }
+
+    /// - Throws: `DecodingError` for anything but a state.
+    init(_ json: JSON) throws {
+        let members = json.members ?? [:]
+        func damage(_ key: Key) -> DecodingError {
+            .dataCorrupted(.init(codingPath: [key], debugDescription: "not what a state has here"))
         }
-        guard let engines else {
-            throw DecodingError.dataCorruptedError(forKey: Key.engines, in: values, debugDescription: "no two engines")
+        func member<T>(_ key: Key, _ value: (JSON) -> T?) throws -> T? {
+            guard let member = members[key.rawValue], member != .null else { return nil }
+            guard let value = value(member) else { throw damage(key) }
+            return value
         }
-        self.init(
-            stage: try values.decode(Stage.self, forKey: .stage),
-            engines: engines,
-            isKilled: try values.decode(Bool.self, forKey: .isKilled),
-            movingTo: try values.decodeIfPresent(Stage.self, forKey: .movingTo)
-        )
-        fled = try values.decodeIfPresent(EngineName.self, forKey: .fled)
-        evidence = try values.decodeIfPresent(EvidenceHead.self, forKey: .evidence)
-        machine = try values.decodeIfPresent(String.self, forKey: .machine)
-        owner = try values.decodeIfPresent(String.self, forKey: .owner)
-        pairedBy = try values.decodeIfPresent(Placement.self, forKey: .pairedBy)
-        placedBy = try values.decodeIfPresent(Placement.self, forKey: .placedBy)
-        turns = try values.decodeIfPresent(String.self, forKey: .turns)
-        vouched = try values.decodeIfPresent(String.self, forKey: .vouched)
+        func name<T: RawRepresentable<String>>(_ key: Key) throws -> T? {
+            try member(key) { $0.text.flatMap(T.init(rawValue:)) }
+        }
+        let pair = try member(.engines) { json -> EnginePair? in
+            let names = (json.elements ?? []).compactMap { $0.text.flatMap(EngineName.init(rawValue:)) }
+            guard names.count == 2, json.elements?.count == 2, names[0] != names[1] else { return nil }
+            return EnginePair(old: names[0], new: names[1])
+        }
+        let old: EngineName? = pair == nil ? try name(.old) : nil
+        guard let engines = pair ?? old.flatMap(EnginePair.init(implying:)) else { throw damage(.engines) }
+        guard let stage: Stage = try name(.stage) else { throw damage(.stage) }
+        guard let isKilled = try member(.isKilled, \.flag) else { throw damage(.isKilled) }
+        self.init(stage: stage, engines: engines, isKilled: isKilled, movingTo: try name(.movingTo))
+        fled = try name(.fled)
+        evidence = try member(.evidence) { json in
+            guard let hash = json.members?["hash"]?.text, let sequence = json.members?["sequence"]?.integer else {
+                return nil
+            }
+            return EvidenceHead(sequence: sequence, hash: hash)
+        }
+        machine = try member(.machine, \.text)
+        owner = try member(.owner, \.text)
+        pairedBy = try name(.pairedBy)
+        placedBy = try name(.placedBy)
+        turns = try member(.turns, \.text)
+        vouched = try member(.vouched, \.text)
     }
 
     func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: Key.self)
-        if engines.isImplied {
-            try values.encode(engines.old, forKey: .old)
-        } else {
-            try values.encode(engines.names, forKey: .engines)
-        }
-        try values.encode(stage, forKey: .stage)
-        try values.encode(isKilled, forKey: .isKilled)
-        try values.encodeIfPresent(movingTo, forKey: .movingTo)
-        try values.encodeIfPresent(fled, forKey: .fled)
-        try values.encodeIfPresent(evidence, forKey: .evidence)
-        try values.encodeIfPresent(machine, forKey: .machine)
-        try values.encodeIfPresent(owner, forKey: .owner)
-        try values.encodeIfPresent(pairedBy, forKey: .pairedBy)
-        try values.encodeIfPresent(placedBy, forKey: .placedBy)
-        try values.encodeIfPresent(turns, forKey: .turns)
-        try values.encodeIfPresent(vouched, forKey: .vouched)
+        let members: JSONObject = [
+            "engines": engines.isImplied ? nil : engines.names, "old": engines.isImplied ? engines.old : nil,
+            "evidence": evidence, "fled": fled, "isKilled": isKilled, "machine": machine, "movingTo": movingTo,
+            "owner": owner, "pairedBy": pairedBy, "placedBy": placedBy, "stage": stage, "turns": turns,
+            "vouched": vouched,
+        ]
+        try members.omittingNil.encode(to: encoder)
     }
 }
