@@ -159,17 +159,13 @@ package struct DamagedFile {
         guard case .object(let variants)? = node.member("variants")?.value.value,
             variants.allSatisfy({ $0.value.typeName == "boolean" })
         else { return nil }
-        var nodes: [String: JSONNode] = [:]
-        if case .object(let members)? = jsonObject(named: "$evaluators")?.node.value {
-            for member in members { nodes[member.key] = member.value }
-        }
         var compiler = FlagCompiler(
             source: source,
             configuration: configuration,
             evaluators: SharedEvaluators(
                 source: source,
                 configuration: configuration,
-                nodes: nodes,
+                nodes: jsonObject(named: "$evaluators")?.node.membersByName ?? [:],
                 refusesConstantBuckets: true
             ),
             flagSetMetadata: [:],

@@ -85,70 +85,53 @@ struct SubjectDependence {
     /// The value of a rule that reads nothing of the context; nil if it is unknown.
     let constant: (JSONNode) -> FlagValue?
 
-    /// What `var` reads.
-    private enum Frame {
-        case context
-        /// Elements of a list, which depends on the subject or does not.
-        case element(Bool)
-    }
-
     /// Whether the result of a rule can differ. Where only running the rule could tell, the answer is yes.
-    func holds(for node: JSONNode) -> Bool { depends(node, .context, inEvaluator: false) }
+    func holds(for node: JSONNode) -> Bool { depends(node, inEvaluator: false) }
 
-    private func depends(_ node: JSONNode, _ frame: Frame, inEvaluator: Bool) -> Bool {
-        switch node.value {
-        case .null, .bool, .int, .double, .string:
+    private func depends(_ node: JSONNode, inEvaluator: Bool) -> Bool {
+        switch node.ruleForm {
+        case .value:
             return false
-        case .array(let elements):
-            return elements.contains { depends($0, frame, inEvaluator: inEvaluator) }
-        case .object(let members):
-            guard members.count == 1, let member = members.first else { return false }
-            guard member.key != "$ref" else {
-                // An evaluator cannot refer to another one, and a rule in which one does is refused.
-                guard !inEvaluator, case .string(let name) = member.value.value, let rule = evaluators[name] else {
-                    return false
-                }
-                return depends(rule, frame, inEvaluator: true)
-            }
-            let (value, isShared) = resolved(member.value, inEvaluator)
-            let arguments: [JSONNode] = if case .array(let elements) = value.value { elements } else { [value] }
-            return depends(member.key, arguments, frame, inEvaluator: inEvaluator || isShared)
+        case .list(let elements):
+            return elements.contains { depends($0, inEvaluator: inEvaluator) }
+        case .reference:
+            // An evaluator cannot refer to another one, and a rule in which one does is refused.
+            guard !inEvaluator, let rule = node.referred(in: evaluators) else { return false }
+            return depends(rule, inEvaluator: true)
+        case .operation(let member):
+            let shared = inEvaluator ? nil : member.value.referred(in: evaluators)
+            let arguments = (shared ?? member.value).arguments
+            return depends(member.key, arguments, inEvaluator: inEvaluator || shared != nil)
         }
     }
 
-    private func depends(_ name: String, _ arguments: [JSONNode], _ frame: Frame, inEvaluator: Bool) -> Bool {
+    private func depends(_ name: String, _ arguments: [JSONNode], inEvaluator: Bool) -> Bool {
         func reads(_ index: Int) -> Bool {
-            index < arguments.count && depends(arguments[index], frame, inEvaluator: inEvaluator)
+            index < arguments.count && depends(arguments[index], inEvaluator: inEvaluator)
         }
         switch name {
         case "var":
-            return readsVariable(arguments.first, frame) || reads(1)
+            return readsSubject(arguments.first) || reads(1)
         case "missing", "missing_some":
-            if case .element(let isDependent) = frame { return isDependent }
             return true
         case "map", "filter", "all", "some", "none", "reduce":
             // The rule for the elements sees nothing but them, and what `reduce` begins with.
             return reads(0) || (name == "reduce" && reads(2))
         case "if", "?:":
-            return branchesDepend(arguments) { depends($0, frame, inEvaluator: inEvaluator) }
+            return branchesDepend(arguments) { depends($0, inEvaluator: inEvaluator) }
         case "and", "or":
-            return operandsDepend(name, arguments) { depends($0, frame, inEvaluator: inEvaluator) }
+            return operandsDepend(name, arguments) { depends($0, inEvaluator: inEvaluator) }
         case "fractional":
-            if arguments.contains(where: { depends($0, frame, inEvaluator: inEvaluator) }) { return true }
-            guard let first = arguments.first, isEntry(first, inEvaluator) || constant(first) == .null else {
-                return false
-            }
-            // The flag's key and the targeting key decide.
-            if case .element(let isDependent) = frame { return isDependent }
-            return true
+            if arguments.contains(where: { depends($0, inEvaluator: inEvaluator) }) { return true }
+            // Without a bucketing value, the flag's key and the targeting key decide.
+            return arguments.first.map { isEntry($0, inEvaluator) || constant($0) == .null } ?? false
         default:
-            return arguments.contains { depends($0, frame, inEvaluator: inEvaluator) }
+            return arguments.contains { depends($0, inEvaluator: inEvaluator) }
         }
     }
 
-    private func readsVariable(_ path: JSONNode?, _ frame: Frame) -> Bool {
-        if case .element(let isDependent) = frame { return isDependent }
-        // A path that is computed may lead anywhere.
+    /// Whether the path of a `var` leads to the subject. One that is computed may lead anywhere.
+    private func readsSubject(_ path: JSONNode?) -> Bool {
         guard case .string(let text)? = path?.value else { return true }
         return text != "$flagd" && !text.hasPrefix("$flagd.")
     }
@@ -190,29 +173,15 @@ struct SubjectDependence {
     }
 
     private func namesFlagd(_ node: JSONNode, inEvaluator: Bool) -> Bool {
-        switch node.value {
-        case .null, .bool, .int, .double:
-            return false
-        case .string(let text):
-            return text.hasPrefix("$flagd")
-        case .array(let elements):
-            return elements.contains { namesFlagd($0, inEvaluator: inEvaluator) }
-        case .object(let members):
-            let (rule, isShared) = resolved(node, inEvaluator)
-            if isShared { return namesFlagd(rule, inEvaluator: true) }
-            return members.contains { namesFlagd($0.value, inEvaluator: inEvaluator) }
-        }
+        if case .string(let text) = node.value { return text.hasPrefix("$flagd") }
+        if !inEvaluator, let rule = node.referred(in: evaluators) { return namesFlagd(rule, inEvaluator: true) }
+        return node.children.contains { namesFlagd($0, inEvaluator: inEvaluator) }
     }
 
     private func isEntry(_ node: JSONNode, _ inEvaluator: Bool) -> Bool {
-        if case .array = resolved(node, inEvaluator).node.value { true } else { false }
-    }
-
-    private func resolved(_ node: JSONNode, _ inEvaluator: Bool) -> (node: JSONNode, isShared: Bool) {
-        guard !inEvaluator, case .object(let members) = node.value, members.count == 1, let member = members.first,
-            member.key == "$ref", case .string(let name) = member.value.value, let rule = evaluators[name]
-        else { return (node, false) }
-        return (rule, true)
+        let shared = inEvaluator ? nil : node.referred(in: evaluators)
+        if case .array = (shared ?? node).value { return true }
+        return false
     }
 }
 
@@ -364,28 +333,20 @@ struct BucketReads {
     private mutating func visit(_ node: JSONNode, seesContext: Bool, inEvaluator: Bool) {
         size += 1
         guard size <= Self.maximumSize else { return }
-        switch node.value {
-        case .null, .bool, .int, .double:
-            return
-        case .string(let text):
+        switch node.ruleForm {
+        case .value:
+            guard case .string(let text) = node.value else { return }
             size += text.utf8.count / 64
             if !text.isEmpty { texts.append(text) }
-        case .array(let elements):
+        case .list(let elements):
             for element in elements { visit(element, seesContext: seesContext, inEvaluator: inEvaluator) }
-        case .object(let members):
-            guard members.count == 1, let member = members.first else { return }
-            guard member.key != "$ref" else {
-                visitEvaluator(member.value, seesContext: seesContext, inEvaluator: inEvaluator)
-                return
-            }
+        case .reference:
+            // An evaluator cannot refer to another one.
+            guard !inEvaluator, let rule = node.referred(in: evaluators) else { return }
+            visit(rule, seesContext: seesContext, inEvaluator: true)
+        case .operation(let member):
             visit(member, seesContext: seesContext, inEvaluator: inEvaluator)
         }
-    }
-
-    /// An evaluator cannot refer to another one.
-    private mutating func visitEvaluator(_ name: JSONNode, seesContext: Bool, inEvaluator: Bool) {
-        guard !inEvaluator, case .string(let name) = name.value, let rule = evaluators[name] else { return }
-        visit(rule, seesContext: seesContext, inEvaluator: true)
     }
 
     /// A shared list of arguments is visited as one argument, and a path in it is not known then.
@@ -393,16 +354,14 @@ struct BucketReads {
         let name = operation.key
         operators.insert(name)
         if seesContext, name.hasPrefix("missing") { looksForMissing = true }
-        var arguments: [JSONNode] =
-            if case .array(let elements) = operation.value.value { elements } else { [operation.value] }
+        var arguments = operation.value.arguments
         if name == "var" {
             read(arguments.first, seesContext)
             if case .string? = arguments.first?.value { arguments.removeFirst() }
         }
-        let goesThroughElements = ["map", "filter", "all", "some", "none", "reduce"].contains(name)
+        let row = OperatorTable.row(name)
         for (index, argument) in arguments.enumerated() {
-            // The rule for the elements sees nothing but them.
-            let seesElement = goesThroughElements && index == 1
+            let seesElement = row?.elementScope(ofArgument: index) != nil
             visit(argument, seesContext: seesContext && !seesElement, inEvaluator: inEvaluator)
         }
     }

@@ -7,23 +7,26 @@
 /// Bad input gives null, so that the default variant is served: no targeting key or an empty one, a bucketing value that is not a text (except in
 /// v3, which accepts any value), an entry that is not a list or is empty, a variant that is a list or an object, a weight that is not a
 /// number, not whole or greater than 2^31 - 1, a sum of weights greater than that, and weights that are all 0. A negative weight is 0.
-struct FractionalOperator: RuleOperator {
-    static let names = ["fractional"]
-
+struct FractionalOperator {
     private let arguments: [Rule]
     private let generation: FractionalGeneration
     /// The distribution of all arguments, and of all but the first, where no context is needed for them.
     private let fixed: FractionalDistribution.Fixed
     private let fixedBehindFirst: FractionalDistribution.Fixed
 
-    init(_ call: RuleCall) {
+    static func prepared(_ call: RuleCall) -> RuleOperator.Body {
+        let fractional = FractionalOperator(call)
+        return { (_, evaluation) throws(EvaluationFault) in try fractional.evaluate(&evaluation) }
+    }
+
+    private init(_ call: RuleCall) {
         arguments = call.arguments
         generation = call.fractional
         fixed = FractionalDistribution.Fixed(arguments[...])
         fixedBehindFirst = FractionalDistribution.Fixed(arguments.dropFirst())
     }
 
-    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+    private func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
         let first = try arguments.value(at: 0, &evaluation)
         var bucketing = FractionalBucketing(generation)
         let isEntry: Bool

@@ -28,12 +28,28 @@ enum Rule: Sendable {
             return try operation.evaluate(&evaluation)
         }
     }
+
+    /// The value, with what it costs to read it.
+    func readValue(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        let value = try evaluate(&evaluation)
+        try evaluation.spend(onReading: value)
+        return value
+    }
 }
 
 extension [Rule] {
     /// The value of the argument at `index`; JsonLogic reads a missing one as null.
     func value(at index: Int, _ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
         index < count ? try self[index].evaluate(&evaluation) : .null
+    }
+
+    /// The values of the first two, with what it costs to read them.
+    func pair(_ evaluation: inout Evaluation) throws(EvaluationFault) -> (FlagValue, FlagValue) {
+        let left = try value(at: 0, &evaluation)
+        let right = try value(at: 1, &evaluation)
+        try evaluation.spend(onReading: left)
+        try evaluation.spend(onReading: right)
+        return (left, right)
     }
 
     /// The values of all.
@@ -50,98 +66,25 @@ final class RuleOperation: Sendable {
     let name: String
     let line: Int
     let column: Int
-    private let implementation: any RuleOperator
+    private let arguments: [Rule]
+    private let body: RuleOperator.Body
 
-    init(_ name: String, _ implementation: any RuleOperator, at location: FlagError.Location) {
-        self.name = name
-        self.implementation = implementation
+    init(_ row: RuleOperator, _ call: RuleCall, at location: FlagError.Location) {
+        name = row.name
+        arguments = call.arguments
+        body = row.prepare(call)
         line = location.line ?? 0
         column = location.column ?? 0
     }
 
     func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
         try evaluation.spend(1)
-        guard let trace = evaluation.trace else { return try implementation.evaluate(&evaluation) }
+        guard let trace = evaluation.trace else { return try body(arguments, &evaluation) }
         let step = trace.begin(self)
-        let value = try implementation.evaluate(&evaluation)
+        let value = try body(arguments, &evaluation)
         trace.end(step, value)
         return value
     }
-}
-
-/// An operator of the rule language, with its compiled arguments.
-///
-/// A new operator is a type in an `…Operators` file and a row in ``OperatorTable``.
-protocol RuleOperator: Sendable {
-    /// The names by which rules call it.
-    static var names: [String] { get }
-
-    /// Takes the call as it stands in the rule. A single argument without brackets is a list of one.
-    init(_ call: RuleCall)
-
-    /// Evaluates the arguments that it needs, and then itself. Bad input gives null, false or NaN, as the operator's
-    /// definition says; the only way to fail is to exceed the limits of an evaluation.
-    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue
-}
-
-/// One use of an operator in a rule.
-struct RuleCall {
-    /// The name, which tells apart the operators that share a type.
-    let name: String
-    let arguments: [Rule]
-    /// How percentages are computed where the rule asks for them.
-    let fractional: FractionalGeneration
-}
-
-/// The operators that rules can call.
-package enum OperatorTable {
-    private static let operators: [any RuleOperator.Type] = [
-        VariableOperator.self,
-        MissingOperator.self,
-        MissingSomeOperator.self,
-        IfOperator.self,
-        AndOperator.self,
-        OrOperator.self,
-        NotOperator.self,
-        DoubleNotOperator.self,
-        EqualOperator.self,
-        StrictEqualOperator.self,
-        GreaterOperator.self,
-        LessOperator.self,
-        ExtremumOperator.self,
-        AddOperator.self,
-        SubtractOperator.self,
-        MultiplyOperator.self,
-        DivideOperator.self,
-        MapOperator.self,
-        FilterOperator.self,
-        ReduceOperator.self,
-        QuantifierOperator.self,
-        MergeOperator.self,
-        InOperator.self,
-        ConcatenateOperator.self,
-        SubstringOperator.self,
-        LogOperator.self,
-        FractionalOperator.self,
-        SemanticVersionOperator.self,
-        AffixOperator.self,
-    ]
-
-    private static let byName: [String: any RuleOperator.Type] = {
-        var table: [String: any RuleOperator.Type] = [:]
-        for type in operators {
-            for name in type.names { table[name] = type }
-        }
-        return table
-    }()
-
-    /// The names of all operators.
-    package static var names: [String] { byName.keys.sorted() }
-
-    /// Whether an operator has the name.
-    package static func has(_ name: String) -> Bool { byName[name] != nil }
-
-    static func type(named name: String) -> (any RuleOperator.Type)? { byName[name] }
 }
 
 /// One evaluation of a rule: what the rule can see, and how much work it may still do.

@@ -46,39 +46,45 @@ package struct RuleCompiler {
 
     /// Counts the values of each evaluator at each reference to it, before any of them is looked at.
     private func countReferences(in node: JSONNode) throws(FlagError) {
-        switch node.value {
-        case .null, .bool, .int, .double, .string: return
-        case .array(let elements):
-            for element in elements { try countReferences(in: element) }
-        case .object(let members):
-            for member in members {
-                guard members.count == 1, member.key == "$ref", case .string(let name) = member.value.value else {
-                    try countReferences(in: member.value)
-                    continue
-                }
-                guard evaluators.use(name) else {
-                    throw error(
-                        "the evaluators have more than \(FlagLimits.sharedValues) values, each counted at every \"$ref\" to "
-                            + "it; refer to large ones less often",
-                        member.value.range
-                    )
-                }
-            }
+        guard let (name, range) = node.reference else {
+            for child in node.children { try countReferences(in: child) }
+            return
+        }
+        guard evaluators.use(name) else {
+            throw error(
+                "the evaluators have more than \(FlagLimits.sharedValues) values, each counted at every \"$ref\" to "
+                    + "it; refer to large ones less often",
+                range
+            )
         }
     }
 
     private mutating func compile(_ node: JSONNode, depth: Int) throws(FlagError) -> Rule {
         try descend(to: depth, node)
-        switch node.value {
-        case .array(let elements):
+        try refuseMistake(in: node)
+        switch node.ruleForm {
+        case .value:
+            return try literal(node)
+        case .list(let elements):
             let rule = Rule.listing(try compile(elements, depth: depth + 1))
             if case .list = rule { try grow(by: 1, node) }
             return rule
-        case .object(let members):
-            return try compile(members, of: node, depth: depth)
-        case .null, .bool, .int, .double, .string:
-            return try literal(node)
+        case .reference(let member):
+            guard let shared = try evaluator(member, depth: depth) else { return try literal(node) }
+            return shared.rule
+        case .operation(let member):
+            guard let row = OperatorTable.row(member.key) else { return try literal(node) }
+            try grow(by: 1, node)
+            if refusesConstantBuckets, member.key == "fractional" { try refuseConstantBucket(member.value) }
+            let arguments = try arguments(member.value, depth: depth + 1)
+            let call = RuleCall(arguments: arguments, fractional: configuration.fractional)
+            return .operation(RuleOperation(row, call, at: location(member.keyRange)))
         }
+    }
+
+    private func refuseMistake(in node: JSONNode) throws(FlagError) {
+        guard let mistake = RuleMistake(in: node, of: evaluator, evaluators: evaluators.nodes) else { return }
+        throw error(mistake.message, mistake.range)
     }
 
     private func literal(_ node: JSONNode) throws(FlagError) -> Rule {
@@ -86,59 +92,19 @@ package struct RuleCompiler {
         return .literal(node.flagValue)
     }
 
-    /// An object of one member is an operation. Any other object is data, unless it was meant to be an operation.
-    private mutating func compile(
-        _ members: [JSONMember],
-        of node: JSONNode,
-        depth: Int
-    ) throws(FlagError) -> Rule {
-        guard members.count == 1, let member = members.first else {
-            if let name = members.first(where: { OperatorTable.type(named: $0.key) != nil || $0.key == "$ref" })?.key {
-                throw error("the operator \(quoted(name)) must be the only member of its object", node.range)
-            }
-            return try literal(node)
-        }
-        if member.key == "$ref" { return try evaluator(member, depth: depth).rule }
-        guard let type = OperatorTable.type(named: member.key) else {
-            throw error("the operator \(quoted(member.key)) is not known; check how it is spelled", member.keyRange)
-        }
-        try grow(by: 1, node)
-        if refusesConstantBuckets, member.key == "fractional" { try refuseConstantBucket(member.value) }
-        let call = RuleCall(
-            name: member.key,
-            arguments: try arguments(member.value, depth: depth + 1),
-            fractional: configuration.fractional
-        )
-        return .operation(RuleOperation(member.key, type.init(call), at: location(member.keyRange)))
-    }
-
     private func refuseConstantBucket(_ node: JSONNode) throws(FlagError) {
-        var list = node
-        if case .object(let members) = node.value, members.count == 1, let member = members.first, member.key == "$ref",
-            case .string(let name) = member.value.value, evaluator == nil, let shared = evaluators.nodes[name]
-        {
-            list = shared
-        }
-        let first: JSONNode? = if case .array(let elements) = list.value { elements.first } else { list }
+        let list = evaluator == nil ? node.referred(in: evaluators.nodes) ?? node : node
         let bucket = ConstantBucket(source: source, configuration: configuration, evaluators: evaluators.nodes)
-        if let first, let message = bucket.certainMessage(about: first) { throw error(message, first.range) }
+        guard let first = list.arguments.first, let message = bucket.certainMessage(about: first) else { return }
+        throw error(message, first.range)
     }
 
-    /// The arguments of an operator: a list's elements, or a single value without brackets. An evaluator that is
-    /// spliced in here may be either.
+    /// The arguments of an operator. An evaluator that is spliced in here may be a list of them, or one.
     private mutating func arguments(_ node: JSONNode, depth: Int) throws(FlagError) -> [Rule] {
-        switch node.value {
-        case .array(let elements):
-            return try compile(elements, depth: depth)
-        case .object(let members):
-            if members.count == 1, let member = members.first, member.key == "$ref" {
-                let shared = try evaluator(member, depth: depth)
-                return shared.arguments ?? [shared.rule]
-            }
-            return [try compile(node, depth: depth)]
-        case .null, .bool, .int, .double, .string:
-            return [try compile(node, depth: depth)]
-        }
+        guard case .reference(let member) = node.ruleForm else { return try compile(node.arguments, depth: depth) }
+        try refuseMistake(in: node)
+        guard let shared = try evaluator(member, depth: depth) else { return [] }
+        return shared.arguments ?? [shared.rule]
     }
 
     private mutating func compile(_ nodes: [JSONNode], depth: Int) throws(FlagError) -> [Rule] {
@@ -148,22 +114,13 @@ package struct RuleCompiler {
         return rules
     }
 
-    /// The rule under `$evaluators` with the name in a `$ref`.
+    /// The rule under `$evaluators` with the name in a `$ref`; nil if there is none.
     private mutating func evaluator(
         _ reference: JSONMember,
         depth: Int
-    ) throws(FlagError) -> SharedEvaluators.Evaluator {
-        guard case .string(let name) = reference.value.value else {
-            throw error("a \"$ref\" must be the name of one of the \"$evaluators\"", reference.value.range)
-        }
-        if let evaluator {
-            throw error(
-                "the evaluator \(quoted(evaluator)) refers to \(quoted(name)); evaluators cannot refer to each other",
-                reference.keyRange
-            )
-        }
-        guard let shared = try evaluators.evaluator(named: name) else {
-            throw error("there is no evaluator \(quoted(name)) under \"$evaluators\"", reference.value.range)
+    ) throws(FlagError) -> SharedEvaluators.Evaluator? {
+        guard case .string(let name) = reference.value.value, let shared = try evaluators.evaluator(named: name) else {
+            return nil
         }
         try grow(by: shared.size, reference.value)
         try descend(to: depth + shared.depth - 1, reference.value)

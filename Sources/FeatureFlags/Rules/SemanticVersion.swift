@@ -17,10 +17,6 @@ package struct SemanticVersion: Sendable {
         guard isVersion else { return nil }
     }
 
-    package func hasSameMajor(as other: SemanticVersion) -> Bool { major == other.major }
-
-    package func hasSameMinor(as other: SemanticVersion) -> Bool { minor == other.minor }
-
     /// Less than, equal to or greater than 0, as this version is older, of the same precedence, or newer.
     package func compare(_ other: SemanticVersion) -> Int {
         if major != other.major { return major < other.major ? -1 : 1 }
@@ -122,59 +118,66 @@ package struct SemanticVersion: Sendable {
     }
 }
 
-/// `{"sem_ver": [version, operator, version]}`: a comparison by the rules of Semantic Versioning 2.0.0, with the
-/// operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `~` (same major and minor version) and `^` (same major version).
-///
-/// Anything but three arguments, two versions (see ``SemanticVersion``) and a known operator gives null.
-struct SemanticVersionOperator: RuleOperator {
-    static let names = ["sem_ver"]
-
-    private let arguments: [Rule]
-    /// The right side where it stands in the file, read once.
-    private let fixedRight: SemanticVersion?
-
-    init(_ call: RuleCall) {
-        arguments = call.arguments
-        if call.arguments.count == 3, case .literal(let value) = call.arguments[2] {
-            fixedRight = Self.version(value)
-        } else {
-            fixedRight = nil
+extension ComparisonOperators {
+    /// `{"sem_ver": [version, operator, version]}`: a comparison by the rules of Semantic Versioning 2.0.0, with the
+    /// operators of ``SemanticVersion/Comparison``.
+    ///
+    /// Anything but three arguments, two versions (see ``SemanticVersion``) and a known operator gives null.
+    static func semanticVersions(_ call: RuleCall) -> RuleOperator.Body {
+        // The right side is read once where it stands in the file.
+        let fixed: SemanticVersion? =
+            if call.arguments.count == 3, case .literal(let value) = call.arguments[2] {
+                SemanticVersion(value)
+            } else {
+                nil
+            }
+        return { (arguments, evaluation) throws(EvaluationFault) in
+            guard arguments.count == 3 else { return .null }
+            let leftValue = try arguments[0].readValue(&evaluation)
+            guard case .string(let name) = try arguments[1].evaluate(&evaluation),
+                let left = SemanticVersion(leftValue),
+                let right = fixed == nil ? SemanticVersion(try arguments[2].readValue(&evaluation)) : fixed,
+                let comparison = SemanticVersion.Comparison(rawValue: name)
+            else { return .null }
+            return .bool(comparison.holds(left, right))
         }
     }
+}
 
-    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
-        guard arguments.count == 3 else { return .null }
-        let leftValue = try arguments[0].evaluate(&evaluation)
-        try evaluation.spend(onReading: leftValue)
-        guard case .string(let comparison) = try arguments[1].evaluate(&evaluation),
-            let left = Self.version(leftValue),
-            let right = try right(&evaluation)
-        else { return .null }
-        switch comparison {
-        case "=": return .bool(left.compare(right) == 0)
-        case "!=": return .bool(left.compare(right) != 0)
-        case "<": return .bool(left.compare(right) < 0)
-        case "<=": return .bool(left.compare(right) <= 0)
-        case ">": return .bool(left.compare(right) > 0)
-        case ">=": return .bool(left.compare(right) >= 0)
-        case "~": return .bool(left.hasSameMajor(as: right) && left.hasSameMinor(as: right))
-        case "^": return .bool(left.hasSameMajor(as: right))
-        default: return .null
-        }
-    }
-
-    private func right(_ evaluation: inout Evaluation) throws(EvaluationFault) -> SemanticVersion? {
-        if let fixedRight { return fixedRight }
-        let value = try arguments[2].evaluate(&evaluation)
-        try evaluation.spend(onReading: value)
-        return Self.version(value)
-    }
-
-    private static func version(_ value: FlagValue) -> SemanticVersion? {
+extension SemanticVersion {
+    /// The version in a value of a rule: a text, or a number's text.
+    package init?(_ value: FlagValue) {
         switch value {
-        case .string(let text): SemanticVersion(text)
-        case .int, .double: SemanticVersion(value.javaScriptText)
-        case .null, .bool, .list, .object: nil
+        case .string(let text): self.init(text)
+        case .int, .double: self.init(value.javaScriptText)
+        case .null, .bool, .list, .object: return nil
+        }
+    }
+
+    /// The operators of `sem_ver`.
+    package enum Comparison: String {
+        case equal = "="
+        case unequal = "!="
+        case less = "<"
+        case lessOrEqual = "<="
+        case greater = ">"
+        case greaterOrEqual = ">="
+        /// The same major and minor version.
+        case sameMinor = "~"
+        /// The same major version.
+        case sameMajor = "^"
+
+        func holds(_ left: SemanticVersion, _ right: SemanticVersion) -> Bool {
+            switch self {
+            case .equal: left.compare(right) == 0
+            case .unequal: left.compare(right) != 0
+            case .less: left.compare(right) < 0
+            case .lessOrEqual: left.compare(right) <= 0
+            case .greater: left.compare(right) > 0
+            case .greaterOrEqual: left.compare(right) >= 0
+            case .sameMinor: left.major == right.major && left.minor == right.minor
+            case .sameMajor: left.major == right.major
+            }
         }
     }
 }

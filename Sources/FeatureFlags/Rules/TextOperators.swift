@@ -1,15 +1,73 @@
-/// `{"in": [needle, list]}`: whether the list has an element that is strictly equal; `{"in": [needle, text]}`: whether
-/// the text contains the other. Anything else contains nothing.
-struct InOperator: RuleOperator {
-    static let names = ["in"]
+/// The operators that look at texts.
+enum TextOperators {
+    /// `{"cat": […]}`: the texts of all values in one text. Null is nothing, and a list is its texts with commas.
+    static func concatenation(
+        _ arguments: [Rule],
+        _ evaluation: inout Evaluation
+    ) throws(EvaluationFault) -> FlagValue {
+        var text = ""
+        for argument in arguments { text += try argument.readValue(&evaluation).joinedText }
+        return .string(text)
+    }
 
-    private let needle: Rule
-    private let haystack: Haystack
+    /// `{"substr": [text, start, length]}`: a part of the text, counted in UTF-16 code units as in JavaScript. A negative
+    /// start counts from the end; a negative length leaves off so many at the end; no length takes all.
+    static func part(_ arguments: [Rule], _ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        // JavaScript's text of a missing argument is "undefined".
+        guard let first = arguments.first else { return "undefined" }
+        let source = try first.readValue(&evaluation)
+        let start = try index(1, arguments, &evaluation) ?? 0
+        let length = try index(2, arguments, &evaluation)
+        let units = Array(source.javaScriptText.utf16)
+        try evaluation.spend(units.count / 16)
+        let lower = start < 0 ? max(0, units.count + max(start, -units.count)) : min(start, units.count)
+        var upper = units.count
+        if let length {
+            let available = units.count - lower
+            upper = lower + (length < 0 ? max(0, available + max(length, -available)) : min(length, available))
+        }
+        return .string(String(decoding: units[lower..<upper], as: UTF16.self))
+    }
 
-    private enum Haystack {
-        /// A list of texts that stands in the file, such as a list of users, which may be long.
-        case texts(Set<ByteText>)
-        case rule(Rule)
+    private static func index(
+        _ position: Int,
+        _ arguments: [Rule],
+        _ evaluation: inout Evaluation
+    ) throws(EvaluationFault) -> Int? {
+        guard position < arguments.count else { return nil }
+        return (try arguments[position].readValue(&evaluation).convertedNumber ?? .int(0)).index
+    }
+
+    /// `{"starts_with": [text, prefix]}`, `{"ends_with": [text, suffix]}`: whether the text's bytes begin or end with the
+    /// other's. Anything but two texts gives null.
+    static func hasAffix(isPrefix: Bool) -> RuleOperator.Body {
+        { (arguments, evaluation) throws(EvaluationFault) in
+            guard arguments.count == 2,
+                case .string(let text) = try arguments[0].evaluate(&evaluation),
+                case .string(let affix) = try arguments[1].evaluate(&evaluation)
+            else { return .null }
+            let difference = text.utf8.count - affix.utf8.count
+            guard difference >= 0 else { return false }
+            try evaluation.spend(affix.utf8.count / 64)
+            if isPrefix { return .bool(text.utf8.starts(with: affix.utf8)) }
+            return .bool(text.utf8.dropFirst(difference).elementsEqual(affix.utf8))
+        }
+    }
+
+    /// `{"in": [needle, list]}`: whether the list has an element that is strictly equal; `{"in": [needle, text]}`: whether
+    /// the text contains the other. Anything else contains nothing.
+    static func containment(_ call: RuleCall) -> RuleOperator.Body {
+        // A list of texts that stands in the file, such as a list of users, may be long.
+        if call.arguments.count > 1, let texts = texts(in: call.arguments[1]) {
+            return { (arguments, evaluation) throws(EvaluationFault) in
+                guard case .string(let text) = try arguments[0].evaluate(&evaluation) else { return false }
+                return .bool(texts.contains(ByteText(text: text)))
+            }
+        }
+        return { (arguments, evaluation) throws(EvaluationFault) in
+            let needle = try arguments.value(at: 0, &evaluation)
+            return .bool(try contains(needle, in: arguments.value(at: 1, &evaluation), &evaluation))
+        }
     }
 
     /// A text that is compared by its bytes.
@@ -25,23 +83,6 @@ struct InOperator: RuleOperator {
             if isContiguous == nil {
                 for byte in text.utf8 { hasher.combine(byte) }
             }
-        }
-    }
-
-    init(_ call: RuleCall) {
-        needle = call.arguments.first ?? .literal(.null)
-        let second = call.arguments.count > 1 ? call.arguments[1] : .literal(.null)
-        haystack = Self.texts(in: second).map { .texts($0) } ?? .rule(second)
-    }
-
-    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
-        let needle = try needle.evaluate(&evaluation)
-        switch haystack {
-        case .texts(let texts):
-            guard case .string(let text) = needle else { return false }
-            return .bool(texts.contains(ByteText(text: text)))
-        case .rule(let rule):
-            return .bool(try Self.contains(needle, in: rule.evaluate(&evaluation), &evaluation))
         }
     }
 
@@ -91,90 +132,5 @@ struct InOperator: RuleOperator {
                 return false
             }
         }
-    }
-}
-
-/// `{"cat": […]}`: the texts of all values in one text. Null is nothing, and a list is its texts with commas.
-struct ConcatenateOperator: RuleOperator {
-    static let names = ["cat"]
-
-    private let arguments: [Rule]
-
-    init(_ call: RuleCall) { arguments = call.arguments }
-
-    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
-        var text = ""
-        for argument in arguments {
-            let value = try argument.evaluate(&evaluation)
-            if case .string(let part) = value {
-                try evaluation.spend(part.utf8.count / 64)
-                text += part
-            } else {
-                try evaluation.spend(onReading: value)
-                text += value.joinedText
-            }
-        }
-        return .string(text)
-    }
-}
-
-/// `{"substr": [text, start, length]}`: a part of the text, counted in UTF-16 code units as in JavaScript. A negative
-/// start counts from the end; a negative length leaves off so many at the end; no length takes all.
-struct SubstringOperator: RuleOperator {
-    static let names = ["substr"]
-
-    private let arguments: [Rule]
-
-    init(_ call: RuleCall) { arguments = call.arguments }
-
-    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
-        // JavaScript's text of a missing argument is "undefined".
-        guard !arguments.isEmpty else { return "undefined" }
-        let source = try arguments[0].evaluate(&evaluation)
-        try evaluation.spend(onReading: source)
-        let start = try index(1, &evaluation) ?? 0
-        let length = try index(2, &evaluation)
-        let units = Array(source.javaScriptText.utf16)
-        try evaluation.spend(units.count / 16)
-        let lower = start < 0 ? max(0, units.count + max(start, -units.count)) : min(start, units.count)
-        var upper = units.count
-        if let length {
-            let available = units.count - lower
-            upper = lower + (length < 0 ? max(0, available + max(length, -available)) : min(length, available))
-        }
-        return .string(String(decoding: units[lower..<upper], as: UTF16.self))
-    }
-
-    private func index(_ position: Int, _ evaluation: inout Evaluation) throws(EvaluationFault) -> Int? {
-        guard position < arguments.count else { return nil }
-        let value = try arguments[position].evaluate(&evaluation)
-        try evaluation.spend(onReading: value)
-        return (value.convertedNumber ?? .int(0)).index
-    }
-}
-
-/// `{"starts_with": [text, prefix]}`, `{"ends_with": [text, suffix]}`: whether the text's bytes begin or end with the
-/// other's. Anything but two texts gives null.
-struct AffixOperator: RuleOperator {
-    static let names = ["starts_with", "ends_with"]
-
-    private let arguments: [Rule]
-    private let isPrefix: Bool
-
-    init(_ call: RuleCall) {
-        arguments = call.arguments
-        isPrefix = call.name == "starts_with"
-    }
-
-    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
-        guard arguments.count == 2,
-            case .string(let text) = try arguments[0].evaluate(&evaluation),
-            case .string(let affix) = try arguments[1].evaluate(&evaluation)
-        else { return .null }
-        let difference = text.utf8.count - affix.utf8.count
-        guard difference >= 0 else { return false }
-        try evaluation.spend(affix.utf8.count / 64)
-        if isPrefix { return .bool(text.utf8.starts(with: affix.utf8)) }
-        return .bool(text.utf8.dropFirst(difference).elementsEqual(affix.utf8))
     }
 }

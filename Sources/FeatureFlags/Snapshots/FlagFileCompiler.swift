@@ -57,30 +57,17 @@ package struct FlagFileCompiler {
 
     /// What tells the compiled flags from those of another version of the file.
     package func fingerprints(of root: JSONNode) -> [String: SHA256.Digest] {
-        var evaluators: [String: JSONNode] = [:]
-        if case .object(let members)? = root.member("$evaluators")?.value.value {
-            for evaluator in members { evaluators[evaluator.key] = evaluator.value }
-        }
-        return FlagFingerprints.make(of: definitions, metadata: metadata, evaluators: evaluators)
+        return FlagFingerprints.make(of: definitions, metadata: metadata, evaluators: root.evaluators)
     }
 
     private mutating func evaluators(of root: JSONNode) -> SharedEvaluators {
-        var nodes: [String: JSONNode] = [:]
-        if let member = root.member("$evaluators") {
-            if case .object(let members) = member.value.value {
-                for evaluator in members { nodes[evaluator.key] = evaluator.value }
-            } else {
-                warnings.add(
-                    "the \"$evaluators\" must be an object; it is ignored",
-                    source,
-                    at: member.keyRange.lowerBound
-                )
-            }
+        if let member = root.member("$evaluators"), !member.value.isObject {
+            warnings.add("the \"$evaluators\" must be an object; it is ignored", source, at: member.keyRange.lowerBound)
         }
         return SharedEvaluators(
             source: source,
             configuration: configuration,
-            nodes: nodes,
+            nodes: root.evaluators,
             refusesConstantBuckets: true
         )
     }

@@ -283,15 +283,7 @@ enum FlagFingerprints {
     }
 
     private static func collectReferences(_ node: JSONNode, _ names: inout Set<String>) {
-        switch node.value {
-        case .null, .bool, .int, .double, .string: return
-        case .array(let elements):
-            for element in elements { collectReferences(element, &names) }
-        case .object(let members):
-            for member in members {
-                if member.key == "$ref", case .string(let name) = member.value.value { names.insert(name) }
-                collectReferences(member.value, &names)
-            }
-        }
+        if case .string(let name)? = node.member("$ref")?.value.value { names.insert(name) }
+        for child in node.children { collectReferences(child, &names) }
     }
 }

@@ -98,7 +98,7 @@ struct ComparisonLint {
         guard operation.arguments.contains(where: { reader.constant($0) == nil }) else { return }
         for argument in operation.arguments {
             guard case .string(let text)? = reader.constant(argument), text.contains("."),
-                text.split(separator: ".").count > 2, RuleReader.isVersion(.string(text))
+                text.split(separator: ".").count > 2, SemanticVersion(text) != nil
             else { continue }
             add(
                 .typeMismatch,

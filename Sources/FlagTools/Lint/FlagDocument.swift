@@ -46,11 +46,7 @@ struct FlagDocument: Sendable {
         self.warnings = warnings.warnings
         flags = Self.flags(of: root)
         places = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { _, last in last })
-        var evaluators: [String: JSONNode] = [:]
-        if case .object(let members)? = root.member("$evaluators")?.value.value {
-            for member in members { evaluators[member.key] = member.value }
-        }
-        self.evaluators = evaluators
+        evaluators = root.evaluators
         evaluatorSizes = evaluators.filter { !Self.hasReference($0.value) }.mapValues(\.valueCount)
     }
 
@@ -58,12 +54,8 @@ struct FlagDocument: Sendable {
     func flag(_ key: String) -> Flag? { places[key].map { flags[$0] } }
 
     private static func hasReference(_ node: JSONNode) -> Bool {
-        switch node.value {
-        case .null, .bool, .int, .double, .string: false
-        case .array(let elements): elements.contains { hasReference($0) }
-        case .object(let members):
-            members.count == 1 && members[0].key == "$ref" || members.contains { hasReference($0.value) }
-        }
+        if case .reference = node.ruleForm { return true }
+        return node.children.contains { hasReference($0) }
     }
 
     /// The flags of a file, in order.

@@ -3,15 +3,6 @@ import JSONText
 
 /// Checks each operator of a rule separately: its name, its arguments, and its references.
 struct OperatorLint {
-    /// What `var` reads from.
-    private enum Frame {
-        case context
-        /// An element of a list.
-        case element
-        /// The element and the accumulator of `reduce`.
-        case reduction
-    }
-
     let reader: RuleReader
     let collector: LintCollector
     let references: ReferenceList
@@ -20,98 +11,60 @@ struct OperatorLint {
     /// The variables of the file.
     var variables: VariableList
 
-    func visit(_ node: JSONNode) { visit(node, .context) }
-
-    private func visit(_ node: JSONNode, _ frame: Frame) {
-        switch node.value {
-        case .null, .bool, .int, .double, .string:
-            break
-        case .array(let elements):
-            for element in elements { visit(element, frame) }
-        case .object(let members):
-            visit(members, node, frame)
+    /// - Parameter scope: What `var` reads; nil for the context.
+    func visit(_ node: JSONNode, _ scope: RuleOperator.ElementScope? = nil) {
+        let mistake = RuleMistake(in: node, of: evaluator, evaluators: reader.document.evaluators)
+        if evaluator == nil, let (name, _) = node.reference { references.add(name) }
+        if let mistake {
+            report(mistake)
+            return
+        }
+        switch node.ruleForm {
+        case .value, .reference: break
+        case .list(let elements):
+            for element in elements { visit(element, scope) }
+        case .operation(let member):
+            visitArguments(member, scope)
+            guard let operation = reader.operation(node) else { return }
+            check(operation, member.value, scope)
         }
     }
 
-    private func visit(_ members: [JSONMember], _ node: JSONNode, _ frame: Frame) {
-        guard members.count == 1, let member = members.first else {
-            if let name = members.first(where: { OperatorTable.has($0.key) || $0.key == "$ref" })?.key {
-                collector.add(
-                    .schema,
-                    "the operator \(quoted(name)) must be the only member of its object",
-                    at: node.range
-                )
+    private func report(_ mistake: RuleMistake) {
+        var message = mistake.message
+        let rule: LintRule
+        switch mistake.kind {
+        case .misplacedOperator: rule = .schema
+        case .unknownOperator:
+            rule = .unknownOperator
+            if let meant = NearMiss.nearest(to: mistake.name, among: OperatorTable.names) {
+                message = "the operator \(quoted(mistake.name)) is not known; did you mean \(quoted(meant))?"
             }
-            return
+        case .malformedReference, .nestedReference: rule = .unknownReference
+        case .unknownReference:
+            rule = .unknownReference
+            message += reader.question(mistake.name, among: reader.document.evaluators.keys, at: mistake.range)
         }
-        if member.key == "$ref" {
-            checkReference(member)
-            return
-        }
-        guard OperatorTable.has(member.key) else {
-            let question = NearMiss.question(member.key, among: OperatorTable.names)
-            collector.add(
-                .unknownOperator,
-                "the operator \(quoted(member.key)) is not known; "
-                    + (question.isEmpty ? "check how it is spelled" : String(question.dropFirst(2))),
-                at: member.keyRange
-            )
-            return
-        }
-        visitArguments(member, frame)
-        guard let operation = reader.operation(node) else { return }
-        check(operation, member.value, frame)
+        collector.add(rule, message, at: mistake.range)
     }
 
     /// The rule for the elements of a list reads these and not the context.
-    private func visitArguments(_ member: JSONMember, _ frame: Frame) {
+    private func visitArguments(_ member: JSONMember, _ scope: RuleOperator.ElementScope?) {
         guard case .array(let arguments) = member.value.value else {
-            visit(member.value, frame)
+            visit(member.value, scope)
             return
         }
+        let row = OperatorTable.row(member.key)
         for (index, argument) in arguments.enumerated() {
-            switch member.key {
-            case "map", "filter", "all", "some", "none": visit(argument, index == 1 ? .element : frame)
-            case "reduce": visit(argument, index == 1 ? .reduction : frame)
-            default: visit(argument, frame)
-            }
+            visit(argument, row?.elementScope(ofArgument: index) ?? scope)
         }
     }
 
-    private func checkReference(_ member: JSONMember) {
-        guard case .string(let name) = member.value.value else {
-            collector.add(
-                .unknownReference,
-                "a \"$ref\" must be the name of one of the \"$evaluators\"",
-                at: member.value.range
-            )
-            return
-        }
-        if let evaluator {
-            collector.add(
-                .unknownReference,
-                "the evaluator \(quoted(evaluator)) refers to \(quoted(name)); evaluators cannot refer to each other",
-                at: member.keyRange
-            )
-            return
-        }
-        references.add(name)
-        if reader.document.evaluators[name] == nil {
-            let range = member.value.range
-            let question = reader.question(name, among: reader.document.evaluators.keys, at: range)
-            collector.add(
-                .unknownReference,
-                "there is no evaluator \(quoted(name)) under \"$evaluators\"\(question)",
-                at: range
-            )
-        }
-    }
-
-    private func check(_ operation: RuleReader.Operation, _ value: JSONNode, _ frame: Frame) {
+    private func check(_ operation: RuleReader.Operation, _ value: JSONNode, _ scope: RuleOperator.ElementScope?) {
         FormLint(reader: reader, collector: collector).check(operation, value)
         ComparisonLint(reader: reader, collector: collector).check(operation)
         switch operation.name {
-        case "var": checkVariable(operation, frame)
+        case "var": checkVariable(operation, scope)
         case "if", "?:":
             checkIf(operation)
             checkEqualBranches(operation)
@@ -124,7 +77,7 @@ struct OperatorLint {
         }
     }
 
-    private func checkVariable(_ operation: RuleReader.Operation, _ frame: Frame) {
+    private func checkVariable(_ operation: RuleReader.Operation, _ scope: RuleOperator.ElementScope?) {
         guard let first = operation.arguments.first else { return }
         guard case .string(let path) = first.value else {
             if operation.arguments.count > 1 || first.isObject {
@@ -137,10 +90,10 @@ struct OperatorLint {
             }
             return
         }
-        switch frame {
-        case .context: variables.add(path, first.range)
-        case .element: if path.hasPrefix("$flagd.") { variables.add(path, first.range) }
-        case .reduction: variables.checkReduction(path, first.range)
+        switch scope {
+        case nil: variables.add(path, first.range)
+        case .element?: if path.hasPrefix("$flagd.") { variables.add(path, first.range) }
+        case .reduction?: variables.checkReduction(path, first.range)
         }
     }
 
@@ -252,7 +205,7 @@ struct OperatorLint {
         for index in [0, 2] {
             let node = operation.arguments[index]
             guard let value = reader.constant(node) else { continue }
-            guard RuleReader.isVersion(value) else {
+            guard SemanticVersion(value) != nil else {
                 collector.add(.invalidVersion, "this is not a version; write it as 1.2.3", at: node.range)
                 continue
             }

@@ -8,12 +8,12 @@ struct RuleReader {
         let name: String
         let nameRange: Range<Int>
         let arguments: [JSONNode]
+
+        /// Nil for an unknown operator.
+        var row: RuleOperator? { OperatorTable.row(name) }
     }
 
-    /// The possible types of a result.
-    enum ResultType: String, Hashable, CaseIterable {
-        case null, boolean, number, string, array, object
-    }
+    typealias ResultType = RuleOperator.ValueType
 
     let document: FlagDocument
     let configuration: FlagConfiguration
@@ -21,27 +21,16 @@ struct RuleReader {
 
     /// The operation of an object with one member; nil for anything else, including a `$ref`.
     func operation(_ node: JSONNode) -> Operation? {
-        guard case .object(let members) = node.value, members.count == 1, let member = members.first,
-            member.key != "$ref"
-        else { return nil }
-        let value = resolved(member.value)
-        let arguments: [JSONNode] = if case .array(let elements) = value.value { elements } else { [value] }
+        guard case .operation(let member) = node.ruleForm else { return nil }
+        let arguments = resolved(member.value).arguments
         return Operation(name: member.key, nameRange: member.keyRange, arguments: arguments)
-    }
-
-    /// The name in a `$ref`.
-    func reference(_ node: JSONNode) -> (name: String, range: Range<Int>)? {
-        guard case .object(let members) = node.value, members.count == 1, let member = members.first,
-            member.key == "$ref", case .string(let name) = member.value.value
-        else { return nil }
-        return (name, member.value.range)
     }
 
     /// Replaces a `$ref` with its evaluator; returns other nodes unchanged.
     ///
     /// A reference to an evaluator that refers to another one stays: no flag can use it, and following such references would multiply the work.
     func resolved(_ node: JSONNode) -> JSONNode {
-        guard let (name, range) = reference(node), let size = document.evaluatorSizes[name],
+        guard let (name, range) = node.reference, let size = document.evaluatorSizes[name],
             let evaluator = document.evaluators[name], work.spend(size, at: range)
         else { return node }
         return evaluator
@@ -77,22 +66,14 @@ struct RuleReader {
         return work.spend(steps, at: node.range) ? value : nil
     }
 
-    /// The operators whose result depends only on their arguments.
-    private static let pure: Set<String> = [
-        "if", "?:", "and", "or", "!", "!!", "==", "!=", "===", "!==", "<", "<=", ">", ">=", "+", "-", "*", "/", "%",
-        "min", "max", "cat", "substr", "in", "merge", "sem_ver", "starts_with", "ends_with",
-    ]
-
     private func isConstant(_ node: JSONNode) -> Bool {
         guard work.spend(1, at: node.range) else { return false }
-        switch node.value {
-        case .null, .bool, .int, .double, .string:
-            return true
-        case .array(let elements):
-            return elements.allSatisfy { isConstant(resolved($0)) }
-        case .object(let members):
-            guard members.count == 1 else { return true }
-            guard let operation = operation(node), Self.pure.contains(operation.name) else { return false }
+        switch node.ruleForm {
+        case .value: return true
+        case .list(let elements): return elements.allSatisfy { isConstant(resolved($0)) }
+        case .reference: return false
+        case .operation:
+            guard let operation = operation(node), operation.row?.isPure == true else { return false }
             return operation.arguments.allSatisfy { isConstant(resolved($0)) }
         }
     }
@@ -116,25 +97,16 @@ struct RuleReader {
         case .array: return [.array]
         case .object(let members):
             guard members.count == 1, let operation = operation(node) else { return [.object] }
-            return types(operation, node)
+            return operation.name == "var" ? variableTypes(operation, node) : operation.row?.results
         }
     }
 
-    private func types(_ operation: Operation, _ node: JSONNode) -> Set<ResultType>? {
-        switch operation.name {
-        case "var":
-            switch variablePath(node) {
-            case "$flagd.timestamp": return [.number]
-            case "$flagd.flagKey": return [.string]
-            case "targetingKey": return operation.arguments.count > 1 ? nil : [.string, .null]
-            default: return nil
-            }
-        case "==", "!=", "===", "!==", "<", "<=", ">", ">=", "!", "!!", "in", "all", "some", "none": return [.boolean]
-        case "starts_with", "ends_with", "sem_ver": return [.boolean, .null]
-        case "+", "-", "*", "/", "%", "min", "max": return [.number, .null]
-        case "cat", "substr": return [.string]
-        case "merge", "map", "filter", "missing", "missing_some": return [.array]
-        default: return nil
+    private func variableTypes(_ operation: Operation, _ node: JSONNode) -> Set<ResultType>? {
+        switch variablePath(node) {
+        case "$flagd.timestamp": [.number]
+        case "$flagd.flagKey": [.string]
+        case "targetingKey": operation.arguments.count > 1 ? nil : [.string, .null]
+        default: nil
         }
     }
 }
@@ -204,23 +176,14 @@ extension RuleReader {
     private func canCompareVersions(_ arguments: [JSONNode]) -> Bool {
         guard arguments.count == 3 else { return false }
         for index in [0, 2] {
-            if let value = constant(arguments[index]), !Self.isVersion(value) { return false }
+            if let value = constant(arguments[index]), SemanticVersion(value) == nil { return false }
         }
         guard let comparison = constant(arguments[1]) else { return true }
         return Self.isVersionComparison(comparison)
     }
 
-    static func isVersion(_ value: FlagValue) -> Bool {
-        switch value {
-        case .string(let text): SemanticVersion(text) != nil
-        case .int, .double: SemanticVersion(value.javaScriptText) != nil
-        case .null, .bool, .list, .object: false
-        }
-    }
-
     static func isVersionComparison(_ value: FlagValue) -> Bool {
-        guard case .string(let text) = value else { return false }
-        return ["=", "!=", "<", "<=", ">", ">=", "~", "^"].contains(text)
+        value.stringValue.flatMap { SemanticVersion.Comparison(rawValue: $0) } != nil
     }
 
     /// Whether the types of two values allow equality. JavaScript's `==` converts strings and booleans to numbers, so only null never equals another

@@ -241,10 +241,6 @@ struct SchemaLint {
     }
 }
 
-extension JSONNode {
-    var isObject: Bool { if case .object = value { true } else { false } }
-}
-
 /// Checks that operators have the form that the official schema of rules requires.
 ///
 /// What means something else than it seems to, such as a third argument of `==`, is an error. What works here but violates the schema, so that
@@ -254,13 +250,13 @@ struct FormLint {
     let collector: LintCollector
 
     func check(_ operation: RuleReader.Operation, _ value: JSONNode) {
-        if let form = OperatorForm.form(of: operation.name) {
-            if let message = form.message(operation.name, count: operation.arguments.count) {
-                let excess = form.maximum.flatMap { operation.arguments.dropFirst($0).first }
+        if let row = operation.row, let arity = row.arity {
+            if let message = arity.message(operation.name, count: operation.arguments.count) {
+                let excess = arity.maximum.flatMap { operation.arguments.dropFirst($0).first }
                 collector.add(.arguments, message, at: excess?.range ?? operation.nameRange)
                 return
             }
-            if form.needsList, !isList(value) {
+            if !row.takesBareArgument, !isList(value) {
                 add("the schema of flagd wants the arguments of \(quoted(operation.name)) in brackets", value.range)
             }
         }
@@ -307,7 +303,7 @@ struct FormLint {
     }
 
     private func checkReferences(_ operation: RuleReader.Operation) {
-        for argument in operation.arguments where reader.reference(argument) != nil {
+        for argument in operation.arguments where argument.reference != nil {
             add("the schema of flagd wants a text or a rule here, not a \"$ref\"", argument.range)
         }
     }
@@ -326,7 +322,7 @@ struct FormLint {
 
     private func checkBucketing(_ operation: RuleReader.Operation) {
         guard let first = operation.arguments.first else { return }
-        if reader.reference(first) != nil {
+        if first.reference != nil {
             add("the schema of flagd wants a rule here, not a \"$ref\"", first.range)
         } else if case .null = first.value {
             add(
@@ -361,23 +357,7 @@ struct FormLint {
     }
 }
 
-/// The form of an operator: the number of its arguments, and whether the official schema requires brackets.
-///
-/// The numbers are those of flagd's `targeting.json` (flagd-schemas). Where the schema sets no maximum but further arguments are ignored, such as the
-/// third argument of `-`, the maximum is the number of arguments that are used.
-struct OperatorForm {
-    let minimum: Int
-    /// Nil for any number.
-    let maximum: Int?
-    /// Whether the schema refuses a single argument without brackets.
-    let needsList: Bool
-
-    private init(_ minimum: Int, _ maximum: Int?, needsList: Bool = true) {
-        self.minimum = minimum
-        self.maximum = maximum
-        self.needsList = needsList
-    }
-
+extension RuleOperator.Arity {
     /// Why a number of arguments is wrong; nil if it is not.
     func message(_ name: String, count: Int) -> String? {
         if count >= minimum, maximum.map({ count <= $0 }) ?? true { return nil }
@@ -391,23 +371,4 @@ struct OperatorForm {
         if minimum == maximum { return "exactly \(arguments(minimum))" }
         return "\(minimum) \(maximum == minimum + 1 ? "or" : "to") \(maximum) arguments"
     }
-
-    /// The form of an operator; nil for `fractional` and `missing`, which have their own checks.
-    static func form(of name: String) -> OperatorForm? { forms[name] }
-
-    private static let forms: [String: OperatorForm] = {
-        var forms: [String: OperatorForm] = [
-            "var": OperatorForm(1, 2, needsList: false), "!": OperatorForm(1, 1, needsList: false),
-            "!!": OperatorForm(1, 1, needsList: false), "log": OperatorForm(1, 1, needsList: false),
-            "?:": OperatorForm(3, 3), "reduce": OperatorForm(3, 3), "sem_ver": OperatorForm(3, 3),
-            "-": OperatorForm(1, 2), "*": OperatorForm(2, nil),
-        ]
-        for name in ["==", "!=", "===", "!==", ">", ">=", "%", "/", "in", "map", "filter", "all", "some", "none"] {
-            forms[name] = OperatorForm(2, 2)
-        }
-        for name in ["missing_some", "starts_with", "ends_with"] { forms[name] = OperatorForm(2, 2) }
-        for name in ["<", "<=", "substr"] { forms[name] = OperatorForm(2, 3) }
-        for name in ["if", "and", "or", "+", "max", "min", "merge", "cat"] { forms[name] = OperatorForm(1, nil) }
-        return forms
-    }()
 }

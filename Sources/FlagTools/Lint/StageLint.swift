@@ -280,7 +280,7 @@ extension StageProbe {
         case "ends_with":
             return constants.compactMap { $0.stringValue.map { .string("x" + $0) } }
         case "sem_ver":
-            return constants.filter { RuleReader.isVersion($0) } + ["0.0.0", "999999.0.0"]
+            return constants.filter { SemanticVersion($0) != nil } + ["0.0.0", "999999.0.0"]
         case "!", "!!", "if", "?:", "and", "or":
             return [true, false]
         default:

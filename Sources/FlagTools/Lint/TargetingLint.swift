@@ -61,7 +61,7 @@ struct TargetingLint {
             addUnusable(node)
         case .object:
             guard let operation = reader.operation(node) else {
-                if reader.reference(node) == nil { addUnusable(node) } else { canChoose = true }
+                if node.reference == nil { addUnusable(node) } else { canChoose = true }
                 return
             }
             checkResult(of: operation, node)

@@ -111,27 +111,18 @@ struct ContextVariables {
     init(reader: RuleReader) { self.reader = reader }
 
     mutating func collect(_ node: JSONNode, inEvaluator: Bool = false) {
-        switch node.value {
-        case .null, .bool, .int, .double, .string:
-            break
-        case .array(let elements):
+        switch node.ruleForm {
+        case .value: break
+        case .list(let elements):
             for element in elements { collect(element, inEvaluator: inEvaluator) }
-        case .object(let members):
-            guard members.count == 1, let member = members.first else { return }
-            guard member.key != "$ref" else {
-                // An evaluator cannot refer to another one.
-                if !inEvaluator, reader.reference(node) != nil { collect(reader.resolved(node), inEvaluator: true) }
-                return
-            }
+        case .reference:
+            // An evaluator cannot refer to another one.
+            if !inEvaluator, node.reference != nil { collect(reader.resolved(node), inEvaluator: true) }
+        case .operation(let member):
             if member.key == "var", let path = reader.variablePath(node) { reads.append((path, member.value.range)) }
-            guard case .array(let arguments) = member.value.value,
-                ["map", "filter", "all", "some", "none", "reduce"].contains(member.key)
-            else {
-                collect(member.value, inEvaluator: inEvaluator)
-                return
-            }
-            for (index, argument) in arguments.enumerated() where index != 1 {
-                collect(argument, inEvaluator: inEvaluator)
+            let row = OperatorTable.row(member.key)
+            for (index, argument) in member.value.arguments.enumerated() {
+                if row?.elementScope(ofArgument: index) == nil { collect(argument, inEvaluator: inEvaluator) }
             }
         }
     }
