@@ -94,6 +94,32 @@ public struct EvaluationContext: Sendable, Equatable {
     }
 }
 
+extension EvaluationContext {
+    /// Sets the attribute that `var` reads at a path.
+    ///
+    /// - Parameter replacesOld: Whether a value that is there already goes.
+    package mutating func set(_ value: FlagValue, at path: String, replacesOld: Bool = true) {
+        let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        Self.set(value, at: names[...], in: &attributes, replacesOld)
+    }
+
+    private static func set(
+        _ value: FlagValue,
+        at names: ArraySlice<String>,
+        in members: inout [String: FlagValue],
+        _ replacesOld: Bool
+    ) {
+        guard let name = names.first else { return }
+        if names.count > 1 {
+            var inner = members[name]?.objectValue ?? [:]
+            set(value, at: names.dropFirst(), in: &inner, replacesOld)
+            members[name] = .object(inner)
+        } else if replacesOld || members[name] == nil {
+            members[name] = value
+        }
+    }
+}
+
 /// The typed outcome of an evaluation.
 ///
 /// ``value`` can always be used: it is the caller's default where the flag gave none.
@@ -129,46 +155,36 @@ extension EvaluationDetails: Equatable where Value: Equatable {}
 ///
 /// Outcomes are made when a file is loaded, and shared: handing one out costs no allocation.
 public struct Resolution: Sendable {
-    /// What all copies of an outcome share.
-    private final class Storage: Sendable {
+    private struct Fields: Equatable {
         let value: FlagValue?
         let variant: String?
         let reason: Reason
         let errorCode: FlagError.Code?
         let errorMessage: String?
         let flagMetadata: [String: FlagValue]
+    }
 
-        init(
-            value: FlagValue?,
-            variant: String?,
-            reason: Reason,
-            errorCode: FlagError.Code?,
-            errorMessage: String?,
-            flagMetadata: [String: FlagValue]
-        ) {
-            self.value = value
-            self.variant = variant
-            self.reason = reason
-            self.errorCode = errorCode
-            self.errorMessage = errorMessage
-            self.flagMetadata = flagMetadata
-        }
+    /// What all copies of an outcome share.
+    private final class Storage: Sendable {
+        let fields: Fields
+
+        init(_ fields: Fields) { self.fields = fields }
     }
 
     private let storage: Storage
 
     /// The variant's value; nil if the caller's default applies.
-    public var value: FlagValue? { storage.value }
+    public var value: FlagValue? { storage.fields.value }
     /// The variant's name; nil exactly when ``value`` is nil.
-    public var variant: String? { storage.variant }
+    public var variant: String? { storage.fields.variant }
     /// Why it is this value.
-    public var reason: Reason { storage.reason }
+    public var reason: Reason { storage.fields.reason }
     /// The kind of the error; set exactly when ``reason`` is ``Reason/error``.
-    public var errorCode: FlagError.Code? { storage.errorCode }
+    public var errorCode: FlagError.Code? { storage.fields.errorCode }
     /// The error; set together with ``errorCode``.
-    public var errorMessage: String? { storage.errorMessage }
+    public var errorMessage: String? { storage.fields.errorMessage }
     /// The flag set's metadata with the flag's own laid over it.
-    public var flagMetadata: [String: FlagValue] { storage.flagMetadata }
+    public var flagMetadata: [String: FlagValue] { storage.fields.flagMetadata }
 
     /// Makes an outcome; for evaluators other than this module's.
     public init(
@@ -180,12 +196,14 @@ public struct Resolution: Sendable {
         flagMetadata: [String: FlagValue] = [:]
     ) {
         storage = Storage(
-            value: value,
-            variant: variant,
-            reason: reason,
-            errorCode: errorCode,
-            errorMessage: errorMessage,
-            flagMetadata: flagMetadata
+            Fields(
+                value: value,
+                variant: variant,
+                reason: reason,
+                errorCode: errorCode,
+                errorMessage: errorMessage,
+                flagMetadata: flagMetadata
+            )
         )
     }
 
@@ -227,10 +245,7 @@ public struct Resolution: Sendable {
 extension Resolution: Equatable {
     /// Whether the outcomes are the same in all their parts.
     public static func == (left: Resolution, right: Resolution) -> Bool {
-        if left.storage === right.storage { return true }
-        return left.value == right.value && left.variant == right.variant && left.reason == right.reason
-            && left.errorCode == right.errorCode && left.errorMessage == right.errorMessage
-            && left.flagMetadata == right.flagMetadata
+        left.storage === right.storage || left.storage.fields == right.storage.fields
     }
 }
 

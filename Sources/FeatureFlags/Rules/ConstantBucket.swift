@@ -264,10 +264,8 @@ struct BucketSampling {
     /// The value that a user is bucketed by; nil if there is none, or it cannot be computed.
     private func bucket(_ key: String, _ flagKey: String, _ work: inout Int) -> FlagValue? {
         var context = EvaluationContext(targetingKey: key)
-        for path in reads.attributes {
-            let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-            context.attributes = Self.setting(.string(key), at: names[...], in: context.attributes)
-        }
+        // Another path may lead on from where one ends.
+        for path in reads.attributes { context.set(.string(key), at: path, replacesOld: false) }
         var evaluation = Evaluation(flagKey: flagKey, context: context, clock: { 0 })
         defer { work += 1 + evaluation.spentWork }
         do throws(EvaluationFault) {
@@ -284,21 +282,6 @@ struct BucketSampling {
         }
     }
 
-    private static func setting(
-        _ value: FlagValue,
-        at path: ArraySlice<String>,
-        in members: [String: FlagValue]
-    ) -> [String: FlagValue] {
-        guard let name = path.first else { return members }
-        var members = members
-        if path.count == 1 {
-            // Another path may lead on from here already.
-            if members[name] == nil { members[name] = value }
-        } else {
-            members[name] = .object(setting(value, at: path.dropFirst(), in: members[name]?.objectValue ?? [:]))
-        }
-        return members
-    }
 }
 
 /// The variables and texts that make up the first argument of a `fractional`, as written in the file.

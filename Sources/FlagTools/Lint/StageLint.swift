@@ -73,12 +73,8 @@ struct StageLint {
     }
 
     private static func text(_ text: String, in node: JSONNode) -> Range<Int>? {
-        switch node.value {
-        case .string(let value): return value == text ? node.range : nil
-        case .array(let elements): return elements.lazy.compactMap { Self.text(text, in: $0) }.first
-        case .object(let members): return members.lazy.compactMap { Self.text(text, in: $0.value) }.first
-        case .null, .bool, .int, .double: return nil
-        }
+        if case .string(text) = node.value { return node.range }
+        return node.children.lazy.compactMap { Self.text(text, in: $0) }.first
     }
 }
 
@@ -192,18 +188,9 @@ struct StageProbe {
     private static func set(_ value: FlagValue, at path: String, _ subject: inout Subject) {
         if path == "$flagd.timestamp" {
             if case .int(let time) = value { subject.time = time }
-            return
+        } else {
+            subject.context.set(value, at: path)
         }
-        let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        let current = FlagValue.object(subject.context.attributes)
-        subject.context.attributes = setting(value, at: names[...], in: current).objectValue ?? [:]
-    }
-
-    private static func setting(_ value: FlagValue, at names: ArraySlice<String>, in target: FlagValue?) -> FlagValue {
-        guard let name = names.first else { return value }
-        var members = target?.objectValue ?? [:]
-        members[name] = setting(value, at: names.dropFirst(), in: members[name])
-        return .object(members)
     }
 
     private static func text(_ value: FlagValue) -> String {
@@ -225,23 +212,19 @@ extension StageProbe.Subject {
 extension StageProbe {
     private mutating func collect(_ node: JSONNode, _ reader: RuleReader) {
         let node = reader.resolved(node)
-        switch node.value {
-        case .null, .bool, .int, .double, .string:
-            return
-        case .array(let elements):
+        if case .list(let elements) = node.ruleForm {
             for element in elements { collect(element, reader) }
-        case .object:
-            guard let operation = reader.operation(node) else { return }
-            if operation.name == "fractional" {
-                hasPercentages = true
-                if let first = operation.arguments.first { collectBucketing(first, reader) }
+        }
+        guard let operation = reader.operation(node) else { return }
+        if operation.name == "fractional" {
+            hasPercentages = true
+            if let first = operation.arguments.first { collectBucketing(first, reader) }
+        }
+        for argument in operation.arguments {
+            if let path = reader.variablePath(argument), !path.isEmpty {
+                for value in Self.values(operation, reader) { add(value, at: path) }
             }
-            for argument in operation.arguments {
-                if let path = reader.variablePath(argument), !path.isEmpty {
-                    for value in Self.values(operation, reader) { add(value, at: path) }
-                }
-                collect(argument, reader)
-            }
+            collect(argument, reader)
         }
     }
 
