@@ -129,7 +129,7 @@ struct FractionalDistribution: Sendable {
     func choose(_ hash: UInt32, _ generation: FractionalGeneration) -> (bucket: UInt64, index: Int?) {
         guard generation == .v1 else {
             let bucket = (UInt64(hash) * totalWeight) >> 32
-            return (bucket, entries.indices.partitioningIndex { entries[$0].cumulativeWeight > bucket })
+            return (bucket, entries.indices.firstSortedIndex { entries[$0].cumulativeWeight > bucket })
         }
         let magnitude = Double(Int32(bitPattern: hash).magnitude)
         let bucket = (magnitude / Double(Int32.max) * 100).rounded(.towardZero)
@@ -158,7 +158,7 @@ struct FractionalDistribution: Sendable {
 
 extension Range<Int> {
     /// The first index for which the condition holds, which then holds for all that follow; nil where it holds for none.
-    fileprivate func partitioningIndex(where isBehind: (Int) -> Bool) -> Int? {
+    package func firstSortedIndex(where isBehind: (Int) -> Bool) -> Int? {
         var lower = lowerBound
         var upper = upperBound
         while lower < upper {

@@ -124,12 +124,7 @@ final class LintCollector {
 
     /// The index of the first position at or after an offset.
     private func firstIndex(from offset: Int) -> Int {
-        var range = 0..<places.count
-        while !range.isEmpty {
-            let middle = range.lowerBound + range.count / 2
-            range = places[middle] < offset ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
-        }
-        return range.lowerBound
+        places.indices.firstSortedIndex { places[$0] >= offset } ?? places.count
     }
 
     /// Whether anything was found within a range. Always false in YAML, whose ranges have one byte.
