@@ -22,11 +22,14 @@ enum ListOperators {
 
     /// `{"all": [list, rule]}`, `{"some": …}`, `{"none": …}`: for how many elements the rule is true; it reads each as
     /// `{"var": ""}`. For the empty list, only `none` is true.
-    ///
+    static let all = quantifier(decidedBy: false, as: false, ofNothing: false)
+    static let some = quantifier(decidedBy: true, as: true, ofNothing: false)
+    static let none = quantifier(decidedBy: true, as: false, ofNothing: true)
+
     /// - Parameters:
     ///   - truth: The rule's truth for the one element that decides.
     ///   - result: What is decided then.
-    static func quantifier(decidedBy truth: Bool, as result: Bool, ofNothing: Bool) -> RuleOperator.Body {
+    private static func quantifier(decidedBy truth: Bool, as result: Bool, ofNothing: Bool) -> RuleOperator.Body {
         { (arguments, evaluation) throws(EvaluationFault) in
             var outcome = ofNothing
             try forEach(arguments, &evaluation) { _, value in

@@ -1,3 +1,5 @@
+import JSONText
+
 /// The meaning of a JSON value in a rule. Whatever reads rules reads them in this form: the compiler, the linter, the editor.
 package enum RuleForm {
     /// A value that stands for itself: a scalar, or an object that does not have exactly one member.

@@ -123,7 +123,7 @@ extension ComparisonOperators {
     /// operators of ``SemanticVersion/Comparison``.
     ///
     /// Anything but three arguments, two versions (see ``SemanticVersion``) and a known operator gives null.
-    static func semanticVersions(_ call: RuleCall) -> RuleOperator.Body {
+    static func versions(_ call: RuleCall) -> RuleOperator.Body {
         // The right side is read once where it stands in the file.
         let fixed: SemanticVersion? =
             if call.arguments.count == 3, case .literal(let value) = call.arguments[2] {

@@ -8,31 +8,29 @@ struct FlagCompiler {
     let flagSetMetadata: [String: FlagValue]
     var warnings: FlagWarningList
 
-    private static let knownMembers: Set<String> = ["state", "variants", "defaultVariant", "targeting", "metadata"]
-
-    private enum State: String {
-        case enabled = "ENABLED"
-        case disabled = "DISABLED"
-    }
-
-    private struct Variants {
-        let values: [String: FlagValue]
-        let defaultVariant: (name: String, value: FlagValue)?
-    }
-
     /// The flag, and the error for which it is quarantined. `keyRange` is where an error about the flag as a whole
     /// points to. A disabled flag stays disabled, and the caller's default is served as it asks, whatever else is
     /// wrong with it; the error is given all the same.
     mutating func compile(_ key: String, _ node: JSONNode, keyRange: Range<Int>) -> (CompiledFlag, FlagError?) {
-        let metadata = flagMetadata(of: node)
-        var state: State?
+        let problems = FlagForm.problems(ofFlag: node, keyRange: keyRange)
+        for problem in problems where problem.isWarning {
+            warnings.add(problem.message, source, at: problem.range.lowerBound)
+        }
+        let metadata = flagSetMetadata.merging(FlagForm.metadata(of: node), uniquingKeysWith: { _, flag in flag })
+        let isDisabled = FlagForm.isDisabled(node)
         do throws(FlagError) {
-            state = try self.state(of: node, keyRange)
-            let behavior = try behavior(of: node, keyRange, metadata, isDisabled: state == .disabled)
+            if let problem = problems.first(where: \.isError) {
+                throw FlagError(
+                    .parseError,
+                    problem.message,
+                    at: source.location(at: problem.range.lowerBound)
+                )
+            }
+            let behavior = try behavior(of: node, metadata, isDisabled: isDisabled)
             return (CompiledFlag(key: key, behavior: behavior), nil)
         } catch {
             let resolution: Resolution =
-                state == .disabled
+                isDisabled
                 ? .callerDefault(.disabled, metadata: metadata)
                 : .failure(error.code, "\(error.location): \(error.message)", metadata: metadata)
             return (CompiledFlag(key: key, behavior: .fixed(resolution)), error)
@@ -41,34 +39,29 @@ struct FlagCompiler {
 
     private func behavior(
         of node: JSONNode,
-        _ keyRange: Range<Int>,
         _ metadata: [String: FlagValue],
         isDisabled: Bool
     ) throws(FlagError) -> CompiledFlag.Behavior {
-        let variants = try variants(of: node, keyRange)
         let rule = try targeting(of: node)
         if isDisabled { return .fixed(.callerDefault(.disabled, metadata: metadata)) }
-        guard let rule else {
-            guard let (name, value) = variants.defaultVariant else {
-                return .fixed(.callerDefault(.default, metadata: metadata))
+        let variants = node.member("variants")?.value.membersByName ?? [:]
+        func outcome(_ reason: Reason) -> Resolution {
+            guard case .string(let name)? = node.member("defaultVariant")?.value.value, let value = variants[name]
+            else {
+                return .callerDefault(.default, metadata: metadata)
             }
-            return .fixed(.variant(name, value, .static, metadata: metadata))
+            return .variant(name, value.flagValue, reason, metadata: metadata)
         }
+        guard let rule else { return .fixed(outcome(.static)) }
         var matches: [String: Resolution] = [:]
-        for (name, value) in variants.values {
-            matches[name] = .variant(name, value, .targetingMatch, metadata: metadata)
+        for (name, value) in variants {
+            matches[name] = .variant(name, value.flagValue, .targetingMatch, metadata: metadata)
         }
-        let fallback: Resolution =
-            if let (name, value) = variants.defaultVariant {
-                .variant(name, value, .default, metadata: metadata)
-            } else {
-                .callerDefault(.default, metadata: metadata)
-            }
         return .targeted(
             CompiledFlag.Targeting(
                 rule: rule,
                 matches: matches,
-                fallback: fallback,
+                fallback: outcome(.default),
                 unknownVariant: .failure(.general, "the targeting gave no variant of this flag", metadata: metadata),
                 unusableResult: .failure(
                     .general,
@@ -79,105 +72,18 @@ struct FlagCompiler {
         )
     }
 
-    private func state(of node: JSONNode, _ keyRange: Range<Int>) throws(FlagError) -> State {
-        guard case .object = node.value else {
-            throw error("a flag must be an object, and this is a value of type \(node.typeName)", node.range)
-        }
-        guard let member = node.member("state") else {
-            throw error("the flag has no \"state\"; write \"ENABLED\" or \"DISABLED\"", keyRange)
-        }
-        guard case .string(let text) = member.value.value, let state = State(rawValue: text) else {
-            throw error("the \"state\" must be \"ENABLED\" or \"DISABLED\"", member.value.range)
-        }
-        return state
-    }
-
-    private func variants(of node: JSONNode, _ keyRange: Range<Int>) throws(FlagError) -> Variants {
-        guard let member = node.member("variants") else { throw error("the flag has no \"variants\"", keyRange) }
-        guard case .object(let members) = member.value.value, let first = members.first else {
-            throw error("the \"variants\" must be an object with at least one member", member.value.range)
-        }
-        var values: [String: FlagValue] = [:]
-        for variant in members {
-            let type = variant.value.typeName
-            guard ["boolean", "string", "number", "object"].contains(type) else {
-                throw error("a variant must be a boolean, string, number or object, not \(type)", variant.value.range)
-            }
-            guard type == first.value.typeName else {
-                throw error(
-                    "all variants of a flag must be of one type: \(quoted(first.key)) is of type "
-                        + "\(first.value.typeName), and \(quoted(variant.key)) of type \(type)",
-                    variant.value.range
-                )
-            }
-            if let number = variant.value.unusableNumber { throw error(JSONNode.unusableNumberMessage, number.range) }
-            values[variant.key] = variant.value.flagValue
-        }
-        return Variants(values: values, defaultVariant: try defaultVariant(of: node, values))
-    }
-
-    private func defaultVariant(
-        of node: JSONNode,
-        _ values: [String: FlagValue]
-    ) throws(FlagError) -> (name: String, value: FlagValue)? {
-        guard let member = node.member("defaultVariant") else { return nil }
-        switch member.value.value {
-        case .null:
-            return nil
-        case .string("") where values[""] == nil:
-            // As in flagd, whose default variant is empty where the file has none.
-            return nil
-        case .string(let name):
-            guard let value = values[name] else {
-                throw error("the \"defaultVariant\" \(quoted(name)) is not one of the variants", member.value.range)
-            }
-            return (name, value)
-        default:
-            throw error("the \"defaultVariant\" must be the name of a variant, or null", member.value.range)
-        }
-    }
-
     /// The rule, or nil without one: `{}` and null are not rules.
     private func targeting(of node: JSONNode) throws(FlagError) -> Rule? {
-        guard let member = node.member("targeting") else { return nil }
-        switch member.value.value {
-        case .null: return nil
-        case .object(let members) where members.isEmpty: return nil
-        case .object(let members) where members.count == 1:
-            var compiler = RuleCompiler(
-                source: source,
-                configuration: configuration,
-                evaluators: evaluators,
-                refusesConstantBuckets: true
-            )
-            return try compiler.compile(member.value).rule
-        case .object:
-            throw error("the \"targeting\" must hold one operator, and holds more members", member.value.range)
-        default:
-            throw error(
-                "the \"targeting\" must be an object with one operator, not a value of type \(member.value.typeName)",
-                member.value.range
-            )
-        }
-    }
-
-    private func error(_ message: String, _ range: Range<Int>) -> FlagError {
-        FlagError(.parseError, message, at: source.location(at: range.lowerBound))
-    }
-
-    private mutating func flagMetadata(of node: JSONNode) -> [String: FlagValue] {
-        guard case .object(let members) = node.value else { return flagSetMetadata }
-        for member in members where !Self.knownMembers.contains(member.key) && member.key != "key" {
-            let name = quoted(member.key)
-            warnings.add(
-                "a flag has no member \(name); it is ignored",
-                source,
-                at: member.keyRange.lowerBound
-            )
-        }
-        guard let member = node.member("metadata") else { return flagSetMetadata }
-        let own = MetadataReader.read(member.value, source, &warnings)
-        return flagSetMetadata.merging(own, uniquingKeysWith: { _, flag in flag })
+        guard let targeting = node.member("targeting")?.value, case .object(let members) = targeting.value,
+            !members.isEmpty
+        else { return nil }
+        var compiler = RuleCompiler(
+            source: source,
+            configuration: configuration,
+            evaluators: evaluators,
+            refusesConstantBuckets: true
+        )
+        return try compiler.compile(targeting).rule
     }
 }
 
@@ -266,46 +172,5 @@ extension CompiledFlag.Targeting {
         } catch {
             return .failure(.general, error.message, metadata: fallback.flagMetadata)
         }
-    }
-}
-
-/// Reads the `metadata` of a flag or of a flag set: texts, numbers and booleans by name. Metadata decides nothing, and
-/// so what is wrong with it is a warning and not an error.
-enum MetadataReader {
-    static func read(
-        _ node: JSONNode,
-        _ source: SourceText,
-        _ warnings: inout FlagWarningList
-    ) -> [String: FlagValue] {
-        guard case .object(let members) = node.value else {
-            warnings.add(
-                "the \"metadata\" must be an object; it is ignored",
-                source,
-                at: node.range.lowerBound
-            )
-            return [:]
-        }
-        var metadata: [String: FlagValue] = [:]
-        for member in members {
-            switch member.value.value {
-            case .double(let number) where !number.isFinite:
-                let name = quoted(member.key)
-                warnings.add(
-                    "the metadata \(name) is ignored: \(JSONNode.unusableNumberMessage)",
-                    source,
-                    at: member.value.range.lowerBound
-                )
-            case .bool, .int, .double, .string:
-                metadata[member.key] = member.value.flagValue
-            case .null, .array, .object:
-                let name = quoted(member.key)
-                warnings.add(
-                    "the metadata \(name) must be a string, number or boolean; it is ignored",
-                    source,
-                    at: member.value.range.lowerBound
-                )
-            }
-        }
-        return metadata
     }
 }

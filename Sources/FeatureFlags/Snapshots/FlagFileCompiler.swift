@@ -13,8 +13,6 @@ package struct FlagFileCompiler {
     private var definitions: [(key: String, node: JSONNode)] = []
     private(set) var metadata: [String: FlagValue] = [:]
 
-    private static let knownMembers: Set<String> = ["flags", "metadata", "$evaluators", "$schema"]
-
     package init(source: SourceText, configuration: FlagConfiguration, warnings: FlagWarningList) {
         self.source = source
         self.configuration = configuration
@@ -22,20 +20,11 @@ package struct FlagFileCompiler {
     }
 
     package mutating func compile(_ root: JSONNode) throws(FlagError) {
-        guard case .object(let members) = root.value else {
-            throw error("a flag file must be an object, and this is a value of type \(root.typeName)", root.range)
+        for problem in FlagForm.problems(ofFile: root) {
+            if problem.isError { throw error(problem.message, problem.range) }
+            warnings.add(problem.message, source, at: problem.range.lowerBound)
         }
-        for member in members where !Self.knownMembers.contains(member.key) {
-            let name = quoted(member.key)
-            warnings.add(
-                "a flag file has no member \(name); it is ignored",
-                source,
-                at: member.keyRange.lowerBound
-            )
-        }
-        if let member = root.member("metadata") {
-            metadata = MetadataReader.read(member.value, source, &warnings)
-        }
+        metadata = FlagForm.metadata(of: root)
         guard let member = root.member("flags") else { throw error("the file has no \"flags\"", root.range) }
         var compiler = FlagCompiler(
             source: source,

@@ -6,28 +6,10 @@ struct SchemaLint {
     let document: FlagDocument
     let collector: LintCollector
 
-    private static let fileMembers: Set<String> = ["flags", "metadata", "$evaluators", "$schema"]
-    private static let flagMembers: Set<String> = ["state", "variants", "defaultVariant", "targeting", "metadata"]
-
     func run() {
         addParserWarnings()
-        guard case .object(let members) = document.root.value else {
-            collector.add(
-                .schema,
-                "a flag file must be an object, not of type \(document.root.typeName)",
-                at: document.root.range
-            )
-            return
-        }
-        for member in members where !Self.fileMembers.contains(member.key) {
-            collector.add(
-                .unknownMember,
-                "a flag file has no member \(quoted(member.key)); it is ignored"
-                    + NearMiss.question(member.key, among: Self.fileMembers.sorted()),
-                at: member.keyRange
-            )
-        }
-        if let member = document.root.member("metadata") { checkMetadata(member.value) }
+        add(FlagForm.problems(ofFile: document.root))
+        guard document.root.isObject else { return }
         if let member = document.root.member("$evaluators"), !member.value.isObject {
             collector.add(
                 .schema,
@@ -96,147 +78,30 @@ struct SchemaLint {
     }
 
     private func checkFlag(_ flag: FlagDocument.Flag) {
-        let node = flag.node
-        guard case .object(let members) = node.value else {
-            collector.add(.schema, "a flag must be an object, not of type \(node.typeName)", at: node.range)
-            return
-        }
         let isElement = flag.path.last.map { if case .element = $0 { true } else { false } } ?? false
-        for member in members where !Self.flagMembers.contains(member.key) && !(isElement && member.key == "key") {
-            collector.add(
-                .unknownMember,
-                "a flag has no member \(quoted(member.key)); it is ignored"
-                    + NearMiss.question(member.key, among: Self.flagMembers.sorted()),
-                at: member.keyRange
-            )
-        }
-        if let member = node.member("metadata") { checkMetadata(member.value) }
-        checkState(flag)
-        let variants = checkVariants(flag)
-        checkDefaultVariant(flag, variants)
-        checkTargeting(flag)
+        add(FlagForm.problems(ofFlag: flag.node, keyRange: flag.keyRange, allowsKey: isElement))
+        guard FlagForm.isDisabled(flag.node), let targeting = flag.node.member("targeting"),
+            case .object(let members) = targeting.value.value, !members.isEmpty
+        else { return }
+        collector.add(
+            .disabledTargeting,
+            "the flag \(quoted(flag.key)) is disabled, and its targeting is not asked",
+            at: targeting.keyRange
+        )
     }
 
-    private func checkState(_ flag: FlagDocument.Flag) {
-        guard let member = flag.node.member("state") else {
-            collector.add(.schema, "the flag has no \"state\"; write \"ENABLED\" or \"DISABLED\"", at: flag.keyRange)
-            return
-        }
-        guard case .string(let text) = member.value.value, text == "ENABLED" || text == "DISABLED" else {
-            collector.add(.schema, "the \"state\" must be \"ENABLED\" or \"DISABLED\"", at: member.value.range)
-            return
-        }
-        guard text == "DISABLED", let targeting = flag.node.member("targeting") else { return }
-        if case .object(let members) = targeting.value.value, !members.isEmpty {
-            collector.add(
-                .disabledTargeting,
-                "the flag \(quoted(flag.key)) is disabled, and its targeting is not asked",
-                at: targeting.keyRange
-            )
-        }
-    }
-
-    private func checkVariants(_ flag: FlagDocument.Flag) -> Set<String>? {
-        guard let member = flag.node.member("variants") else {
-            collector.add(.schema, "the flag has no \"variants\"", at: flag.keyRange)
-            return nil
-        }
-        guard case .object(let members) = member.value.value, let first = members.first else {
-            collector.add(
-                .schema,
-                "the \"variants\" must be an object with at least one member",
-                at: member.value.range
-            )
-            return nil
-        }
-        for variant in members {
-            let type = variant.value.typeName
-            if !["boolean", "string", "number", "object"].contains(type) {
-                collector.add(
-                    .schema,
-                    "a variant must be a boolean, string, number or object, not \(type)",
-                    at: variant.value.range
-                )
-            } else if type != first.value.typeName {
-                collector.add(
-                    .schema,
-                    "all variants of a flag must be of one type: \(quoted(first.key)) is of type "
-                        + "\(first.value.typeName), and \(quoted(variant.key)) of type \(type)",
-                    at: variant.value.range
-                )
+    private func add(_ problems: [FormProblem]) {
+        for problem in problems {
+            let (rule, severity): (LintRule, LintFinding.Severity?)
+            switch problem.kind {
+            case .unusable: (rule, severity) = (.schema, nil)
+            case .refusedBySchema: (rule, severity) = (.schema, .warning)
+            case .unknownMember: (rule, severity) = (.unknownMember, nil)
+            case .metadata: (rule, severity) = (.metadata, nil)
+            // The linter compiles the flags, too.
+            case .number: continue
             }
-        }
-        return Set(members.map(\.key))
-    }
-
-    private func checkDefaultVariant(_ flag: FlagDocument.Flag, _ variants: Set<String>?) {
-        guard let member = flag.node.member("defaultVariant") else { return }
-        switch member.value.value {
-        case .null: break
-        case .string(let name):
-            guard let variants, !variants.contains(name), !name.isEmpty else { return }
-            collector.add(
-                .schema,
-                "the \"defaultVariant\" \(quoted(name)) is not one of the variants"
-                    + NearMiss.question(name, among: variants.sorted()),
-                at: member.value.range
-            )
-        default:
-            collector.add(
-                .schema,
-                "the \"defaultVariant\" must be the name of a variant, or null",
-                at: member.value.range
-            )
-        }
-    }
-
-    private func checkTargeting(_ flag: FlagDocument.Flag) {
-        guard let member = flag.node.member("targeting") else { return }
-        switch member.value.value {
-        case .null:
-            collector.add(
-                .schema,
-                "the schema of flagd refuses a \"targeting\" of null; leave it out",
-                at: member.value.range,
-                severity: .warning
-            )
-        case .object(let members) where members.count <= 1: break
-        case .object:
-            collector.add(
-                .schema,
-                "the \"targeting\" must hold one operator, and holds more members",
-                at: member.value.range
-            )
-        default:
-            collector.add(
-                .schema,
-                "the \"targeting\" must be an object with one operator, not of type \(member.value.typeName)",
-                at: member.value.range
-            )
-        }
-    }
-
-    private func checkMetadata(_ node: JSONNode) {
-        guard case .object(let members) = node.value else {
-            collector.add(.metadata, "the \"metadata\" must be an object; it is ignored", at: node.range)
-            return
-        }
-        for member in members {
-            switch member.value.value {
-            case .double(let number) where !number.isFinite:
-                collector.add(
-                    .metadata,
-                    "the metadata \(quoted(member.key)) is ignored: \(JSONNode.unusableNumberMessage)",
-                    at: member.value.range
-                )
-            case .bool, .int, .double, .string: break
-            case .null, .array, .object:
-                collector.add(
-                    .metadata,
-                    "the metadata \(quoted(member.key)) must be a string, number or boolean; it is ignored",
-                    at: member.value.range
-                )
-            }
+            collector.add(rule, problem.lintMessage, at: problem.range, severity: severity)
         }
     }
 }
@@ -251,8 +116,8 @@ struct FormLint {
 
     func check(_ operation: RuleReader.Operation, _ value: JSONNode) {
         if let row = operation.row, let arity = row.arity {
-            if let message = arity.message(operation.name, count: operation.arguments.count) {
-                let excess = arity.maximum.flatMap { operation.arguments.dropFirst($0).first }
+            if let message = row.message(count: operation.arguments.count) {
+                let excess = operation.arguments.dropFirst(arity.upperBound).first
                 collector.add(.arguments, message, at: excess?.range ?? operation.nameRange)
                 return
             }
@@ -266,12 +131,12 @@ struct FormLint {
             add("the schema of flagd does not know \"log\"; \"flags explain\" shows values", operation.nameRange)
         case "missing": checkPaths(operation.arguments, value)
         case "missing_some": checkMissingSome(operation)
-        case "starts_with", "ends_with": checkReferences(operation)
-        case "sem_ver": checkVersions(operation)
-        case "fractional": checkBucketing(operation)
         default: break
         }
-        for argument in operation.arguments { checkOperand(argument, operation) }
+        for (index, argument) in operation.arguments.enumerated() {
+            if let message = schemaMessage(operation.name, index, argument) { add(message, argument.range) }
+            checkOperand(argument)
+        }
     }
 
     private func checkPaths(_ paths: [JSONNode], _ value: JSONNode) {
@@ -302,33 +167,23 @@ struct FormLint {
         )
     }
 
-    private func checkReferences(_ operation: RuleReader.Operation) {
-        for argument in operation.arguments where argument.reference != nil {
-            add("the schema of flagd wants a text or a rule here, not a \"$ref\"", argument.range)
-        }
-    }
-
-    private func checkVersions(_ operation: RuleReader.Operation) {
-        for index in [0, 2] {
-            let argument = operation.arguments[index]
-            guard case .object = argument.value, reader.operation(argument)?.name != "var" else { continue }
-            add("the schema of flagd wants a version or a \"var\" here", argument.range)
-        }
-        let comparison = operation.arguments[1]
-        if case .object = comparison.value {
-            add("the schema of flagd wants the operator of \"sem_ver\" as a text", comparison.range)
-        }
-    }
-
-    private func checkBucketing(_ operation: RuleReader.Operation) {
-        guard let first = operation.arguments.first else { return }
-        if first.reference != nil {
-            add("the schema of flagd wants a rule here, not a \"$ref\"", first.range)
-        } else if case .null = first.value {
-            add(
-                "\"fractional\" takes the targeting key for null; leave the null out, which the schema refuses",
-                first.range
-            )
+    /// Why flagd's schema refuses an argument that works here; nil if it does not.
+    private func schemaMessage(_ name: String, _ index: Int, _ argument: JSONNode) -> String? {
+        switch (name, index) {
+        case ("starts_with", _), ("ends_with", _):
+            guard argument.reference != nil else { return nil }
+            return "the schema of flagd wants a text or a rule here, not a \"$ref\""
+        case ("sem_ver", 1):
+            return argument.isObject ? "the schema of flagd wants the operator of \"sem_ver\" as a text" : nil
+        case ("sem_ver", _):
+            guard argument.isObject, reader.operation(argument)?.name != "var" else { return nil }
+            return "the schema of flagd wants a version or a \"var\" here"
+        case ("fractional", 0):
+            if argument.reference != nil { return "the schema of flagd wants a rule here, not a \"$ref\"" }
+            guard case .null = argument.value else { return nil }
+            return "\"fractional\" takes the targeting key for null; leave the null out, which the schema refuses"
+        default:
+            return nil
         }
     }
 
@@ -340,7 +195,7 @@ struct FormLint {
     }
 
     /// An object with several members or none is not a rule, and the schema does not allow it.
-    private func checkOperand(_ node: JSONNode, _ operation: RuleReader.Operation) {
+    private func checkOperand(_ node: JSONNode) {
         guard case .object(let members) = node.value, members.count != 1 else { return }
         add(
             "an object of \(members.count) members is a value and not a rule; the schema of flagd refuses it",
@@ -357,17 +212,18 @@ struct FormLint {
     }
 }
 
-extension RuleOperator.Arity {
+extension RuleOperator {
     /// Why a number of arguments is wrong; nil if it is not.
-    func message(_ name: String, count: Int) -> String? {
-        if count >= minimum, maximum.map({ count <= $0 }) ?? true { return nil }
+    fileprivate func message(count: Int) -> String? {
+        guard let arity, !arity.contains(count) else { return nil }
         let found = count == 0 ? "none stand here" : count == 1 ? "one stands here" : "\(count) stand here"
-        return "\(quoted(name)) takes \(expected), and \(found)"
+        return "\(quoted(name)) takes \(Self.text(arity)), and \(found)"
     }
 
-    private var expected: String {
+    private static func text(_ arity: ClosedRange<Int>) -> String {
         func arguments(_ count: Int) -> String { count == 1 ? "1 argument" : "\(count) arguments" }
-        guard let maximum else { return "at least \(arguments(minimum))" }
+        let (minimum, maximum) = (arity.lowerBound, arity.upperBound)
+        if maximum == .max { return "at least \(arguments(minimum))" }
         if minimum == maximum { return "exactly \(arguments(minimum))" }
         return "\(minimum) \(maximum == minimum + 1 ? "or" : "to") \(maximum) arguments"
     }
