@@ -148,7 +148,7 @@ struct ImportCoreDataCommand: ReportingCommand {
                 }
                 let store = try address.openForImport(schema: HabitSchema.current)
                 defer { store.close() }
-                return try MappedImporter(file, parsed, into: store, notesPath: address.path, options).run(
+                return try CoreDataImporter(file, parsed, into: store, notesPath: address.path, options).run(
                     progress: progress
                 )
             }
@@ -168,7 +168,7 @@ struct ImportCoreDataCommand: ReportingCommand {
                 "the folder for the import's notes cannot be created; check the permissions of the user's folder"
             )
             let notes = folder + "/coredata-" + file.metadata.storeID.lowercased().filter { $0.isHexDigit || $0 == "-" }
-            return try MappedImporter(file, mapping, into: tracker.store, notesPath: notes, options).run(
+            return try CoreDataImporter(file, mapping, into: tracker.store, notesPath: notes, options).run(
                 progress: progress
             )
         }

@@ -68,7 +68,7 @@ import Testing
         ) throws -> CoreDataImportReport {
             let file = try CoreDataFile(path: fixture.path)
             defer { file.close() }
-            return try MappedImporter(file, mapping, into: store, notesPath: path, options).run()
+            return try CoreDataImporter(file, mapping, into: store, notesPath: path, options).run()
         }
 
         func habits() throws -> [String: Habit] {

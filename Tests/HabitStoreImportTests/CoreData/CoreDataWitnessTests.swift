@@ -110,7 +110,7 @@ import Testing
         let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
         defer { store.close() }
         let file = try CoreDataFile(path: fixture.path)
-        _ = try MappedImporter(file, mapping, into: store, notesPath: path).run()
+        _ = try CoreDataImporter(file, mapping, into: store, notesPath: path).run()
         func verdict() throws -> VerificationReport.Verdict {
             let witness = try CoreDataWitness.store(of: file, mapping, for: store)
             return try ShadowVerifier(.init(name: "file", store: witness), .init(name: "store", store: store)).run()

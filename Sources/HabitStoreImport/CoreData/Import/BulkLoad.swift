@@ -133,11 +133,7 @@ struct BulkLoad {
         _ transaction: any ReplicaTransaction
     ) throws {
         func append(_ changes: [HistoryChange]) throws {
-            guard !changes.isEmpty else { return }
-            let token = HistoryToken(rawValue: try transaction.information().token.rawValue + 1)
-            try transaction.append(
-                HistoryTransaction(token: token, timestamp: timestamp, author: author, changes: changes)
-            )
+            if !changes.isEmpty { try transaction.append(changes, author: author, at: timestamp) }
         }
         var pending: [HistoryChange] = []
         for (entity, ids) in records.sorted(by: { $0.key < $1.key }) {

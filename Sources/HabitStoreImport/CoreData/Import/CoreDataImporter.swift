@@ -1,11 +1,15 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Imports a Core Data file into a store whose schema is derived from the file's model.
+/// Imports a Core Data file into a store by a mapping: one derived from the file's model, or one to a schema of Swift types.
 ///
-/// An empty target gets the records in batches, and then the source's history in one last transaction. The source's transactions keep their
-/// order, times and authors; the transactions for what the history does not record come first. No reader is served from the target before
-/// that.
+/// A store of a derived schema equals its source. An empty one gets the records in batches, and then the source's history in one last
+/// transaction. The source's transactions keep their order, times and authors; the transactions for what the history does not record come
+/// first. No reader is served from the target before that.
+///
+/// A store of Swift types is written in its own transactions, so that its rules hold, its mirrors follow, and it stays in use. A ledger next to
+/// it records what was imported. Later imports apply what the source has changed since, and leave alone what the user has changed or deleted
+/// in the store. Such a store's history has its own tokens and times, so the source's existing history goes to the attachment.
 ///
 /// Later imports follow a source's history transaction by transaction. Each becomes one transaction of the target, which also advances the
 /// target's position, so that nothing is lost or applied twice after an interruption. Without a history, or if it was pruned too far, every
@@ -30,50 +34,36 @@ public final class CoreDataImporter {
         public init() {}
     }
 
-    let file: CoreDataFile
-    let plan: CoreDataPlan
-    let target: any ReplicableStore
-    let options: Options
-    let resolver: IdentityResolver
-    let carrier: HistoryCarrier
-    let makers: [Int: RecordMaker]
-    let companionRules: DependentFields
-    var report: CoreDataImportReport
-    let attachment: ImportAttachment?
-    private let statement: ImportStatement?
+    private let work: ImportWork
+    private let destination: any ImportDestination
 
-    /// Prepares an import.
+    private var file: CoreDataFile { work.file }
+
+    /// Prepares an import into a store of a derived schema.
     ///
     /// - Parameter target: a store opened with ``CoreDataTarget/schema(for:outline:)``.
-    public convenience init(_ file: CoreDataFile, into target: any ReplicableStore, _ options: Options = Options())
-        throws
-    {
+    public init(_ file: CoreDataFile, into target: any ReplicableStore, _ options: Options = Options()) throws {
         let known = try CoreDataTarget.position(in: target, of: file)
         let identities = try known?.identities ?? IdentityRule.choose(file)
         let plan = try DerivedSchema(file, identities: identities).plan(for: target.schema)
         if known != nil { try Self.require(target.schema, plan.schema, file) }
-        try self.init(file, plan, into: target, options)
+        work = try ImportWork(file, plan, notes: (target as? any MaintainableStore)?.path, options)
+        destination = DerivedDestination(target, work)
     }
 
-    init(_ file: CoreDataFile, _ plan: CoreDataPlan, into target: any ReplicableStore, _ options: Options) throws {
-        self.file = file
-        self.plan = plan
-        self.target = target
-        self.options = options
-        let resolver = try IdentityResolver(file, plan.identities)
-        self.resolver = resolver
-        carrier = HistoryCarrier(plan, file, resolver)
-        companionRules = DependentFields(plan, file.model)
-        makers = Dictionary(
-            try plan.entities.map { ($0.source.number, try RecordMaker($0, plan.schema, file, resolver)) },
-            uniquingKeysWith: { first, _ in first }
-        )
-        report = try CoreDataImportReport(plan, file)
-        let base = (target as? any MaintainableStore)?.path
-        attachment = try (options.attachmentPath ?? base.map { ImportNotes(base: $0).attachment }).map {
-            try ImportAttachment(path: $0)
-        }
-        statement = base.map { ImportStatement(path: ImportNotes(base: $0).statement) }
+    /// Prepares an import into a store of Swift types.
+    ///
+    /// - Parameter notesPath: the base path of the ledger (`….ledger.jsonl`) and the attachment (`….unmapped.jsonl`).
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` if the mapping does not fit the file or the schema.
+    public init(
+        _ file: CoreDataFile,
+        _ mapping: CoreDataMapping,
+        into store: any HabitStore,
+        notesPath: String,
+        _ options: Options = Options()
+    ) throws {
+        work = try ImportWork(file, MappedPlan(mapping, file, store.schema).plan(), notes: notesPath, options)
+        destination = MappedDestination(store, try ImportLedger(path: ImportNotes(base: notesPath).ledger), work)
     }
 
     /// An earlier version of this program may have read less of the file.
@@ -96,122 +86,84 @@ public final class CoreDataImporter {
     ///   reach back far enough or does not exist; ``HabitStoreError/Code/schemaMismatch`` if the app has migrated the source since, so that
     ///   its keys may mean other records.
     public func run(progress: (Int, Int) throws -> Void = { _, _ in }) throws -> CoreDataImportReport {
-        let position = try CoreDataTarget.position(in: target, of: file)
-        guard let position else {
-            guard try BulkLoad.isPossible(in: target) else { throw foreign() }
-            try keepLeftovers()
-            try importFirst(progress)
-            return finish()
-        }
-        try requireSameModel(position)
-        try file.requireNoOlder(than: position.age, options)
-        // A follower checks often, and usually nothing is new.
-        let untold = try position.age.flatMap { try file.history == nil ? nil : file.age.untold(since: $0, file) }
-        if !options.requiresHistory || untold != nil || position.transaction != file.history?.last {
-            try keepLeftovers()
-        }
-        if let last = position.transaction, let history = file.history, history.reaches(last) {
-            let tally = report.tally
-            try follow(from: last, progress)
+        let position = try destination.position()
+        try destination.require(position)
+        if let position, position.model == file.modelHash { try file.requireNoOlder(than: position.age, work.options) }
+        if let position, let last = position.transaction, let history = file.history, history.reaches(last) {
+            // A follower checks often, and usually nothing is new.
+            let untold = try position.age.flatMap { try file.age.untold(since: $0, file) }
+            if !work.options.requiresHistory || untold != nil || last != history.last { try work.keepLeftovers() }
+            let tally = work.report.tally
+            try follow(from: last, to: history.last, progress)
             if let untold {
-                report.compareInstead(untold, from: tally)
-                try compareAll(progress)
+                work.report.compareInstead(untold, from: tally)
+                try importAll(position, progress)
             }
         } else {
-            if options.requiresHistory { throw lacking(position) }
-            try compareAll(progress)
+            if work.options.requiresHistory, position != nil || file.history == nil { throw lacking(position) }
+            try work.keepLeftovers()
+            try importAll(position, progress)
         }
-        return finish()
+        try destination.finish()
+        return work.finish()
     }
 
-    private func finish() -> CoreDataImportReport {
-        report.position = file.history?.last
-        report.shortfalls = report.findShortfalls()
-        if let attachment, !attachment.isEmpty { report.attachment = attachment.path }
-        return report
+    private func importAll(_ position: SourcePosition?, _ progress: (Int, Int) throws -> Void) throws {
+        work.report.mode = position == nil ? .first : .compared
+        try destination.importAll(position, progress)
     }
 
-    /// Saves what does not belong to the model before importing anything else, and lists what is not kept.
-    private func keepLeftovers() throws {
-        let leftovers = UnmappedData(file, plan)
-        try leftovers.keep { loss, line in
-            report.count([loss])
-            try attachment?.add(line)
+    /// Applies the source's transactions after `last`, each in its own transaction.
+    ///
+    /// The source's history says which records changed but not their values, so they get their current ones. Until the target has caught
+    /// up, it can hold a later state of a record than its position says; then it equals the source.
+    private func follow(from last: Int64, to newest: Int64, _ progress: (Int, Int) throws -> Void) throws {
+        work.report.mode = .followed
+        let total = Int(clamping: newest - last)
+        try destination.prepare(toFollow: last)
+        var done = 0
+        try file.enumerateHistory(after: last) { source, changes in
+            try destination.apply(source, changes)
+            done += 1
+            try progress(done, max(done, total))
+            try work.options.didCommit?(source.number)
+            return true
         }
-        try attachment?.flush()
-        report.notCarried = try leftovers.notCarried()
-        try statement?.write(report.notCarried)
     }
 
-    // MARK: Refusals
-
-    private func foreign() -> HabitStoreError {
-        HabitStoreError(
-            .notAuthoritative,
-            "the store holds records that do not come from this Core Data file; import into a new store",
-            at: .init(path: (target as? any MaintainableStore)?.path)
-        )
-    }
-
-    private func requireSameModel(_ position: SourcePosition) throws {
-        guard position.model != file.modelHash else { return }
-        throw HabitStoreError(
-            .schemaMismatch,
-            "the app has migrated the file to another version of its model since it was imported, which may give all records "
-                + "new keys; import it into a new store",
-            at: .init(path: file.path)
-        )
-    }
-
-    private func lacking(_ position: SourcePosition) -> HabitStoreError {
+    /// The error for a history that is required and does not lead from the target's position to the file's state.
+    private func lacking(_ position: SourcePosition?) -> HabitStoreError {
+        func error(_ code: HabitStoreError.Code, _ message: String) -> HabitStoreError {
+            HabitStoreError(code, message, at: .init(path: file.path))
+        }
         guard let history = file.history else {
-            return HabitStoreError(
+            return error(
                 .unsupported,
-                "the file has no persistent history that shows what was changed or deleted since; it can be imported again, "
-                    + "but not followed",
-                at: .init(path: file.path)
+                position == nil
+                    ? "the file has no persistent history that shows what is changed or deleted; it can be imported, but not "
+                        + "followed"
+                    : "the file has no persistent history that shows what was changed or deleted since; it can be imported "
+                        + "again, but not followed"
             )
         }
-        guard let last = position.transaction else {
-            return HabitStoreError(
+        guard let last = position?.transaction else {
+            return error(
                 .unsupported,
-                "the file had no persistent history when it was imported; import it again once, then it can be followed",
-                at: .init(path: file.path)
+                "the file had no persistent history when it was imported; import it again once, then it can be followed"
             )
         }
         if history.last < last {
-            return HabitStoreError(
+            return error(
                 .historyExpired,
                 "the file's history ends at transaction \(history.last), before \(last), which the store has: the file is an "
-                    + "older one",
-                at: .init(path: file.path)
+                    + "older one"
             )
         }
-        return HabitStoreError(
+        return error(
             .historyExpired,
             "the file's history begins at transaction \(history.first), and the store has it up to \(last): what is between "
-                + "was pruned; import the file again to compare everything",
-            at: .init(path: file.path)
+                + "was pruned; import the file again to compare everything"
         )
-    }
-
-    // MARK: Steps
-
-    /// Counts a record's losses and adds them to the attachment.
-    func account(_ made: RecordMaker.Made, of entity: CoreDataEntity) throws {
-        report.count(made.losses)
-        report.count(odd: made.odd)
-        report.normalizedTexts += made.normalizedTexts
-        report.replacedTexts += made.replacedTexts
-        if made.record == nil { report.note(entity.name) { $0.refused += 1 } }
-        try attachment?.add(made.losses)
-    }
-
-    /// Stores the target's position, within a transaction.
-    func write(_ position: SourcePosition, to transaction: any ReplicaTransaction) throws {
-        guard let entity = plan.source else { return }
-        let record = try position.record(plan.schema.entities[entity].layout)
-        try transaction.put(entity: entity, id: position.id, record)
     }
 }
 
@@ -222,119 +174,25 @@ extension CoreDataHistory {
     }
 }
 
-extension CoreDataImporter {
-    /// Imports everything into an empty target.
-    ///
-    /// Records come first, in batches that leave no trace in the target's history. No reader is served from the target until the last
-    /// transaction, which adds the history and the position; an interrupted import starts again from the beginning.
-    func importFirst(_ progress: (Int, Int) throws -> Void) throws {
-        if options.requiresHistory, file.history == nil { throw withoutHistory() }
-        report.mode = .first
-        var filling = try BulkLoad(target)
-        let total = report.entities.reduce(0) { $0 + $1.records }
-        var untold: [Int: SpilledIdentifiers] = [:]
-        var batch: BulkLoad.Batch = []
-        var done = 0
-        for entity in plan.entities {
-            guard let maker = makers[entity.source.number] else { continue }
-            var told = try SeenKeys(file, root: entity.source.root)
-            let ids = untold[entity.target] ?? SpilledIdentifiers()
-            untold[entity.target] = ids
-            try file.enumerate(entity.source, maker.reader) { row in
-                let made = try maker.make(row, identity: plan.identities[entity.source.root])
-                try account(made, of: entity.source)
-                if let record = made.record {
-                    batch.append((entity.target, made.id, record))
-                    report.note(entity.source.name) { $0.inserted += 1 }
-                    if try !told.contains(row.key) { try ids.append(made.id) }
-                }
-                done += 1
-                if batch.count >= BulkLoad.batch {
-                    try attachment?.flush()
-                    try filling.put(batch)
-                    batch = []
-                    try progress(done, total)
-                }
-                return true
-            }
-        }
-        let position = SourcePosition(file, identities: plan.identities)
-        try attachment?.flush()
-        try filling.finish(batch) { transaction in
-            try write(position, to: transaction)
-            let source = plan.source.map {
-                HistoryChange(entity: plan.schema.entities[$0].name, id: position.id, kind: .insert)
-            }
-            try BulkLoad.tell(
-                untold,
-                and: [source].compactMap { $0 },
-                author: options.author,
-                at: options.now(),
-                plan.schema,
-                transaction
-            )
-            try carryHistory(transaction)
-            try attachment?.flush()
-            try progress(total, total)
-        }
-        try options.didCommit?(position.transaction)
-    }
+/// The store that an import writes to.
+protocol ImportDestination {
+    /// The state of the source that the store has; nil before the first import.
+    func position() throws -> SourcePosition?
 
-    private func withoutHistory() -> HabitStoreError {
-        HabitStoreError(
-            .unsupported,
-            "the file has no persistent history that shows what is changed or deleted; it can be imported, but not followed",
-            at: .init(path: file.path)
-        )
-    }
+    /// Refuses a store that holds other records, and a source whose keys may mean other records since.
+    func require(_ position: SourcePosition?) throws
 
-    /// Appends a transaction made by the import itself.
-    func append(_ changes: [HistoryChange], to transaction: any ReplicaTransaction) throws {
-        guard !changes.isEmpty else { return }
-        try transaction.append(
-            HistoryTransaction(
-                token: try transaction.nextToken(),
-                timestamp: options.now(),
-                author: options.author,
-                changes: changes
-            )
-        )
-    }
+    /// Imports every record: into a store without a position, or where the store differs from the source.
+    func importAll(_ position: SourcePosition?, _ progress: (Int, Int) throws -> Void) throws
 
-    private func carryHistory(_ transaction: any ReplicaTransaction) throws {
-        try file.enumerateHistory { source, changes in
-            let carried = try carrier.carried(changes) { _, _ in nil }
-            try append(source, carried.map { carrier.change($0) }, to: transaction)
-            return true
-        }
-    }
+    /// Imports what the source's history after a transaction does not record.
+    func prepare(toFollow last: Int64) throws
 
-    func append(
-        _ source: CoreDataTransaction,
-        _ changes: [HistoryChange],
-        to transaction: any ReplicaTransaction
-    ) throws {
-        let net = HistoryCarrier.net(changes)
-        if source.author?.isReplacedByNFC == true {
-            report.replacedTexts += 1
-            try attachment?.add(ImportedTransaction(source, [], file.model))
-        }
-        try transaction.append(
-            HistoryTransaction(
-                token: try transaction.nextToken(),
-                timestamp: source.timestamp,
-                author: source.author,
-                changes: net
-            )
-        )
-        report.transactions += 1
-        report.changes += net.count
-        report.tombstones += net.filter { if case .delete = $0.kind { true } else { false } }.count
-    }
-}
+    /// Applies a transaction of the source's history, and advances the position, in one transaction.
+    func apply(_ source: CoreDataTransaction, _ changes: [CoreDataChange]) throws
 
-extension ReplicaTransaction {
-    func nextToken() throws -> HistoryToken { HistoryToken(rawValue: try information().token.rawValue + 1) }
+    /// Notes that the store equals the source.
+    func finish() throws
 }
 
 extension CoreDataFile {

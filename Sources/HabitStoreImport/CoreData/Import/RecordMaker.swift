@@ -6,6 +6,8 @@ import JSONText
 struct RecordMaker {
     /// A record of the target, and the parts of its row that are not in it.
     struct Made {
+        let plan: CoreDataPlan.Entity
+        let key: Int64
         let id: UUID
         /// Nil if the target cannot hold the record.
         let record: EncodedRecord?
@@ -18,15 +20,35 @@ struct RecordMaker {
         var normalizedTexts = 0
         /// The number of texts in which NFC replaces characters; the originals are among the losses.
         var replacedTexts: Int { losses.count { $0.kind == .otherCharacters } }
+        /// The record's name in a ledger.
+        var name: String { ImportLedger.record(plan.source.root, key) }
+
+        /// The source column that an attribute of the target gets its reference from.
+        func column(_ attribute: Int) -> String? {
+            switch plan.fields[attribute] {
+            case .reference(let name): plan.source.column(of: name)
+            case .owner(let column, _): column
+            default: nil
+            }
+        }
+
+        /// The source row of a link in an attribute of the target.
+        func link(_ attribute: Int, to id: UUID) -> UnmappedRow? {
+            guard case .links(let name) = plan.fields[attribute], let target = keys[attribute]?[id],
+                case .table(let table, let here, let there)? = plan.source.relationship(name)?.storage
+            else { return nil }
+            return UnmappedRow(table, [here: key, there: target], "a link that leads to no record")
+        }
     }
 
     let plan: CoreDataPlan.Entity
     /// Reads the required columns of the rows.
     let reader: CoreDataRowReader
     private let target: EntityDescription
-    private let file: CoreDataFile
     private let resolver: IdentityResolver
     private let root: String
+    /// The attribute with the identity.
+    private let identity: String?
     private let places: [String: Int]
     private let roots: [String: String]
     private let links: [String: LinkReader]
@@ -35,13 +57,18 @@ struct RecordMaker {
     /// The to-one relationships that no field reads.
     private let unmappedReferences: [String]
 
-    init(_ plan: CoreDataPlan.Entity, _ schema: Schema, _ file: CoreDataFile, _ resolver: IdentityResolver) throws {
+    init(
+        _ plan: CoreDataPlan.Entity,
+        _ whole: CoreDataPlan,
+        _ file: CoreDataFile,
+        _ resolver: IdentityResolver
+    ) throws {
         self.plan = plan
-        self.file = file
         self.resolver = resolver
-        target = schema.entities[plan.target]
+        target = whole.schema.entities[plan.target]
         root = plan.source.root
-        isDerived = schema.entities.contains { $0.name == DerivedSchema.sourceEntity }
+        identity = whole.identities[root]
+        isDerived = whole.source != nil
         places = Dictionary(
             plan.source.attributes.enumerated().map { ($1.name, $0) },
             uniquingKeysWith: { first, _ in first }
@@ -88,7 +115,7 @@ struct RecordMaker {
         return result
     }
 
-    func make(_ row: CoreDataRow, identity: String?) throws -> Made {
+    func make(_ row: CoreDataRow) throws -> Made {
         let id = try resolver.identifier(root: root, key: row.key)
         var losses: [ImportLoss] = []
         var values: [Value] = []
@@ -149,6 +176,8 @@ struct RecordMaker {
         }
         let record = isPossible ? try EncodedRecord(values, layout: target.layout) : nil
         return Made(
+            plan: plan,
+            key: row.key,
             id: id,
             record: record,
             losses: losses,

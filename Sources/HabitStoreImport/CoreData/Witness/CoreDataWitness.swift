@@ -24,7 +24,7 @@ public struct CoreDataWitness {
         return store
     }
 
-    /// An in-memory store with the expected contents of a target of ``MappedImporter``, without the target's own records.
+    /// An in-memory store with the expected contents of a target of ``CoreDataImporter`` by a mapping, without the target's own records.
     public static func store(
         of file: CoreDataFile,
         _ mapping: CoreDataMapping,
@@ -65,7 +65,7 @@ public struct CoreDataWitness {
         try CoreDataWitness(file, plan).fill(store, age: position.age)
     }
 
-    /// Fills an empty store with the expected contents of a target of ``MappedImporter``, without the target's own records.
+    /// Fills an empty store with the expected contents of a target of ``CoreDataImporter`` by a mapping, without the target's own records.
     ///
     /// It does not expect records that the target lacks and the attachment has whole, or references to them. ``CoreDataAccount`` checks
     /// whether the attachment has all of their values.

@@ -37,7 +37,7 @@ import Testing
             let file = try CoreDataFile(path: fixture.path)
             let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
             defer { store.close() }
-            report = try MappedImporter(file, mapping, into: store, notesPath: path).run()
+            report = try CoreDataImporter(file, mapping, into: store, notesPath: path).run()
         }
 
         func unaccounted(_ mapping: CoreDataMapping) throws -> [String] {
