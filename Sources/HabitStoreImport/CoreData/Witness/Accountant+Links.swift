@@ -25,53 +25,38 @@ extension Accountant {
     }
 
     /// Accounts for a table whose rows have no keys, which is most often a link table.
-    mutating func accountLinks(
+    mutating func accountLinks(_ table: String, _ columns: [String], _ taken: inout Set<LinkPlace>) throws {
+        var item = CoreDataAccount.Item(table, nil, count: try count("*", table))
+        item.kept = try countRows(table, columns) { try kept.take(table, $1) }
+        guard item.unaccounted > 0 else { return add(item) }
+        // Identical rows share one line in the attachment.
+        item.kept = try countRows(table, columns) { try kept.hadRow(table, $1) }
+        var best: (reading: LinkReading, result: LinkResult)?
+        for reading in readings(columns) where !taken.contains(reading.place) {
+            let result = try read(table, columns, reading)
+            if best.map({ result.missing < $0.result.missing }) ?? (result.found > 0) { best = (reading, result) }
+            if result.missing == 0, result.found > 0 { break }
+        }
+        guard let (reading, result) = best, result.found > 0 else { return add(item) }
+        item.carried = result.found
+        item.kept = result.kept
+        item.example = result.example
+        let entity = schema.entities[reading.place.entity]
+        item.place = "\(entity.name).\(entity.attributes[reading.place.attribute].name)"
+        taken.insert(reading.place)
+        add(item)
+        try accountOrder(table, columns, reading)
+    }
+
+    /// The number of rows that satisfy a condition on the row and its words.
+    private func countRows(
         _ table: String,
         _ columns: [String],
-        _ store: any ReadTransaction,
-        _ taken: inout Set<LinkPlace>
-    ) throws {
-        let (rows, kept) = try count(table, columns)
-        var item = CoreDataAccount.Item(table, nil, count: rows)
-        item.kept = kept
-        var best: (reading: LinkReading, result: LinkResult)?
-        // Identical rows share one line in the attachment.
-        if kept < rows { item.kept = try keptRows(table, columns) }
-        if kept < rows {
-            for reading in readings(columns) where !taken.contains(reading.place) {
-                let result = try read(table, columns, reading, store)
-                if best.map({ result.missing < $0.result.missing }) ?? (result.found > 0) { best = (reading, result) }
-                if result.missing == 0, result.found > 0 { break }
-            }
-        }
-        if let best, best.result.found > 0 {
-            item.carried = best.result.found
-            item.kept = best.result.kept
-            item.example = best.result.example
-            let entity = schema.entities[best.reading.place.entity]
-            item.place = "\(entity.name).\(entity.attributes[best.reading.place.attribute].name)"
-            taken.insert(best.reading.place)
-        }
-        if item.unaccounted > 0 { nameIfStated(&item) }
-        items.append(item)
-        if let best, best.result.found > 0 { try accountOrder(table, columns, best.reading, store) }
-    }
-
-    /// The number of rows, and how many of them are in the attachment.
-    private func count(_ table: String, _ columns: [String]) throws -> (rows: Int, kept: Int) {
-        let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table))")
-        var (rows, count) = (0, 0)
-        while try statement.step() {
-            rows += 1
-            if try kept.take(table, words(statement, columns)) { count += 1 }
-        }
-        return (rows, count)
-    }
-
-    private func keptRows(_ table: String, _ columns: [String]) throws -> Int {
+        where isCounted: (SourceStatement, [String: String]) throws -> Bool
+    ) throws -> Int {
         let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table))")
         var count = 0
-        while try statement.step() { if try kept.hadRow(table, words(statement, columns)) { count += 1 } }
+        while try statement.step() { if try isCounted(statement, words(statement, columns)) { count += 1 } }
         return count
     }
 
@@ -122,12 +107,7 @@ extension Accountant {
         return name.hasPrefix(word) && name.dropFirst(word.count).allSatisfy(\.isNumber)
     }
 
-    private func read(
-        _ table: String,
-        _ columns: [String],
-        _ reading: LinkReading,
-        _ store: any ReadTransaction
-    ) throws -> LinkResult {
+    private func read(_ table: String, _ columns: [String], _ reading: LinkReading) throws -> LinkResult {
         var result = LinkResult()
         let isReflexive = columns[reading.here] == "REFLEXIVE" || columns[reading.there] == "REFLEXIVE"
         let rows = try file.connection.prepare(
@@ -145,10 +125,10 @@ extension Accountant {
             // A duplicated row is one link.
             var isFound = false
             if seen?.targets.insert(there).inserted == true {
-                let forth = try ends.of(here) { try self.ends(of: here, reading.place, store) }
+                let forth = try ends.of(here) { try self.ends(of: here, reading.place) }
                 isFound = leads(forth, to: there)
                 if !isFound, isReflexive {
-                    isFound = leads(try ends.of(there) { try self.ends(of: there, reading.place, store) }, to: here)
+                    isFound = leads(try ends.of(there) { try self.ends(of: there, reading.place) }, to: here)
                 }
             }
             if isFound { result.found += 1 } else if isKept { result.kept += 1 } else { result.missing += 1 }
@@ -160,14 +140,14 @@ extension Accountant {
     }
 
     /// The targets of the links of the record with a key, each looked up once.
-    private func ends(of key: Int64, _ place: LinkPlace, _ store: any ReadTransaction) throws -> LinkEnds {
+    private func ends(of key: Int64, _ place: LinkPlace) throws -> LinkEnds {
         var result = LinkEnds()
         let keyPlace = schema.entities[place.destination].position(of: "coreDataKey")
-        for id in try links(of: key, place, store) {
+        for id in try links(of: key, place) {
             if let ledger {
                 result.keys.formUnion(try ledger.keys(of: id))
                 result.unknown.insert(id)
-            } else if let keyPlace, let values = try values(id, place.destination, store) {
+            } else if let keyPlace, let values = try values(id, place.destination) {
                 if case .int(let key) = values[keyPlace] { result.keys.insert(key) }
             } else if keyPlace != nil {
                 result.unknown.insert(id)
@@ -183,22 +163,21 @@ extension Accountant {
         return entities.values.contains { $0.parent == 0 && ends.unknown.contains(derived($0.name, key)) }
     }
 
-    private func links(of key: Int64, _ place: LinkPlace, _ store: any ReadTransaction) throws -> [UUID] {
-        guard let values = try record(of: key, place.entity, store), case .links(let ids) = values[place.attribute]
-        else {
+    private func links(of key: Int64, _ place: LinkPlace) throws -> [UUID] {
+        guard let values = try record(of: key, place.entity), case .links(let ids) = values[place.attribute] else {
             return []
         }
         return ids
     }
 
     /// The values of the record that was made from a source key; nil if there is none.
-    private func record(of key: Int64, _ entity: Int, _ store: any ReadTransaction) throws -> [Value]? {
+    private func record(of key: Int64, _ entity: Int) throws -> [Value]? {
         if let ledger {
             let name = schema.entities[entity].name
             for source in mapping?.entities ?? [] where source.target == name {
                 let root = entities.first { $0.value.name == source.source }.flatMap { ancestry($0.key).last }
                 guard let id = try ledger.id(of: "\(root ?? source.source) \(key)") else { continue }
-                if let values = try values(id, entity, store) { return values }
+                if let values = try values(id, entity) { return values }
             }
             return nil
         }
@@ -214,19 +193,12 @@ extension Accountant {
     // MARK: Order
 
     /// Accounts for the other columns of a link table, which hold positions in an order.
-    private mutating func accountOrder(
-        _ table: String,
-        _ columns: [String],
-        _ reading: LinkReading,
-        _ store: any ReadTransaction
-    ) throws {
+    private mutating func accountOrder(_ table: String, _ columns: [String], _ reading: LinkReading) throws {
         for (place, column) in columns.enumerated() where place != reading.here && place != reading.there {
-            let name = Self.quoted(column)
-            let values = Int(try file.connection.int("SELECT count(\(name)) FROM \(Self.quoted(table))") ?? 0)
-            guard values > 0 else { continue }
-            var item = CoreDataAccount.Item(table, column, count: values)
+            var item = CoreDataAccount.Item(table, column, count: try count(Self.quoted(column), table))
+            guard item.count > 0 else { continue }
             // Rows in the attachment include their positions.
-            item.kept = try keptValues(table, columns, place)
+            item.kept = try countRows(table, columns) { try !$0.value(place).isNull && kept.hadRow(table, $1) }
             for (entity, here, there) in [
                 (reading.place.entity, reading.here, reading.there),
                 (reading.place.destination, reading.there, reading.here),
@@ -237,59 +209,42 @@ extension Accountant {
                     + "ORDER BY \(names.joined(separator: ", "))"
                 for (attribute, description) in schema.entities[entity].attributes.enumerated()
                 where description.kind == .strings {
-                    guard try isOrder(wanted, entity, attribute, store) else { continue }
+                    guard try isOrder(wanted, entity, attribute) else { continue }
                     item.carried = item.unaccounted
                     item.place = "\(schema.entities[entity].name).\(description.name)"
                     break
                 }
             }
-            if item.unaccounted > 0 { nameIfStated(&item) }
-            items.append(item)
+            add(item)
         }
-    }
-
-    private mutating func keptValues(_ table: String, _ columns: [String], _ place: Int) throws -> Int {
-        let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table))")
-        var count = 0
-        while try statement.step() {
-            if try !statement.value(place).isNull && kept.hadRow(table, words(statement, columns)) { count += 1 }
-        }
-        return count
     }
 
     /// Whether an attribute has the keys that each record leads to, in order. The statement returns them record by record.
-    private func isOrder(_ sql: String, _ entity: Int, _ attribute: Int, _ store: any ReadTransaction) throws -> Bool {
+    private func isOrder(_ sql: String, _ entity: Int, _ attribute: Int) throws -> Bool {
         let rows = try file.connection.prepare(sql)
         var key: Int64?
         var targets: [Int64] = []
         while try rows.step() {
             guard let from = rows.optionalInt(0), let to = rows.optionalInt(1) else { continue }
             if let key, key != from {
-                guard try isOrder(targets, of: key, entity, attribute, store) else { return false }
+                guard try isOrder(targets, of: key, entity, attribute) else { return false }
                 targets = []
             }
             key = from
             targets.append(to)
         }
-        return try key.map { try isOrder(targets, of: $0, entity, attribute, store) } ?? true
+        return try key.map { try isOrder(targets, of: $0, entity, attribute) } ?? true
     }
 
-    private func isOrder(
-        _ targets: [Int64],
-        of key: Int64,
-        _ entity: Int,
-        _ attribute: Int,
-        _ store: any ReadTransaction
-    ) throws -> Bool {
-        guard let values = try record(of: key, entity, store) else { return true }
+    private func isOrder(_ targets: [Int64], of key: Int64, _ entity: Int, _ attribute: Int) throws -> Bool {
+        guard let values = try record(of: key, entity) else { return true }
         guard case .strings(let texts) = values[attribute] else { return false }
         var position = texts.startIndex
         for target in targets {
             while position < texts.endIndex {
                 let id = UUID(uuidString: texts[position])
                 position += 1
-                if let id, try schema.entities.indices.contains(where: { try leads(id, to: target, entity: $0, store) })
-                {
+                if let id, try schema.entities.indices.contains(where: { try leads(id, to: target, entity: $0) }) {
                     break
                 }
                 if position == texts.endIndex { return false }

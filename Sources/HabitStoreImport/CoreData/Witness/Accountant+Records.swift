@@ -26,8 +26,8 @@ extension Accountant {
     }
 
     /// Accounts for a table of records column by column, reading its rows and the store's records in step.
-    mutating func accountRecords(_ table: String, _ names: [String], _ store: any ReadTransaction) throws {
-        var finder = RecordFinder(self, table, store)
+    mutating func accountRecords(_ table: String, _ names: [String]) throws {
+        var finder = RecordFinder(self, table)
         var columns: [Int: [Column]] = [:]
         var entityNames: [Int64: String] = [:]
         // Of several rows with the same key, the first has it.
@@ -62,7 +62,7 @@ extension Accountant {
             for place in names.indices {
                 let cell = rows.value(place)
                 if cell.isNull { continue }
-                try account(cell, key, place, record, &states[place], table, &entityNames, store)
+                try account(cell, table, key, record, &states[place], &entityNames)
             }
             columns[entity] = states
         }
@@ -85,13 +85,11 @@ extension Accountant {
 
     private func account(
         _ cell: SourceValue,
+        _ table: String,
         _ key: Int64,
-        _ place: Int,
         _ record: RecordFinder.Found?,
         _ column: inout Column,
-        _ table: String,
-        _ entityNames: inout [Int64: String],
-        _ store: any ReadTransaction
+        _ entityNames: inout [Int64: String]
     ) throws {
         column.count += 1
         if try record != nil || kept.hasRecord(table, key), isTold(cell, column.name, record, &entityNames) {
@@ -100,7 +98,7 @@ extension Accountant {
         }
         if let record, !Self.own.contains(column.name) {
             let fitting = try column.alive.filter { attribute in
-                try has(record.values[attribute], cell, record.entity, attribute, store)
+                try has(record.values[attribute], cell, record.entity, attribute)
             }
             if !fitting.isEmpty {
                 column.alive = fitting
@@ -153,22 +151,16 @@ extension Accountant {
         return false
     }
 
-    private func has(
-        _ value: Value,
-        _ cell: SourceValue,
-        _ entity: Int,
-        _ attribute: Int,
-        _ store: any ReadTransaction
-    ) throws -> Bool {
-        switch (cell, value) {
-        case (.int(let key), .uuid(let id)):
-            guard let destination = destination(entity, attribute) else { return false }
-            return try leads(id, to: key, entity: destination, store)
-        case (.int(let key), .links(let ids)):
-            guard let destination = destination(entity, attribute) else { return false }
-            return try ids.contains { try leads($0, to: key, entity: destination, store) }
+    private func has(_ value: Value, _ cell: SourceValue, _ entity: Int, _ attribute: Int) throws -> Bool {
+        guard case .int(let key) = cell else { return WitnessCell.equals(cell, value, file) }
+        let ids: [UUID]
+        switch value {
+        case .uuid(let id): ids = [id]
+        case .links(let links): ids = links
         default: return WitnessCell.equals(cell, value, file)
         }
+        guard let destination = destination(entity, attribute) else { return false }
+        return try ids.contains { try leads($0, to: key, entity: destination) }
     }
 
     private func destination(_ entity: Int, _ attribute: Int) -> Int? {
@@ -196,8 +188,7 @@ extension Accountant {
                 let description = schema.entities[entity]
                 item.place = "\(description.name).\(description.attributes[attribute].name)"
             }
-            if item.unaccounted > 0 { nameIfStated(&item) }
-            items.append(item)
+            add(item)
         }
     }
 
@@ -218,7 +209,6 @@ struct RecordFinder {
     }
 
     private let accountant: Accountant
-    private let store: any ReadTransaction
     private let root: String
     /// The derived schema's entity for the table.
     private let entity: Int?
@@ -229,9 +219,8 @@ struct RecordFinder {
 
     private static let batchSize = 500
 
-    init(_ accountant: Accountant, _ table: String, _ store: any ReadTransaction) {
+    init(_ accountant: Accountant, _ table: String) {
         self.accountant = accountant
-        self.store = store
         root = accountant.root(of: table) ?? table
         entity = accountant.mapping == nil ? Self.entity(root, accountant) : nil
     }
@@ -286,7 +275,7 @@ struct RecordFinder {
     mutating func record(_ key: Int64, _ number: Int64) throws -> Found? {
         if accountant.mapping != nil {
             guard let entity = target(number), let id = try accountant.ledger?.id(of: "\(root) \(key)"),
-                let values = try accountant.values(id, entity, store)
+                let values = try accountant.values(id, entity)
             else { return nil }
             return Found(entity: entity, values: values)
         }
@@ -320,7 +309,7 @@ struct RecordFinder {
             sort: [.init("coreDataKey")],
             limit: Self.batchSize
         )
-        batch = try store.records(query)
+        batch = try accountant.store.records(query)
         position = 0
         isAtEnd = batch.isEmpty
         return batch.first

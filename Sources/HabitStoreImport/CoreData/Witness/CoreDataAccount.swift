@@ -1,6 +1,5 @@
 import Foundation
 @_spi(Engines) import HabitStore
-import Hashing
 
 /// Accounts for everything in a Core Data file: compares each column of each table, row by row, with the store, the attachment, and the
 /// statement that the import wrote next to it.
@@ -70,15 +69,20 @@ public struct CoreDataAccount: Sendable, Encodable {
         mapping: CoreDataMapping? = nil
     ) throws {
         let base = notes ?? store.path ?? ""
-        var accountant = Accountant(
-            file: file,
-            schema: store.schema,
-            mapping: mapping,
-            kept: try UnmappedValues(path: base + ".unmapped.jsonl"),
-            statement: try Self.statement(base + ".import.json"),
-            ledger: mapping == nil ? nil : try WitnessLedger(path: base + ".ledger.jsonl")
-        )
-        items = try store.read { try accountant.account($0) }
+        let kept = try UnmappedValues(path: base + ".unmapped.jsonl")
+        let statement = try Self.statement(base + ".import.json")
+        let ledger = mapping == nil ? nil : try WitnessLedger(path: base + ".ledger.jsonl")
+        items = try store.read { transaction in
+            var accountant = Accountant(
+                file: file,
+                store: transaction,
+                mapping: mapping,
+                kept: kept,
+                statement: statement,
+                ledger: ledger
+            )
+            return try accountant.account()
+        }
     }
 
     private static func statement(_ path: String) throws -> [NotCarried] {
@@ -99,40 +103,30 @@ public struct CoreDataAccount: Sendable, Encodable {
 /// Searches for everything in all tables of a file.
 struct Accountant {
     let file: CoreDataFile
-    let schema: Schema
+    let store: any ReadTransaction
     let mapping: CoreDataMapping?
     let kept: UnmappedValues
     let statement: [NotCarried]
     let ledger: WitnessLedger?
-    var items: [CoreDataAccount.Item] = []
+    private(set) var items: [CoreDataAccount.Item] = []
     /// The entities' names and parents by number, from the file's list.
-    var entities: [Int64: (name: String, parent: Int64)] = [:]
+    private(set) var entities: [Int64: (name: String, parent: Int64)] = [:]
 
-    static let historyTables: Set<String> = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
+    var schema: Schema { store.schema }
+
+    private static let historyTables: Set<String> = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
     private static let bookkeeping: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
     private static let ownColumns: Set<String> = [
         "Z_ENT", "Z_NAME", "Z_SUPER", "Z_MAX", "Z_VERSION", "Z_UUID", "Z_PLIST", "Z_CONTENT",
     ]
 
-    init(
-        file: CoreDataFile,
-        schema: Schema,
-        mapping: CoreDataMapping?,
-        kept: UnmappedValues,
-        statement: [NotCarried],
-        ledger: WitnessLedger?
-    ) {
-        (self.file, self.schema, self.mapping) = (file, schema, mapping)
-        (self.kept, self.statement, self.ledger) = (kept, statement, ledger)
-    }
-
-    mutating func account(_ store: any ReadTransaction) throws -> [CoreDataAccount.Item] {
+    mutating func account() throws -> [CoreDataAccount.Item] {
         try readEntities()
         let tables = try file.connection.catalog().tables
         var links: [String] = []
         for table in tables where !table.hasPrefix("sqlite_") {
             let columns = try self.columns(of: table)
-            let rows = Int(try file.connection.int("SELECT count(*) FROM \(Self.quoted(table))") ?? 0)
+            let rows = try count("*", table)
             guard rows > 0 else { continue }
             if Self.bookkeeping.contains(table) {
                 try accountBookkeeping(table, rows)
@@ -143,14 +137,14 @@ struct Accountant {
             } else if Self.historyTables.contains(table) {
                 continue
             } else if columns.contains("Z_PK"), columns.contains("Z_ENT"), root(of: table) != nil {
-                try accountRecords(table, columns, store)
+                try accountRecords(table, columns)
             } else {
                 links.append(table)
             }
         }
         var taken: Set<LinkPlace> = []
-        for table in links { try accountLinks(table, try columns(of: table), store, &taken) }
-        if tables.contains("ATRANSACTION"), tables.contains("ACHANGE") { try accountHistory(store) }
+        for table in links { try accountLinks(table, try columns(of: table), &taken) }
+        if tables.contains("ATRANSACTION"), tables.contains("ACHANGE") { try accountHistory() }
         return items
     }
 
@@ -196,53 +190,52 @@ struct Accountant {
         for column in try columns(of: table) where !Self.ownColumns.contains(column) {
             try accountStated(table, column)
         }
-        guard table == "Z_METADATA", !file.metadata.appKeys.isEmpty else { return }
-        var keys = CoreDataAccount.Item(table, "Z_PLIST", count: file.metadata.appKeys.count)
-        nameIfStated(&keys)
-        items.append(keys)
+        guard table == "Z_METADATA" else { return }
+        add(CoreDataAccount.Item(table, "Z_PLIST", count: file.metadata.appKeys.count))
     }
 
     /// Accounts for a column's values that satisfy a condition, from the import's statement alone.
-    mutating func accountStated(_ table: String, _ column: String, where condition: String = "1") throws {
-        let sql = "SELECT count(\(Self.quoted(column))) FROM \(Self.quoted(table)) WHERE \(condition)"
-        var item = CoreDataAccount.Item(table, column, count: Int(try file.connection.int(sql) ?? 0))
+    private mutating func accountStated(_ table: String, _ column: String, where condition: String = "1") throws {
+        add(CoreDataAccount.Item(table, column, count: try count(Self.quoted(column), table, where: condition)))
+    }
+
+    /// Adds an item. The import's statement on its column applies if it covers at least the unaccounted number.
+    mutating func add(_ item: CoreDataAccount.Item) {
         guard item.count > 0 else { return }
-        nameIfStated(&item)
+        var item = item
+        if item.unaccounted > 0,
+            let left = statement.first(where: { $0.table == item.table && $0.column == item.column }),
+            item.unaccounted <= left.count
+        {
+            item.name(left.reason)
+        }
         items.append(item)
     }
 
-    /// Applies the import's statement on a column, if it covers at least the unaccounted number.
-    func nameIfStated(_ item: inout CoreDataAccount.Item) {
-        guard let left = statement.first(where: { $0.table == item.table && $0.column == item.column }) else { return }
-        guard item.unaccounted <= left.count else { return }
-        item.name(left.reason)
+    /// The number of values of an SQL expression.
+    func count(_ expression: String, _ table: String, where condition: String = "1") throws -> Int {
+        let sql = "SELECT count(\(expression)) FROM \(Self.quoted(table)) WHERE \(condition)"
+        return Int(try file.connection.int(sql) ?? 0)
     }
 
     // MARK: Identifiers
 
-    /// The derived identifier of a record, following the documentation.
-    func derived(_ root: String, _ key: Int64) -> UUID {
-        let text = "habitstore coredata\0\(file.metadata.storeID.uppercased())\0\(root)\0\(key)\0"
-        var digits = SHA256.hash(data: Data(text.utf8)).prefix(16).map { $0 }
-        digits[6] = 0x80 | (digits[6] & 0b1111)
-        digits[8] = 0x80 | (digits[8] & 0b11_1111)
-        return NSUUID(uuidBytes: digits) as UUID
-    }
+    func derived(_ root: String, _ key: Int64) -> UUID { WitnessIdentifiers.derived(file, root, key) }
 
     /// Whether an identifier in the store belongs to the record with a key, in any table of the source.
-    func leads(_ id: UUID, to key: Int64, entity: Int, _ store: any ReadTransaction) throws -> Bool {
+    func leads(_ id: UUID, to key: Int64, entity: Int) throws -> Bool {
         if let ledger { return try ledger.has(id, key: key) || isDerived(id, key) }
         guard let place = schema.entities[entity].position(of: "coreDataKey") else { return false }
-        guard let values = try values(id, entity, store) else { return isDerived(id, key) }
+        guard let values = try values(id, entity) else { return isDerived(id, key) }
         return values[place] == .int(key)
     }
 
-    private func isDerived(_ id: UUID, _ key: Int64) -> Bool {
+    func isDerived(_ id: UUID, _ key: Int64) -> Bool {
         entities.values.contains { $0.parent == 0 && derived($0.name, key) == id }
     }
 
     /// The values of a record; nil if there is none.
-    func values(_ id: UUID, _ entity: Int, _ store: any ReadTransaction) throws -> [Value]? {
+    func values(_ id: UUID, _ entity: Int) throws -> [Value]? {
         var record: EncodedRecord?
         _ = try store.withRow(entity: entity, id: id) { record = try $0.encoded() }
         return try record?.values(schema.entities[entity].layout)
@@ -251,10 +244,10 @@ struct Accountant {
 
 extension Accountant {
     /// Accounts for every transaction and change of the file's persistent history.
-    mutating func accountHistory(_ store: any ReadTransaction) throws {
+    mutating func accountHistory() throws {
         let transactions = try columns(of: "ATRANSACTION")
         let author = authorExpression(transactions)
-        let found = ledger == nil ? try carried(author, store) : try keptTransactions()
+        let found = ledger == nil ? try carried(author) : try keptTransactions()
         try name(
             "ATRANSACTION",
             found.transactions,
@@ -308,27 +301,23 @@ extension Accountant {
         var item = CoreDataAccount.Item(table, table == "ATRANSACTION" ? "Z_PK" : "ZENTITYPK", count: rows)
         if ledger == nil { item.carried = found } else { item.kept = found }
         item.place = "the history"
-        if item.unaccounted > 0, let left = statement.first(where: { $0.table == table && $0.column == item.column }),
-            item.unaccounted <= left.count
-        {
-            item.named = item.unaccounted
-        }
-        if rows > 0 { items.append(item) }
+        add(item)
         for column in try columns(of: table)
         where !["Z_PK", "Z_ENT", "Z_OPT"].contains(column) && !told.contains(column) {
-            let name = Self.quoted(column)
-            let values = Int(try file.connection.int("SELECT count(\(name)) FROM \(Self.quoted(table))") ?? 0)
-            guard values > 0 else { continue }
-            var item = CoreDataAccount.Item(table, column, count: values)
+            var item = CoreDataAccount.Item(table, column, count: try count(Self.quoted(column), table))
             let isKept = ["ZCONTEXTNAME", "ZPROCESSID", "ZBUNDLEID"].contains { column.hasPrefix($0) }
-            if ledger != nil, isKept { item.kept = min(values, found) } else { nameIfStated(&item) }
-            items.append(item)
+            if ledger != nil, isKept {
+                item.kept = min(item.count, found)
+                if item.count > 0 { items.append(item) }
+            } else {
+                add(item)
+            }
         }
     }
 
     // MARK: History in the store
 
-    private func carried(_ author: String, _ store: any ReadTransaction) throws -> HistoryResult {
+    private func carried(_ author: String) throws -> HistoryResult {
         var result = HistoryResult()
         let rows = try file.connection.prepare(
             "SELECT t.Z_PK, t.ZTIMESTAMP, \(author) FROM ATRANSACTION t ORDER BY t.Z_PK"
@@ -350,7 +339,7 @@ extension Accountant {
             else { return true }
             source.removeFirst()
             result.transactionCount += 1
-            result.changeCount += try carriedChanges(of: next.number, transaction, store)
+            result.changeCount += try carriedChanges(of: next.number, transaction)
             try fill()
             return true
         }
@@ -358,7 +347,7 @@ extension Accountant {
             source.removeAll()
             try fill()
         }
-        result.changes = Int(try file.connection.int("SELECT count(*) FROM ACHANGE") ?? 0)
+        result.changes = try count("*", "ACHANGE")
         return result
     }
 
@@ -368,11 +357,7 @@ extension Accountant {
     }
 
     /// The number of a source transaction's changes that are in one of the store's transactions.
-    private func carriedChanges(
-        of number: Int64,
-        _ transaction: HistoryTransaction,
-        _ store: any ReadTransaction
-    ) throws -> Int {
+    private func carriedChanges(of number: Int64, _ transaction: HistoryTransaction) throws -> Int {
         let columns = try self.columns(of: "ACHANGE")
         let kept = columns.filter { $0.hasPrefix("ZTOMBSTONE") }
         let names = (["ZCHANGETYPE", "ZENTITY", "ZENTITYPK"] + kept).map(Self.quoted).joined(separator: ", ")
@@ -380,7 +365,7 @@ extension Accountant {
         try rows.bind(number, at: 1)
         var told: [String: HistoryChange] = [:]
         for change in transaction.changes {
-            told["\(change.entity.lowercased()) \(try key(of: change, store))"] = change
+            told["\(change.entity.lowercased()) \(try key(of: change))"] = change
         }
         var count = 0
         while try rows.step() {
@@ -408,11 +393,11 @@ extension Accountant {
     }
 
     /// The key of the record that a change of the store concerns, or its identifier if the key is unknown.
-    private func key(of change: HistoryChange, _ store: any ReadTransaction) throws -> String {
+    private func key(of change: HistoryChange) throws -> String {
         if case .delete(let tombstone) = change.kind, case .int(let key)? = tombstone["coreDataKey"] { return "\(key)" }
         guard let entity = schema.entities.firstIndex(where: { $0.name == change.entity }),
             let place = schema.entities[entity].position(of: "coreDataKey"),
-            let values = try values(change.id, entity, store), case .int(let key) = values[place]
+            let values = try values(change.id, entity), case .int(let key) = values[place]
         else { return "\(change.id)" }
         return "\(key)"
     }
@@ -440,7 +425,7 @@ extension Accountant {
             result.transactionCount += 1
             result.changeCount += isFollowed ? changes : min(changes, kept?.changes ?? 0)
         }
-        result.changes = Int(try file.connection.int("SELECT count(*) FROM ACHANGE") ?? 0)
+        result.changes = try count("*", "ACHANGE")
         return result
     }
 }

@@ -36,7 +36,7 @@ final class WitnessIdentifiers {
     /// The identifier for a key, whether or not it has a record.
     func identifier(_ root: String, _ key: Int64) throws -> UUID {
         if let id = known[root]?[key] { return id }
-        let id = try own(root, key) ?? derived(root, key)
+        let id = try own(root, key) ?? Self.derived(file, root, key)
         if known[root, default: [:]].count >= Self.mostKnown { known[root] = [:] }
         known[root, default: [:]][key] = id
         return id
@@ -63,7 +63,8 @@ final class WitnessIdentifiers {
         return UUID(uuidString: digits)
     }
 
-    private func derived(_ root: String, _ key: Int64) -> UUID {
+    /// The derived identifier of a record, following the documentation.
+    static func derived(_ file: CoreDataFile, _ root: String, _ key: Int64) -> UUID {
         let text = "habitstore coredata\0\(file.metadata.storeID.uppercased())\0\(root)\0\(key)\0"
         var digits = SHA256.hash(data: Data(text.utf8)).prefix(16).map { $0 }
         digits[6] = 0x80 | (digits[6] & 0b1111)
