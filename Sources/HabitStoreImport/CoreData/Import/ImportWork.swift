@@ -1,8 +1,8 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import JSONText
 
 /// The source of an import, the conversion of its records, and what the import has found so far.
-import JSONText
 final class ImportWork {
     let file: CoreDataFile
     let plan: CoreDataPlan
@@ -34,11 +34,11 @@ final class ImportWork {
 
     /// Saves what does not belong to the model before importing anything else, and lists what is not kept.
     func keepLeftovers() throws {
-        let leftovers = UnmappedData(file, plan)
-        try leftovers.keep { loss, line in
+        let leftovers = UnmappedData(file: file, plan: plan) { [self] loss, line in
             report.count([loss])
             try attachment?.add(line)
         }
+        try leftovers.keepAll()
         try attachment?.flush()
         report.notCarried = try leftovers.notCarried()
         try statement?.write(report.notCarried)

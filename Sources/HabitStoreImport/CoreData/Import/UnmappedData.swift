@@ -6,27 +6,20 @@ import JSONText
 ///
 /// It enumerates the actual columns and tables, so that parts unknown to the model are found too.
 struct UnmappedData {
-    typealias Keep = (ImportLoss, any Encodable) throws -> Void
+    let file: CoreDataFile
+    let plan: CoreDataPlan
+    /// Receives everything to keep next to the target: its kind of loss and its line for the attachment.
+    let keep: (ImportLoss, any Encodable) throws -> Void
 
-    private let file: CoreDataFile
-    private let plan: CoreDataPlan
-
-    init(_ file: CoreDataFile, _ plan: CoreDataPlan) {
-        (self.file, self.plan) = (file, plan)
-    }
-
-    /// Calls `body` with everything to keep next to the target: its kind of loss and its line for the attachment.
-    func keep(_ body: Keep) throws {
-        for entity in file.model.entities { try keepColumns(of: entity, body) }
-        for table in entityTables.sorted() { try keepRowsOfNoEntity(table, body) }
-        for (table, relationships) in linkTables.sorted(by: { $0.key < $1.key }) {
-            try keepLinks(table, relationships, body)
-        }
+    func keepAll() throws {
+        for entity in file.model.entities { try keepColumns(of: entity) }
+        for table in entityTables.sorted() { try keepRowsOfNoEntity(table) }
+        for (table, relationships) in linkTables.sorted(by: { $0.key < $1.key }) { try keepLinks(table, relationships) }
     }
 
     // MARK: Columns
 
-    private func keepColumns(of entity: CoreDataEntity, _ body: Keep) throws {
+    private func keepColumns(of entity: CoreDataEntity) throws {
         let claimed = claimedColumns(of: entity)
         let columns = file.tables.columns[entity.table, default: []].map(\.name).filter { !claimed.contains($0) }
         guard !columns.isEmpty else { return }
@@ -53,7 +46,7 @@ struct UnmappedData {
                     value: JSON(stored: value),
                     kind: isKnown ? .noPlace : .unknownToModel
                 )
-                try body(loss, loss)
+                try keep(loss, loss)
             }
         }
     }
@@ -94,34 +87,46 @@ struct UnmappedData {
 
     private var entityTables: Set<String> { Set(file.model.entities.map(\.table)) }
 
-    private func keepRowsOfNoEntity(_ table: String, _ body: Keep) throws {
+    private func keepRowsOfNoEntity(_ table: String) throws {
         let numbers = file.model.entities.filter { $0.table == table }.map { String($0.number) }.joined(separator: ", ")
-        let rows = try file.connection.prepare(
-            "SELECT * FROM \(SourceConnection.quoted(table)) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers))"
+        try keepRows(
+            of: table,
+            where: "Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers))",
+            "of no entity of the model",
+            .unknownToModel
         )
-        while try rows.step() {
-            try keep(UnmappedRow(table, rows, "of no entity of the model"), nil, .unknownToModel, body)
-        }
         guard let hasKey = file.tables.hasKey(in: table) else { return }
-        let keyless = try file.connection.prepare(
-            "SELECT * FROM \(SourceConnection.quoted(table)) WHERE Z_ENT IN (\(numbers)) AND NOT \(hasKey)"
+        try keepRows(
+            of: table,
+            where: "Z_ENT IN (\(numbers)) AND NOT \(hasKey)",
+            "without a key of its own",
+            .keyUnusable
         )
-        while try keyless.step() {
-            try keep(UnmappedRow(table, keyless, "without a key of its own"), nil, .keyUnusable, body)
-        }
     }
 
-    private func keep(_ row: UnmappedRow, _ property: String?, _ kind: ImportLoss.Kind, _ body: Keep) throws {
-        let loss = ImportLoss(
-            entity: row.table,
-            key: row.key ?? 0,
-            id: nil,
-            property: property,
-            reason: row.reason,
-            value: JSON(stored: SourceValue.null),
-            kind: kind
+    private func keepRows(
+        of table: String,
+        where condition: String = "1",
+        _ reason: String,
+        _ kind: ImportLoss.Kind,
+        property: String? = nil
+    ) throws {
+        let rows = try file.connection.prepare(
+            "SELECT * FROM \(SourceConnection.quoted(table)) WHERE \(condition)"
         )
-        try body(loss, row)
+        while try rows.step() {
+            let row = UnmappedRow(table, rows, reason)
+            let loss = ImportLoss(
+                entity: table,
+                key: row.key ?? 0,
+                id: nil,
+                property: property,
+                reason: reason,
+                value: JSON(stored: SourceValue.null),
+                kind: kind
+            )
+            try keep(loss, row)
+        }
     }
 
     // MARK: Links
@@ -140,10 +145,12 @@ struct UnmappedData {
 
     private func keepLinks(
         _ table: String,
-        _ relationships: [(entity: CoreDataEntity, relationship: CoreDataRelationship)],
-        _ body: Keep
+        _ relationships: [(entity: CoreDataEntity, relationship: CoreDataRelationship)]
     ) throws {
         let name = relationships.first.map { "\($0.relationship.declaredIn).\($0.relationship.name)" }
+        func keep(_ condition: String, _ reason: String, _ kind: ImportLoss.Kind) throws {
+            try keepRows(of: table, where: condition, reason, kind, property: name)
+        }
         var owners: [(column: String, other: String, table: String, number: Int)] = []
         var read: Set<String> = []
         for (entity, relationship) in relationships {
@@ -157,28 +164,26 @@ struct UnmappedData {
                 read.insert(order)
             }
         }
-        let rows = "SELECT * FROM \(SourceConnection.quoted(table))"
         guard let first = owners.first else {
-            return try keepAll(rows, table, name, "no place for the links of \(name ?? table)", .noPlace, body)
+            return try keep("1", "no place for the links of \(name ?? table)", .noPlace)
         }
         let misplaced = read.sorted().map { "typeof(\(SourceConnection.quoted($0))) NOT IN ('integer', 'null')" }
         let isMisplaced = "(\(misplaced.joined(separator: " OR ")))"
-        let noNumber = "a link with what is no whole number where a key or a place should be"
-        try keepAll("\(rows) WHERE \(isMisplaced)", table, name, noNumber, .otherType, body)
+        try keep(isMisplaced, "a link with what is no whole number where a key or a place should be", .otherType)
         let further = file.tables.columns[table, default: []].map(\.name).filter { !read.contains($0) }
         let isFilled = SourceConnection.isAnyFilled(further.map(SourceConnection.quoted))
         if !further.isEmpty {
             let reason = "no place for \(further.joined(separator: ", ")) of the links"
-            try keepAll("\(rows) WHERE \(isFilled) AND NOT \(isMisplaced)", table, name, reason, .noPlace, body)
+            try keep("\(isFilled) AND NOT \(isMisplaced)", reason, .noPlace)
         }
         let lost =
             "(\(unread(first.column, first.other, owners))) AND NOT \(isMisplaced)"
             + (further.isEmpty ? "" : " AND NOT \(isFilled)")
-        try keepAll("\(rows) WHERE \(lost)", table, name, "a link whose record is not there", .unknownToModel, body)
+        try keep(lost, "a link whose record is not there", .unknownToModel)
         guard file.tables.uniqueColumns[table]?.contains([first.column, first.other]) != true else { return }
         let pair = "\(SourceConnection.quoted(first.column)), \(SourceConnection.quoted(first.other))"
         let twice = "rowid NOT IN (SELECT min(rowid) FROM \(SourceConnection.quoted(table)) GROUP BY \(pair))"
-        try keepAll("\(rows) WHERE \(twice)", table, name, "a link that is there twice", .unknownToModel, body)
+        try keep(twice, "a link that is there twice", .unknownToModel)
     }
 
     /// An SQL condition for links that belong to no imported record or lead nowhere.
@@ -197,18 +202,6 @@ struct UnmappedData {
         let (left, right) = (SourceConnection.quoted(here), SourceConnection.quoted(there))
         let nowhere = here == "REFLEXIVE" ? "(\(isMissing(here)) AND \(isMissing(there)))" : isMissing(here)
         return "\(left) IS NULL OR \(right) IS NULL OR \(nowhere)"
-    }
-
-    private func keepAll(
-        _ sql: String,
-        _ table: String,
-        _ property: String?,
-        _ reason: String,
-        _ kind: ImportLoss.Kind,
-        _ body: Keep
-    ) throws {
-        let rows = try file.connection.prepare(sql)
-        while try rows.step() { try keep(UnmappedRow(table, rows, reason), property, kind, body) }
     }
 
     // MARK: Parts not kept
@@ -239,7 +232,12 @@ struct UnmappedData {
                 )
             )
         }
-        return try result + notCarriedBookkeeping() + notCarriedHistory(history)
+        for (table, own) in Self.bookkeeping.sorted(by: { $0.key < $1.key }) {
+            result += try notCarried(of: table, except: own) { _ in
+                ("a column that Core Data does not have in its own tables", "1")
+            }
+        }
+        return try history.isEmpty ? result : result + notCarriedHistory()
     }
 
     /// The columns of Core Data's own tables.
@@ -248,67 +246,58 @@ struct UnmappedData {
         "Z_MODELCACHE": ["Z_CONTENT"],
     ]
 
-    private func notCarriedBookkeeping() throws -> [NotCarried] {
-        try Self.bookkeeping.sorted { $0.key < $1.key }.flatMap { table, own in
-            try file.tables.columns[table, default: []].map(\.name).filter { !own.contains($0) }.compactMap { column in
-                try notCarried(table, column, "a column that Core Data does not have in its own tables")
-            }
+    /// The columns of a table with values that are not carried.
+    ///
+    /// - Parameter why: why a column is not carried, and the SQL condition for its rows.
+    private func notCarried(
+        of table: String,
+        except carried: Set<String>,
+        _ why: (String) -> (reason: String, condition: String)
+    ) throws -> [NotCarried] {
+        try file.tables.columns[table, default: []].map(\.name).compactMap { column in
+            guard !carried.contains(column) else { return nil }
+            let (name, (reason, condition)) = (SourceConnection.quoted(column), why(column))
+            let values = try count("SELECT count(\(name)) FROM \(SourceConnection.quoted(table)) WHERE \(condition)")
+            guard values > 0 else { return nil }
+            return NotCarried(table: table, column: column, count: values, reason: reason, isUnknown: false)
         }
     }
 
-    /// The number of values in a column that satisfy a condition; nil if there are none.
-    private func notCarried(
-        _ table: String,
-        _ column: String,
-        _ reason: String,
-        where condition: String = "1"
-    ) throws -> NotCarried? {
-        let name = SourceConnection.quoted(column)
-        let values = try count("SELECT count(\(name)) FROM \(SourceConnection.quoted(table)) WHERE \(condition)")
-        guard values > 0 else { return nil }
-        return NotCarried(table: table, column: column, count: values, reason: reason, isUnknown: false)
+    /// Core Data's own columns in each table with entities.
+    private static let own: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
+
+    private func notCarriedHistory() throws -> [NotCarried] {
+        let changes = Self.own.union(["ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"])
+        var transactions = Self.own.union(["ZTIMESTAMP", "ZAUTHOR", "ZAUTHORTS"])
+        // A mapped import keeps these in the attachment, since a store's own history has no place for them.
+        if plan.source == nil {
+            for name in ["ZCONTEXTNAME", "ZPROCESSID", "ZBUNDLEID"] { transactions.formUnion([name, name + "TS"]) }
+        }
+        let result = try notCarried(of: "ACHANGE", except: changes) { column in
+            // Changes of unknown kinds are not imported at all.
+            column.isNumbered("ZTOMBSTONE")
+                ? (
+                    "what the history notes as kept of a deleted record, of changes that delete none",
+                    "ZCHANGETYPE IN (0, 1)"
+                )
+                : ("what the history notes of a change beside its kind and its record", "1")
+        }
+        return try result
+            + notCarried(of: "ATRANSACTION", except: transactions) { _ in
+                ("what the history notes of a transaction beside its time and its author", "1")
+            } + notCarriedNames() + notCarriedChanges()
     }
 
     private func notCarriedNames() throws -> [NotCarried] {
-        let table = "ATRANSACTIONSTRING"
         let leading = file.tables.columns["ATRANSACTION", default: []].map(\.name).filter { $0.hasSuffix("TS") }.map {
             "SELECT \(SourceConnection.quoted($0)) FROM ATRANSACTION WHERE \(SourceConnection.quoted($0)) NOT NULL"
         }
         let isUnused = leading.isEmpty ? "1" : "Z_PK IS NULL OR Z_PK NOT IN (\(leading.joined(separator: " UNION ")))"
-        return try file.tables.columns[table, default: []].map(\.name).compactMap { column in
-            if ["Z_PK", "Z_ENT", "Z_OPT"].contains(column) { return nil }
-            guard column == "ZNAME" else {
-                return try notCarried(table, column, "what the history notes of a name beside the name")
-            }
-            return try notCarried(table, column, "names that no transaction of the history has", where: isUnused)
+        return try notCarried(of: "ATRANSACTIONSTRING", except: Self.own) { column in
+            column == "ZNAME"
+                ? ("names that no transaction of the history has", isUnused)
+                : ("what the history notes of a name beside the name", "1")
         }
-    }
-
-    private func notCarriedHistory(_ history: Set<String>) throws -> [NotCarried] {
-        var carried: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT", "ZTIMESTAMP", "ZAUTHOR", "ZAUTHORTS"]
-        // A mapped import keeps these in the attachment, since a store's own history has no place for them.
-        if plan.source == nil {
-            for name in ["ZCONTEXTNAME", "ZPROCESSID", "ZBUNDLEID"] { carried.formUnion([name, name + "TS"]) }
-        }
-        carried.formUnion(["ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"])
-        var result: [NotCarried] = []
-        for table in history.subtracting(["ATRANSACTIONSTRING"]).sorted() {
-            for column in file.tables.columns[table, default: []].map(\.name) where !carried.contains(column) {
-                var (reason, condition) = (
-                    "what the history notes of a transaction beside its time and its author", "1"
-                )
-                if column.isNumbered("ZTOMBSTONE") {
-                    // Changes of unknown kinds are not imported at all.
-                    reason = "what the history notes as kept of a deleted record, of changes that delete none"
-                    condition = "ZCHANGETYPE IN (0, 1)"
-                } else if table == "ACHANGE" {
-                    reason = "what the history notes of a change beside its kind and its record"
-                }
-                if let left = try notCarried(table, column, reason, where: condition) { result.append(left) }
-            }
-        }
-        if !history.isEmpty { result += try notCarriedNames() + notCarriedChanges() }
-        return result
     }
 
     private func notCarriedChanges() throws -> [NotCarried] {
