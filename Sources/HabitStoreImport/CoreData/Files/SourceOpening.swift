@@ -231,7 +231,7 @@ package struct SourceOpening {
     // MARK: Bytes
 
     private mutating func note(_ kind: String, _ message: String, _ count: Int? = nil) {
-        oddities.append(CoreDataOddity(kind, message, count: count))
+        oddities.note(kind, message, count: count)
     }
 
     private static func word(_ bytes: Data, _ offset: Int) -> UInt32 {
@@ -274,6 +274,18 @@ public struct CoreDataOddity: Sendable, Hashable, Codable {
         self.entity = entity
         self.property = property
         self.count = count
+    }
+}
+
+extension [CoreDataOddity] {
+    mutating func note(
+        _ kind: String,
+        _ message: String,
+        entity: String? = nil,
+        property: String? = nil,
+        count: Int? = nil
+    ) {
+        append(CoreDataOddity(kind, message, entity: entity, property: property, count: count))
     }
 }
 

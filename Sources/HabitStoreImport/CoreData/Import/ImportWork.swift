@@ -312,6 +312,6 @@ extension CoreDataImportReport {
         (losses, odd, normalizedTexts) = (tally.losses, tally.odd, tally.normalizedTexts)
         let message =
             "the file's history does not record every change, so every record was compared: \(untold)"
-        oddities.append(CoreDataOddity("historyIncomplete", message))
+        oddities.note("historyIncomplete", message)
     }
 }

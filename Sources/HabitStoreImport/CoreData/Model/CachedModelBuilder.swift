@@ -19,24 +19,20 @@ struct CachedModelBuilder {
         matchNames()
         let unknown = tables.entities.filter { numbered[$0.number] == nil }
         guard unknown.isEmpty else {
-            oddities.append(
-                CoreDataOddity(
-                    "modelCacheStale",
-                    "the model that is kept in the file lacks \(unknown.map(\.name).joined(separator: ", ")): it is not used",
-                    count: unknown.count
-                )
+            oddities.note(
+                "modelCacheStale",
+                "the model that is kept in the file lacks \(unknown.map(\.name).joined(separator: ", ")): it is not used",
+                count: unknown.count
             )
             return nil
         }
         let here = Set(numbered.values.map(\.name))
         let elsewhere = archived.keys.filter { !here.contains($0) }.sorted()
         if !elsewhere.isEmpty {
-            oddities.append(
-                CoreDataOddity(
-                    "entityElsewhere",
-                    "the model has \(elsewhere.joined(separator: ", ")), and the file does not: they are kept elsewhere, or nowhere",
-                    count: elsewhere.count
-                )
+            oddities.note(
+                "entityElsewhere",
+                "the model has \(elsewhere.joined(separator: ", ")), and the file does not: they are kept elsewhere, or nowhere",
+                count: elsewhere.count
             )
         }
         var result: [CoreDataEntity] = []
@@ -54,12 +50,10 @@ struct CachedModelBuilder {
             let candidates = archived.values.filter { $0.formerName == row.name && !taken.contains($0.name) }
             guard candidates.count == 1, let entity = candidates.first else { continue }
             numbered[row.number] = entity
-            oddities.append(
-                CoreDataOddity(
-                    "entityRenamed",
-                    "\(row.name) is called \(entity.name) in the model, and not yet in the file's list of entities",
-                    entity: entity.name
-                )
+            oddities.note(
+                "entityRenamed",
+                "\(row.name) is called \(entity.name) in the model, and not yet in the file's list of entities",
+                entity: entity.name
             )
         }
     }
@@ -71,7 +65,7 @@ struct CachedModelBuilder {
         let root = ancestry.last?.name ?? entity.name
         guard let table = tables.table(of: root) ?? rows.last.flatMap({ tables.table(of: $0.name) }) else {
             if !entity.isAbstract {
-                oddities.append(CoreDataOddity("tableMissing", "\(entity.name) has no table", entity: entity.name))
+                oddities.note("tableMissing", "\(entity.name) has no table", entity: entity.name)
             }
             return nil
         }
@@ -124,13 +118,11 @@ struct CachedModelBuilder {
         }
         let type = CoreDataAttributeType(rawValue: attribute.type)
         if type == nil || type == .composite {
-            oddities.append(
-                CoreDataOddity(
-                    "typeUnknown",
-                    "\(owner).\(prefix)\(attribute.name) has the type \(attribute.type), which is not known: it is read as stored",
-                    entity: owner,
-                    property: prefix + attribute.name
-                )
+            oddities.note(
+                "typeUnknown",
+                "\(owner).\(prefix)\(attribute.name) has the type \(attribute.type), which is not known: it is read as stored",
+                entity: owner,
+                property: prefix + attribute.name
             )
         }
         return [

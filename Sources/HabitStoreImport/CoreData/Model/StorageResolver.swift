@@ -137,15 +137,13 @@ extension StorageResolver {
             if tables.has(order, in: destination.table) { relationship.orderColumn = order }
         }
         if relationship.storage == .missing, relationship.declaredIn == entity.name {
-            oddities.append(
-                CoreDataOddity(
-                    destination == nil ? "destinationElsewhere" : "relationshipMissing",
-                    destination == nil
-                        ? "\(entity.name).\(relationship.name) leads to \(relationship.destination), which is not in the file"
-                        : "where \(entity.name).\(relationship.name) is kept was not found",
-                    entity: entity.name,
-                    property: relationship.name
-                )
+            oddities.note(
+                destination == nil ? "destinationElsewhere" : "relationshipMissing",
+                destination == nil
+                    ? "\(entity.name).\(relationship.name) leads to \(relationship.destination), which is not in the file"
+                    : "where \(entity.name).\(relationship.name) is kept was not found",
+                entity: entity.name,
+                property: relationship.name
             )
         }
         model.entities[position].relationships[place] = relationship.ordered()
@@ -343,13 +341,11 @@ struct ColumnResolver {
     // MARK: Oddities
 
     private mutating func missing(_ claim: ColumnClaim) {
-        oddities.append(
-            CoreDataOddity(
-                "columnMissing",
-                "\(claim.entity).\(claim.property) has no column in \(table)",
-                entity: claim.entity,
-                property: claim.property
-            )
+        oddities.note(
+            "columnMissing",
+            "\(claim.entity).\(claim.property) has no column in \(table)",
+            entity: claim.entity,
+            property: claim.property
         )
     }
 
@@ -358,24 +354,20 @@ struct ColumnResolver {
             let declared = tables.columns[table, default: []].first(where: { $0.name == column })?.declaredType,
             declared != type
         else { return }
-        oddities.append(
-            CoreDataOddity(
-                "columnType",
-                "\(claim.entity).\(claim.property) is declared as \(declared) in \(table), and should be \(type)",
-                entity: claim.entity,
-                property: claim.property
-            )
+        oddities.note(
+            "columnType",
+            "\(claim.entity).\(claim.property) is declared as \(declared) in \(table), and should be \(type)",
+            entity: claim.entity,
+            property: claim.property
         )
     }
 
     private mutating func uncertain(_ claims: [ColumnClaim], _ group: [Int], _ reason: String) {
         let names = group.map { "\(claims[$0].entity).\(claims[$0].property)" }.joined(separator: ", ")
-        oddities.append(
-            CoreDataOddity(
-                "columnUncertain",
-                "which column of \(table) belongs to which of \(names) is not certain: \(reason)",
-                count: group.count
-            )
+        oddities.note(
+            "columnUncertain",
+            "which column of \(table) belongs to which of \(names) is not certain: \(reason)",
+            count: group.count
         )
     }
 }

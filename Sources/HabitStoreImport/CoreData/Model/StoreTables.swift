@@ -189,12 +189,10 @@ public struct CoreDataMetadata: Sendable, Hashable, Codable {
         }
         var oddities: [CoreDataOddity] = []
         if rows.count > 1 {
-            oddities.append(
-                CoreDataOddity(
-                    "metadataRows",
-                    "Z_METADATA has \(rows.count) rows, where one is usual: the first is believed",
-                    count: rows.count
-                )
+            oddities.note(
+                "metadataRows",
+                "Z_METADATA has \(rows.count) rows, where one is usual: the first is believed",
+                count: rows.count
             )
         }
         let list = (try? PropertyListSerialization.propertyList(from: first.list, format: nil)) as? [String: Any]
@@ -217,26 +215,22 @@ public struct CoreDataMetadata: Sendable, Hashable, Codable {
     private func oddities(_ list: [String: Any]?) -> [CoreDataOddity] {
         var result: [CoreDataOddity] = []
         if list == nil {
-            result.append(CoreDataOddity("metadataUnreadable", "the property list in Z_METADATA cannot be read"))
+            result.note("metadataUnreadable", "the property list in Z_METADATA cannot be read")
         }
         if UUID(uuidString: storeID) == nil {
-            result.append(CoreDataOddity("storeIDInvalid", "the store's identity in Z_METADATA is not a UUID"))
+            result.note("storeIDInvalid", "the store's identity in Z_METADATA is not a UUID")
         }
         if let version = frameworkVersion, version > Self.newestFramework {
-            result.append(
-                CoreDataOddity(
-                    "frameworkNewer",
-                    "the file was written by Core Data \(version); the newest whose files are known here is \(Self.newestFramework)"
-                )
+            result.note(
+                "frameworkNewer",
+                "the file was written by Core Data \(version); the newest whose files are known here is \(Self.newestFramework)"
             )
         }
         if let type = list?["NSStoreType"] as? String, type != "SQLite" {
-            result.append(CoreDataOddity("storeType", "the metadata calls the store \(type), not SQLite"))
+            result.note("storeType", "the metadata calls the store \(type), not SQLite")
         }
         if let version = list?["NSStoreModelVersionHashesVersion"] as? NSNumber, version.intValue != 3 {
-            result.append(
-                CoreDataOddity("hashesVersion", "the hashes of the model have version \(version), where 3 is known")
-            )
+            result.note("hashesVersion", "the hashes of the model have version \(version), where 3 is known")
         }
         return result
     }

@@ -19,7 +19,7 @@ struct TableModelBuilder {
             let ancestry = tables.ancestry(of: numbered)
             let root = ancestry.last?.name ?? numbered.name
             guard let table = tables.table(of: root) else {
-                oddities.append(CoreDataOddity("tableMissing", "\(numbered.name) has no table", entity: numbered.name))
+                oddities.note("tableMissing", "\(numbered.name) has no table", entity: numbered.name)
                 continue
             }
             result.append(
@@ -42,11 +42,9 @@ struct TableModelBuilder {
         for entity in result where entity.superentity == nil { try guessColumns(entity, &model) }
         guessTables(&model)
         if !result.isEmpty {
-            oddities.append(
-                CoreDataOddity(
-                    "modelGuessed",
-                    "the file keeps no model: names, types and relationships are guessed from its tables"
-                )
+            oddities.note(
+                "modelGuessed",
+                "the file keeps no model: names, types and relationships are guessed from its tables"
             )
         }
         return model.entities

@@ -96,14 +96,12 @@ public final class CoreDataFile {
         guard tables.columns["Z_MODELCACHE"] != nil else { return nil }
         let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE WHERE Z_CONTENT NOT NULL")
         guard try statement.step() else {
-            oddities.append(CoreDataOddity("modelCacheEmpty", "the file has a place for its model, and nothing in it"))
+            oddities.note("modelCacheEmpty", "the file has a place for its model, and nothing in it")
             return nil
         }
         let model = ArchivedModel(statement.blob(0))
         if model == nil {
-            oddities.append(
-                CoreDataOddity("modelCacheUnreadable", "the model that is kept in the file cannot be read")
-            )
+            oddities.note("modelCacheUnreadable", "the model that is kept in the file cannot be read")
         }
         return model
     }

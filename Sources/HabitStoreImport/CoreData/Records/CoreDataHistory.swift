@@ -61,7 +61,7 @@ public struct CoreDataHistory: Sendable, Hashable, Encodable {
         var oddities: [CoreDataOddity] = []
         func note(_ kind: String, _ condition: String, _ message: (Int) -> String) throws {
             let count = try changes(condition)
-            if count > 0 { oddities.append(CoreDataOddity(kind, message(count), count: count)) }
+            if count > 0 { oddities.note(kind, message(count), count: count) }
         }
         try note("changeKind", "ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2)") {
             "\($0) changes of the history are of a kind that is not known"
@@ -74,9 +74,7 @@ public struct CoreDataHistory: Sendable, Hashable, Encodable {
             "\($0) changes of the history are of entities that the file does not have"
         }
         if first > 1 {
-            oddities.append(
-                CoreDataOddity("historyPruned", "the history begins at transaction \(first): what was before is pruned")
-            )
+            oddities.note("historyPruned", "the history begins at transaction \(first): what was before is pruned")
         }
         self.oddities = oddities
     }

@@ -78,9 +78,7 @@ struct CoreDataCheck {
         _ message: (Int) -> String
     ) {
         guard let count, count > 0 else { return }
-        oddities.append(
-            CoreDataOddity(kind, message(Int(count)), entity: entity.name, property: property, count: Int(count))
-        )
+        oddities.note(kind, message(Int(count)), entity: entity.name, property: property, count: Int(count))
     }
 
     /// Counts records whose entity is not one of those that share the table.
