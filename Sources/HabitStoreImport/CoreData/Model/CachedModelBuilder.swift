@@ -83,7 +83,9 @@ struct CachedModelBuilder {
             let owner = declaredIn?.name ?? entity.name
             switch property {
             case .attribute(let attribute): attributes += flattened(attribute, prefix: "", owner: owner, false, 0)
-            case .relationship(let relationship): relationships.append(made(relationship, owner))
+            case .relationship(var relationship):
+                relationship.declaredIn = owner
+                relationships.append(relationship)
             case .notStored(let name): notStored.append(name)
             }
         }
@@ -142,20 +144,6 @@ struct CachedModelBuilder {
         ]
     }
 
-    private func made(_ relationship: ArchivedRelationship, _ owner: String) -> CoreDataRelationship {
-        let rules = ["noAction", "nullify", "cascade", "deny"]
-        return CoreDataRelationship(
-            name: relationship.name,
-            destination: relationship.destination,
-            inverse: relationship.inverse,
-            isToMany: relationship.isToMany,
-            isOrdered: relationship.isOrdered,
-            isOptional: relationship.isOptional,
-            deleteRule: rules.indices.contains(relationship.deleteRule) ? rules[relationship.deleteRule] : "unknown",
-            declaredIn: owner,
-            isGuessed: false
-        )
-    }
 }
 
 extension Array where Element: Hashable {
@@ -181,7 +169,8 @@ struct ArchivedModel {
 
     enum Property {
         case attribute(ArchivedAttribute)
-        case relationship(ArchivedRelationship)
+        /// Declared in the entity that lists it, which may inherit it.
+        case relationship(CoreDataRelationship)
         /// Transient attributes, fetched properties and properties of unknown kinds.
         case notStored(String)
 
@@ -233,16 +222,6 @@ struct ArchivedAttribute {
     let elements: [ArchivedAttribute]
 }
 
-struct ArchivedRelationship {
-    let name: String
-    let destination: String
-    let inverse: String?
-    let isToMany: Bool
-    let isOrdered: Bool
-    let isOptional: Bool
-    let deleteRule: Int
-}
-
 /// Reads entities and their properties from an archived model.
 struct ArchivedModelReader {
     let archive: KeyedArchive
@@ -270,7 +249,7 @@ struct ArchivedModelReader {
             superentity: parent,
             isAbstract: fields["NSIsAbstract"]?.bool ?? false,
             className: fields["NSClassNameForEntity"]?.text,
-            properties: archive.elements(fields["NSProperties"]?.reference).compactMap(property),
+            properties: archive.elements(fields["NSProperties"]?.reference).compactMap { property($0, of: name) },
             uniqueness: archive.elements(fields["NSUniqueTuples"]?.reference).map { tuple in
                 archive.elements(tuple).compactMap(propertyName)
             }.filter { !$0.isEmpty }
@@ -295,32 +274,41 @@ struct ArchivedModelReader {
         return current
     }
 
-    private func property(_ listed: KeyedArchive.Reference) -> ArchivedModel.Property? {
+    private func property(_ listed: KeyedArchive.Reference, of entity: String) -> ArchivedModel.Property? {
         let reference = described(listed)
         let fields = archive.fields(reference)
         guard let name = fields["NSPropertyName"]?.text else { return nil }
         if fields["NSIsTransient"]?.bool == true { return .notStored(name) }
         if fields["NSAttributeType"] != nil { return attribute(reference, 0).map { .attribute($0) } }
         guard fields["NSMaxCount"] != nil || fields["_NSDestinationEntityName"] != nil else { return .notStored(name) }
-        return relationship(name, fields)
+        return relationship(name, of: entity, fields)
     }
 
-    private func relationship(_ name: String, _ fields: [String: KeyedArchive.Field]) -> ArchivedModel.Property {
+    private static let deleteRules = ["noAction", "nullify", "cascade", "deny"]
+
+    private func relationship(
+        _ name: String,
+        of entity: String,
+        _ fields: [String: KeyedArchive.Field]
+    ) -> ArchivedModel.Property {
         func target(_ direct: String, _ object: String, _ key: String) -> String? {
             fields[direct]?.text ?? fields[object]?.reference.flatMap { archive.fields(described($0))[key]?.text }
         }
         guard let destination = target("_NSDestinationEntityName", "NSDestinationEntity", "NSEntityName") else {
             return .notStored(name)
         }
+        let rule = fields["NSDeleteRule"]?.int ?? 0
         return .relationship(
-            ArchivedRelationship(
+            CoreDataRelationship(
                 name: name,
                 destination: destination,
                 inverse: target("_NSInverseRelationshipName", "NSInverseRelationship", "NSPropertyName"),
                 isToMany: fields["NSMaxCount"]?.int != 1,
                 isOrdered: fields["NSIsOrdered"]?.bool ?? fields["NSOrdered"]?.bool ?? false,
                 isOptional: fields["NSIsOptional"]?.bool ?? false,
-                deleteRule: fields["NSDeleteRule"]?.int ?? 0
+                deleteRule: Self.deleteRules.indices.contains(rule) ? Self.deleteRules[rule] : "unknown",
+                declaredIn: entity,
+                isGuessed: false
             )
         )
     }

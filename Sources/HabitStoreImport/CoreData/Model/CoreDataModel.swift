@@ -211,13 +211,13 @@ public struct CoreDataRelationship: Sendable, Hashable, Encodable {
     /// Whether it is a to-many relationship.
     public let isToMany: Bool
     /// Whether the targets are ordered.
-    public let isOrdered: Bool
+    public internal(set) var isOrdered: Bool
     /// Whether a record may lack a target.
     public let isOptional: Bool
     /// The delete rule: `noAction`, `nullify`, `cascade` or `deny`.
     public let deleteRule: String
     /// The entity that declares it: this one or an ancestor.
-    public let declaredIn: String
+    public internal(set) var declaredIn: String
     /// Whether it was guessed from columns and tables, because there is no model.
     public let isGuessed: Bool
     /// Where the file stores it.

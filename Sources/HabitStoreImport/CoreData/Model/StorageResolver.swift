@@ -146,7 +146,8 @@ extension StorageResolver {
                 property: relationship.name
             )
         }
-        model.entities[position].relationships[place] = relationship.ordered()
+        if relationship.orderColumn != nil { relationship.isOrdered = true }
+        model.entities[position].relationships[place] = relationship
     }
 
     mutating func resolveTable(
@@ -180,36 +181,13 @@ extension StorageResolver {
         relationship.storage = chosen[0].storage
         relationship.orderColumn = chosen[0].order
         guard chosen.count > 1 else { return }
-        oddities.append(
-            CoreDataOddity(
-                "tableUncertain",
-                "\(chosen.count) tables could keep \(relationship.declaredIn).\(relationship.name)",
-                entity: relationship.declaredIn,
-                property: relationship.name,
-                count: chosen.count
-            )
+        oddities.note(
+            "tableUncertain",
+            "\(chosen.count) tables could keep \(relationship.declaredIn).\(relationship.name)",
+            entity: relationship.declaredIn,
+            property: relationship.name,
+            count: chosen.count
         )
-    }
-}
-
-extension CoreDataRelationship {
-    /// The relationship, marked as ordered if the file stores an order.
-    fileprivate func ordered() -> CoreDataRelationship {
-        guard orderColumn != nil, !isOrdered else { return self }
-        var copy = CoreDataRelationship(
-            name: name,
-            destination: destination,
-            inverse: inverse,
-            isToMany: isToMany,
-            isOrdered: true,
-            isOptional: isOptional,
-            deleteRule: deleteRule,
-            declaredIn: declaredIn,
-            isGuessed: isGuessed
-        )
-        copy.storage = storage
-        copy.orderColumn = orderColumn
-        return copy
     }
 }
 
