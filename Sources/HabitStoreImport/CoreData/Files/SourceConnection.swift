@@ -91,6 +91,13 @@ package final class SourceConnection {
 
     package func prepare(_ sql: String) throws -> SourceStatement { try SourceStatement(sql, self) }
 
+    /// Prepares a statement with its parameters, in order.
+    func prepare(_ sql: String, _ parameters: SourceValue...) throws -> SourceStatement {
+        let statement = try prepare(sql)
+        try statement.bind(parameters)
+        return statement
+    }
+
     /// The first column of each row, as text.
     package func texts(_ sql: String) throws -> [String] {
         let statement = try prepare(sql)
@@ -206,27 +213,51 @@ package final class SourceStatement {
         sqlite3_column_name(pointer, Int32(column)).map { String(cString: $0) } ?? ""
     }
 
-    /// Binds a number to a parameter, counted from 1.
-    func bind(_ value: Int64, at parameter: Int) throws {
-        let result = sqlite3_bind_int64(pointer, Int32(parameter), value)
-        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    /// Starts over with other parameters, in order.
+    func bind(_ parameters: [SourceValue]) throws {
+        reset()
+        for (place, value) in parameters.enumerated() {
+            let parameter = Int32(place + 1)
+            let result =
+                switch value {
+                case .null: sqlite3_bind_null(pointer, parameter)
+                case .int(let number): sqlite3_bind_int64(pointer, parameter, number)
+                case .real(let number): sqlite3_bind_double(pointer, parameter, number)
+                case .text(let text): bind(Array(text.utf8), at: parameter)
+                case .malformedText(let bytes): bind(Array(bytes), at: parameter)
+                case .blob(let bytes):
+                    sqlite3_bind_blob(pointer, parameter, Array(bytes), Int32(bytes.count), csqlite_transient())
+                }
+            guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+        }
     }
 
-    /// Binds a text to a parameter, counted from 1.
-    func bind(_ text: String, at parameter: Int) throws {
-        let bytes = Array(text.utf8)
-        let result = sqlite3_bind_text(pointer, Int32(parameter), bytes, Int32(bytes.count), csqlite_transient())
-        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
-    }
-
-    /// Binds a double to a parameter, counted from 1.
-    func bind(_ number: Double, at parameter: Int) throws {
-        let result = sqlite3_bind_double(pointer, Int32(parameter), number)
-        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    private func bind(_ text: [UInt8], at parameter: Int32) -> Int32 {
+        sqlite3_bind_text(pointer, parameter, text, Int32(text.count), csqlite_transient())
     }
 
     /// Resets the statement, so that it can run again.
-    func reset() { sqlite3_reset(pointer) }
+    private func reset() { sqlite3_reset(pointer) }
+
+    /// Starts over with other parameters, and moves to the first row; false if there is none.
+    func find(_ parameters: SourceValue...) throws -> Bool {
+        try bind(parameters)
+        return try step()
+    }
+
+    /// Whether there is a row for the parameters.
+    func has(_ parameters: SourceValue...) throws -> Bool {
+        defer { reset() }
+        try bind(parameters)
+        return try step()
+    }
+
+    /// Runs the statement with parameters to its end.
+    func run(_ parameters: SourceValue...) throws {
+        defer { reset() }
+        try bind(parameters)
+        while try step() {}
+    }
 
     /// Moves to the next row; false after the last.
     package func step() throws -> Bool {
@@ -235,12 +266,6 @@ package final class SourceStatement {
         case SQLITE_DONE: return false
         case let result: throw connection.error(result, "reading rows")
         }
-    }
-
-    /// Runs the statement to its end and resets it.
-    func run() throws {
-        defer { reset() }
-        while try step() {}
     }
 
     /// The stored value in a column of the row.

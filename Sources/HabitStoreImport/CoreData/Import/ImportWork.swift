@@ -140,8 +140,7 @@ final class ImportWork {
     ) throws -> [(entity: CoreDataEntity, key: Int64)] {
         var result: [(CoreDataEntity, Int64)] = []
         for rule in companionRules.rules(for: entity.source.number, change.kind) {
-            let statement = try file.connection.prepare(rule.keys)
-            try statement.bind(change.key, at: 1)
+            let statement = try file.connection.prepare(rule.keys, .int(change.key))
             while try statement.step() {
                 if let key = statement.optionalInt(0) { result.append((rule.entity.source, key)) }
             }

@@ -332,8 +332,7 @@ struct UnmappedRow: Encodable {
             guard case .table(let table, let here, let there) = relationship.storage else { continue }
             let (name, left) = (SourceConnection.quoted(table), SourceConnection.quoted(here))
             let right = here == "REFLEXIVE" ? " OR \(SourceConnection.quoted(there)) = ?1" : ""
-            let rows = try file.connection.prepare("SELECT * FROM \(name) WHERE \(left) = ?1\(right)")
-            try rows.bind(key, at: 1)
+            let rows = try file.connection.prepare("SELECT * FROM \(name) WHERE \(left) = ?1\(right)", .int(key))
             while try rows.step() {
                 result.append(UnmappedRow(table, rows, "a link of a record that was not brought over"))
             }

@@ -156,9 +156,7 @@ final class IdentityResolver {
     }
 
     private func own(_ root: Root, _ key: Int64) throws -> UUID? {
-        root.lookup.reset()
-        try root.lookup.bind(key, at: 1)
-        guard try root.lookup.step(), let id = IdentityRule.identifier(root.lookup.value(0), root.type) else {
+        guard try root.lookup.find(.int(key)), let id = IdentityRule.identifier(root.lookup.value(0), root.type) else {
             return nil
         }
         if let keeper = root.keepers[id], keeper != key { return nil }

@@ -148,9 +148,9 @@ extension CoreDataFile {
         guard let columns = history?.columns else { return }
         let statement = try connection.prepare(
             "SELECT t.Z_PK, t.ZTIMESTAMP, \(columns.author), \(columns.context), \(columns.process), \(columns.bundle) "
-                + "FROM ATRANSACTION t WHERE t.Z_PK > ?1 ORDER BY t.Z_PK"
+                + "FROM ATRANSACTION t WHERE t.Z_PK > ?1 ORDER BY t.Z_PK",
+            .int(number)
         )
-        try statement.bind(number, at: 1)
         let kept = columns.tombstones.map { ", \(SourceConnection.quoted($0))" }.joined()
         let changes = try connection.prepare(
             "SELECT Z_PK, ZCHANGETYPE, ZENTITY, ZENTITYPK\(kept) FROM ACHANGE WHERE ZTRANSACTIONID = ?1 ORDER BY Z_PK"
@@ -173,8 +173,7 @@ extension CoreDataFile {
         of number: Int64,
         _ columns: CoreDataHistoryColumns
     ) throws -> [CoreDataChange] {
-        changes.reset()
-        try changes.bind(number, at: 1)
+        try changes.bind([.int(number)])
         var result: [CoreDataChange] = []
         while try changes.step() {
             guard let kind = changes.optionalInt(1).flatMap({ CoreDataChange.Kind(rawValue: Int($0)) }),

@@ -50,8 +50,7 @@ extension CoreDataFile {
         after key: Int64 = .min,
         _ body: (CoreDataRow) throws -> Bool
     ) throws {
-        let statement = try connection.prepare(reader.sql + " AND Z_PK > ?1 ORDER BY Z_PK")
-        try statement.bind(key, at: 1)
+        let statement = try connection.prepare(reader.sql + " AND Z_PK > ?1 ORDER BY Z_PK", .int(key))
         while try statement.step() {
             guard try body(reader.row(statement)) else { return }
         }
@@ -64,15 +63,16 @@ extension CoreDataFile {
 
     /// The record with a key, as far as `reader` reads it.
     func row(_ entity: CoreDataEntity, _ reader: CoreDataRowReader, key: Int64) throws -> CoreDataRow? {
-        let statement = try connection.prepare(reader.sql + " AND Z_PK = ?1")
-        try statement.bind(key, at: 1)
+        let statement = try connection.prepare(reader.sql + " AND Z_PK = ?1", .int(key))
         return try statement.step() ? reader.row(statement) : nil
     }
 
     /// The entity number of the record with a key; nil if there is no record.
     func entityNumber(of key: Int64, in table: String) throws -> Int? {
-        let statement = try connection.prepare("SELECT Z_ENT FROM \(SourceConnection.quoted(table)) WHERE Z_PK = ?1")
-        try statement.bind(key, at: 1)
+        let statement = try connection.prepare(
+            "SELECT Z_ENT FROM \(SourceConnection.quoted(table)) WHERE Z_PK = ?1",
+            .int(key)
+        )
         return try statement.step() ? statement.optionalInt(0).map { Int($0) } : nil
     }
 
@@ -243,8 +243,7 @@ final class LinkReader {
 
     /// The keys that a record is linked to, in order if there is one.
     func keys(of key: Int64) throws -> [Int64] {
-        statement.reset()
-        try statement.bind(key, at: 1)
+        try statement.bind([.int(key)])
         var result: [Int64] = []
         while try statement.step() {
             if let target = statement.integer(0) { result.append(target) }

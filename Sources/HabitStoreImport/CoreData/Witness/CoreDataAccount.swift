@@ -361,8 +361,10 @@ extension Accountant {
         let columns = try self.columns(of: "ACHANGE")
         let kept = columns.filter { $0.hasPrefix("ZTOMBSTONE") }
         let names = (["ZCHANGETYPE", "ZENTITY", "ZENTITYPK"] + kept).map(Self.quoted).joined(separator: ", ")
-        let rows = try file.connection.prepare("SELECT \(names) FROM ACHANGE WHERE ZTRANSACTIONID = ?1")
-        try rows.bind(number, at: 1)
+        let rows = try file.connection.prepare(
+            "SELECT \(names) FROM ACHANGE WHERE ZTRANSACTIONID = ?1",
+            .int(number)
+        )
         var told: [String: HistoryChange] = [:]
         for change in transaction.changes {
             told["\(change.entity.lowercased()) \(try key(of: change))"] = change

@@ -57,30 +57,22 @@ final class UnmappedValues {
     }
 
     private func isCell(_ hash: Int64) throws -> Bool {
-        defer { hasCell.reset() }
-        try hasCell.bind(hash, at: 1)
-        return try hasCell.step()
+        try hasCell.has(.int(hash))
     }
 
     /// Whether the attachment has a row without a key. Each line accounts for one row.
     func take(_ table: String, _ row: [String: String]) throws -> Bool {
-        defer { takeRow.reset() }
-        try takeRow.bind(UnmappedHash.row(table, row), at: 1)
-        return try takeRow.step()
+        try takeRow.has(.int(UnmappedHash.row(table, row)))
     }
 
     /// Whether the attachment had a row without a key, even if other rows have used up its lines.
     func hadRow(_ table: String, _ row: [String: String]) throws -> Bool {
-        defer { rowsLeft.reset() }
-        try rowsLeft.bind(UnmappedHash.row(table, row), at: 1)
-        return try rowsLeft.step()
+        try rowsLeft.has(.int(UnmappedHash.row(table, row)))
     }
 
     /// The time and the number of changes of a transaction in the attachment; nil if it is not there.
     func transaction(_ number: Int64) throws -> (seconds: Double?, changes: Int)? {
-        defer { ofTransaction.reset() }
-        try ofTransaction.bind(number, at: 1)
-        guard try ofTransaction.step() else { return nil }
+        guard try ofTransaction.find(.int(number)) else { return nil }
         return (ofTransaction.optionalDouble(0), Int(ofTransaction.optionalInt(1) ?? 0))
     }
 }
@@ -98,11 +90,10 @@ private final class AttachmentLines {
 
     func add(_ object: [String: JSON]) throws {
         if let number = object["transaction"]?.integer {
-            try addTransaction.bind(Int64(number), at: 1)
             // NaN, for a transaction without a time, equals no time.
-            try addTransaction.bind(object["secondsSince2001"]?.number ?? .nan, at: 2)
-            try addTransaction.bind(Int64(object["changes"]?.elements?.count ?? 0), at: 3)
-            try addTransaction.run()
+            let seconds = object["secondsSince2001"]?.number ?? .nan
+            let changes = Int64(object["changes"]?.elements?.count ?? 0)
+            try addTransaction.run(.int(Int64(number)), .real(seconds), .int(changes))
         }
         guard let table = object["table"]?.text else { return }
         let key = object["key"]?.integer.map { Int64($0) }
@@ -123,8 +114,7 @@ private final class AttachmentLines {
             return
         }
         let words = columns.compactMapValues(WitnessCell.words(json:))
-        try addRow.bind(UnmappedHash.row(table, words), at: 1)
-        try addRow.run()
+        try addRow.run(.int(UnmappedHash.row(table, words)))
         guard let key else { return }
         for (column, value) in words { try add(cell: UnmappedHash.cell(table, key, column, value)) }
         for (column, value) in columns { try add(exactly: value, table, key, column) }
@@ -136,8 +126,7 @@ private final class AttachmentLines {
     }
 
     private func add(cell hash: Int64) throws {
-        try addCell.bind(hash, at: 1)
-        try addCell.run()
+        try addCell.run(.int(hash))
     }
 }
 

@@ -44,9 +44,7 @@ final class WitnessIdentifiers {
 
     private func own(_ root: String, _ key: Int64) throws -> UUID? {
         guard let lookup = lookups[root] else { return nil }
-        lookup.reset()
-        try lookup.bind(key, at: 1)
-        guard try lookup.step(), let id = lookup.text(0).flatMap(Self.identifier) else { return nil }
+        guard try lookup.find(.int(key)), let id = lookup.text(0).flatMap(Self.identifier) else { return nil }
         if let keeper = keepers[root]?[id], keeper != key { return nil }
         return id
     }
@@ -109,53 +107,32 @@ final class WitnessLedger {
             guard let object = (try? JSON(parsing: Array(line)))?.members else { return }
             if let record = object["record"]?.text, let id = object["id"]?.text.flatMap({ UUID(uuidString: $0) }) {
                 let (first, second) = id.halves
-                try addRecord.bind(record, at: 1)
-                try addRecord.bind(first, at: 2)
-                try addRecord.bind(second, at: 3)
-                try addRecord.run()
+                try addRecord.run(.text(record), .int(first), .int(second))
                 if let key = record.split(separator: " ").last.flatMap({ Int64($0) }) {
-                    try addKey.bind(first, at: 1)
-                    try addKey.bind(second, at: 2)
-                    try addKey.bind(key, at: 3)
-                    try addKey.run()
+                    try addKey.run(.int(first), .int(second), .int(key))
                 }
             }
-            if let gone = object["gone"]?.text {
-                try remove.bind(gone, at: 1)
-                try remove.run()
-            }
-            if let number = object["transaction"]?.integer {
-                try addTransaction.bind(Int64(number), at: 1)
-                try addTransaction.run()
-            }
+            if let gone = object["gone"]?.text { try remove.run(.text(gone)) }
+            if let number = object["transaction"]?.integer { try addTransaction.run(.int(Int64(number))) }
         }
     }
 
     /// The store's identifier of a source record, given as the root entity's name and a key.
     func id(of record: String) throws -> UUID? {
-        defer { idOfRecord.reset() }
-        try idOfRecord.bind(record, at: 1)
-        guard try idOfRecord.step(), let first = idOfRecord.optionalInt(0), let second = idOfRecord.optionalInt(1)
-        else {
-            return nil
-        }
+        guard try idOfRecord.find(.text(record)), let first = idOfRecord.optionalInt(0),
+            let second = idOfRecord.optionalInt(1)
+        else { return nil }
         return UUID(halves: (first, second))
     }
 
     /// Whether a record with a key has an identifier.
     func has(_ id: UUID, key: Int64) throws -> Bool {
-        defer { hasKey.reset() }
-        try hasKey.bind(id.halves.0, at: 1)
-        try hasKey.bind(id.halves.1, at: 2)
-        try hasKey.bind(key, at: 3)
-        return try hasKey.step()
+        try hasKey.has(.int(id.halves.0), .int(id.halves.1), .int(key))
     }
 
     /// The keys of the records with an identifier.
     func keys(of id: UUID) throws -> [Int64] {
-        defer { keysOfID.reset() }
-        try keysOfID.bind(id.halves.0, at: 1)
-        try keysOfID.bind(id.halves.1, at: 2)
+        try keysOfID.bind([.int(id.halves.0), .int(id.halves.1)])
         var keys: [Int64] = []
         while try keysOfID.step() { keys.append(keysOfID.optionalInt(0) ?? 0) }
         return keys
@@ -163,9 +140,7 @@ final class WitnessLedger {
 
     /// Whether a source transaction was followed.
     func followed(_ transaction: Int64) throws -> Bool {
-        defer { hasTransaction.reset() }
-        try hasTransaction.bind(transaction, at: 1)
-        return try hasTransaction.step()
+        try hasTransaction.has(.int(transaction))
     }
 }
 
