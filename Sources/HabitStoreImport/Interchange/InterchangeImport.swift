@@ -159,7 +159,7 @@ public struct InterchangeImport {
             let presence = try presence(entity, record, transaction)
             report.note(entity, presence)
             if presence == .new || (presence == .different && options.updates) {
-                try RecordStoring.save(record, of: schema.entities[entity], transaction, place, source.path)
+                try RecordStoring.save(record, of: entity, transaction, place, source.path)
             }
             done += 1
             progress(done, survey.total)
@@ -413,13 +413,13 @@ enum RecordStoring {
 
     static func save(
         _ record: EncodedRecord,
-        of entity: EntityDescription,
+        of entity: Int,
         _ transaction: any WriteTransaction,
         _ place: String,
         _ path: String
     ) throws {
         do {
-            try save(entity.modelType, record, entity.layout, transaction)
+            try transaction.save(record, entity: entity)
         } catch let error as HabitStoreError {
             throw HabitStoreError(
                 error.code,
@@ -433,19 +433,5 @@ enum RecordStoring {
                 underlying: error
             )
         }
-    }
-
-    private static func save<M: PersistentModel>(
-        _ type: M.Type,
-        _ record: EncodedRecord,
-        _ layout: RecordLayout,
-        _ transaction: any WriteTransaction
-    ) throws {
-        let model = try record.withView(layout) { view in
-            var reader = view.reader
-            return try M(row: &reader)
-        }
-        // Without Swift types, a schema's model only knows its identifier.
-        try transaction.save(model)
     }
 }

@@ -339,10 +339,11 @@ extension WriteTransaction {
     }
 
     private func save<M: PersistentModel>(_ record: EncodedRecord, _ type: M.Type, _ entity: Int) throws {
-        try record.withView(schema.entities[entity].layout) { view in
+        let model = try record.withView(schema.entities[entity].layout) { view in
             var reader = view.reader
-            try save(try M(row: &reader))
+            return try M(row: &reader)
         }
+        try save(model)
     }
 
     /// Deletes the record with an identifier, applying the delete rules.
