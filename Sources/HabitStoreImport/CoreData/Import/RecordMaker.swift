@@ -101,18 +101,21 @@ struct RecordMaker {
 
     /// The records that a row refers to, by root entity and key.
     func targets(of row: CoreDataRow) throws -> [(root: String, key: Int64)] {
-        var result: [(String, Int64)] = []
-        for field in plan.fields {
-            switch field {
-            case .reference(let name):
-                if let reference = row.references[name], let root = roots[name] { result.append((root, reference.key)) }
-            case .links(let name):
-                guard let reader = links[name], let root = roots[name] else { continue }
-                result += try reader.keys(of: row.key).map { (root, $0) }
-            default: continue
-            }
+        try plan.fields.flatMap { try targets($0, row) ?? [] }
+    }
+
+    /// The records that a field refers to, in order; nil for fields of values.
+    private func targets(_ field: CoreDataPlan.Field, _ row: CoreDataRow) throws -> [(root: String, key: Int64)]? {
+        switch field {
+        case .reference(let name):
+            guard let reference = row.references[name], let root = roots[name] else { return [] }
+            return [(root, reference.key)]
+        case .owner(let column, let root): return row.numbers[column].map { [(root, $0)] } ?? []
+        case .links(let name), .linkOrder(let name):
+            guard let reader = links[name], let root = roots[name] else { return [] }
+            return try reader.keys(of: row.key).map { (root, $0) }
+        default: return nil
         }
-        return result
     }
 
     func make(_ row: CoreDataRow) throws -> Made {
@@ -213,19 +216,9 @@ struct RecordMaker {
     /// The keys that a field refers to, by the identifiers of their records. Not needed for a derived schema, which accepts dangling
     /// references.
     private func keys(_ field: CoreDataPlan.Field, _ row: CoreDataRow) throws -> [UUID: Int64]? {
-        guard !isDerived else { return nil }
-        let leading: [(String, Int64)]
-        switch field {
-        case .reference(let name):
-            guard let reference = row.references[name], let root = roots[name] else { return nil }
-            leading = [(root, reference.key)]
-        case .links(let name):
-            guard let reader = links[name], let root = roots[name] else { return nil }
-            leading = try reader.keys(of: row.key).map { (root, $0) }
-        default: return nil
-        }
+        guard !isDerived, let targets = try targets(field, row) else { return nil }
         return Dictionary(
-            try leading.map { (try resolver.identifier(root: $0, key: $1), $1) },
+            try targets.map { (try resolver.identifier(root: $0, key: $1), $1) },
             uniquingKeysWith: { first, _ in first }
         )
     }
@@ -288,19 +281,18 @@ struct RecordMaker {
         case .entityName: return Found(value: .string(plan.source.name))
         case .attribute(let name): return attribute(name, row)
         case .texts(let name): return texts(name, row)
-        case .reference(let name):
-            guard let reference = row.references[name], let root = roots[name] else { return Found() }
-            return Found(value: .uuid(try resolver.identifier(root: root, key: reference.key)))
+        case .reference, .owner: return Found(value: try identifiers(field, row).first.map { .uuid($0) } ?? .null)
         case .referenceKey(let name): return Found(value: row.references[name].map { .int($0.key) } ?? .null)
-        case .owner(let column, let root):
-            guard let key = row.numbers[column] else { return Found() }
-            return Found(value: .uuid(try resolver.identifier(root: root, key: key)))
         case .number(let column): return Found(value: row.numbers[column].map { .int($0) } ?? .null)
-        case .links(let name): return Found(value: .links(try linked(name, row)))
-        case .linkOrder(let name):
-            let ids = try linked(name, row)
+        case .links: return Found(value: .links(try identifiers(field, row)))
+        case .linkOrder:
+            let ids = try identifiers(field, row)
             return Found(value: ids.isEmpty ? .null : .strings(ids.map(\.uuidString)))
         }
+    }
+
+    private func identifiers(_ field: CoreDataPlan.Field, _ row: CoreDataRow) throws -> [UUID] {
+        try targets(field, row)?.map { try resolver.identifier(root: $0, key: $1) } ?? []
     }
 
     private func attribute(_ name: String, _ row: CoreDataRow) -> Found {
@@ -316,10 +308,5 @@ struct RecordMaker {
         }
         if let texts = TextList.read(.blob(bytes)) { return Found(value: .strings(texts)) }
         return Found(problem: "no list of texts", stored: JSON(stored: .blob(bytes)), loss: .otherType)
-    }
-
-    private func linked(_ name: String, _ row: CoreDataRow) throws -> [UUID] {
-        guard let reader = links[name], let root = roots[name] else { return [] }
-        return try reader.keys(of: row.key).map { try resolver.identifier(root: root, key: $0) }
     }
 }
