@@ -36,7 +36,6 @@ struct SourceTables {
     private(set) var cutFiles = 0
 
     private static let maximumDepth = 8
-    private static let sqliteMagic = Array("SQLite format 3\0".utf8)
 
     /// Reads a database, a CSV file, a folder of CSV files, or a JSON file.
     ///
@@ -54,9 +53,7 @@ struct SourceTables {
             return
         }
         // Databases may be larger than memory; other files are read whole.
-        if status.st_mode & S_IFMT == S_IFREG,
-            DatabaseHeader.head(of: path, Self.sqliteMagic.count) == Self.sqliteMagic
-        {
+        if status.st_mode & S_IFMT == S_IFREG, DatabaseHeader.isDatabase(path) {
             try readDatabase()
             return
         }

@@ -16,7 +16,6 @@ enum TrackerRecognition {
     }
 
     private static let mappingAdvice = "--suggest-mapping prints a mapping of its lists to habits, to be edited"
-    private static let sqliteMagic = Array("SQLite format 3\0".utf8)
 
     /// Recognizes the file or folder at a path.
     ///
@@ -69,7 +68,7 @@ enum TrackerRecognition {
     private static func file(_ path: String) throws -> Finding {
         let head = try head(path)
         guard !head.isEmpty else { throw unknown(path, "the file is empty") }
-        if head.starts(with: sqliteMagic) { return try database(path) }
+        if head.starts(with: DatabaseHeader.magic) { return try database(path) }
         if ZipArchive.isZip(head) {
             let files = try SourceFiles(path: path, wanted: LoopExport.isWanted)
             guard try LoopExport.recognises(files) else {

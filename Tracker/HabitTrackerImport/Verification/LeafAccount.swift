@@ -260,7 +260,7 @@ extension LeafAccount {
             }
             return
         }
-        if isDatabase(path) {
+        if DatabaseHeader.isDatabase(path) {
             let database = try SourceDatabase(path: path)
             for table in database.tableNames where !table.hasPrefix("sqlite_") {
                 try database.forEachRow(table) { row in
@@ -276,18 +276,13 @@ extension LeafAccount {
         }
     }
 
-    private static func isDatabase(_ path: String) -> Bool {
-        let magic = Array("SQLite format 3\0".utf8)
-        return DatabaseHeader.head(of: path, magic.count) == magic
-    }
-
     /// The contents of a JSON file; nil for other files.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidSource`` if it is damaged or has duplicate members.
     static func json(_ path: String) throws -> JSON? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
-            !isDatabase(path)
+            !DatabaseHeader.isDatabase(path)
         else { return nil }
         let bytes = try WholeFile.read(path).bytes
         guard let first = bytes.first(where: { $0 > 0x20 && $0 < 0x80 }), first == 0x5B || first == 0x7B else {

@@ -199,7 +199,8 @@ struct FileStamp: Equatable {
 package struct DatabaseHeader {
     private let bytes: [UInt8]
 
-    private static let magic = Array("SQLite format 3\0".utf8)
+    /// The first bytes of every SQLite database.
+    package static let magic = Array("SQLite format 3\0".utf8)
     private static let size = 100
 
     /// Reads the header of a file.
@@ -245,6 +246,9 @@ package struct DatabaseHeader {
     var schemaCounter: UInt32 { word(40) }
 
     private func word(_ offset: Int) -> UInt32 { bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
+
+    /// Whether a file is a SQLite database, by its first bytes.
+    package static func isDatabase(_ path: String) -> Bool { head(of: path, magic.count) == magic }
 
     /// The first bytes of a file; fewer if the file is shorter.
     package static func head(of path: String, _ count: Int) -> [UInt8] {
