@@ -113,15 +113,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
             if reason == .promoted { wasPromoted = true }
         // An admission to the user's stage shows that the user left it in between; that line was lost with its process.
         case .admitted(let to, let epoch):
-            if to == stage {
-                enter(
-                    to,
-                    epoch,
-                    EvidenceEvent.currentVersion,
-                    at: counts ? time : to == stage ? since : nil,
-                    counts: counts
-                )
-            }
+            if to == stage { enter(to, epoch, EvidenceEvent.currentVersion, at: counts ? time : since, counts: counts) }
         case .verified(_, let epoch, let verdict, let coverage, let differences, _, let ignoredRules):
             let verification = Verification(
                 time: time,

@@ -129,19 +129,49 @@ struct FlatFields {
 
     init(_ decoder: any Decoder) throws { container = try decoder.container(keyedBy: Key.self) }
 
+    /// The value of a field; nil if there is no such field and `Value` is an optional.
     func callAsFunction<Value: Decodable>(_ name: String) throws -> Value {
-        try container.decode(Value.self, forKey: Key(name))
-    }
-
-    func optional<Value: Decodable>(_ name: String) throws -> Value? {
-        try container.decodeIfPresent(Value.self, forKey: Key(name))
+        let key = Key(name)
+        if !container.contains(key), let optional = Value.self as? any ExpressibleByNilLiteral.Type,
+            let absent = optional.init(nilLiteral: ()) as? Value
+        {
+            return absent
+        }
+        return try container.decode(Value.self, forKey: key)
     }
 
     /// Writes the fields that are not nil.
-    static func encode(_ fields: KeyValuePairs<String, (any Encodable)?>, to encoder: any Encoder) throws {
+    static func encode(_ fields: some Sequence<(String, (any Encodable)?)>, to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         for (name, value) in fields {
             if let value { try container.encode(value, forKey: Key(name)) }
         }
+    }
+}
+
+/// The flat form of one case of an enum: the names of its values in their order, and how to make the case of them.
+struct FlatCase<Whole: Sendable>: Sendable {
+    private let names: [String]
+    let read: @Sendable (FlatFields) throws -> Whole
+
+    /// A case without values.
+    init(_ whole: Whole) {
+        names = []
+        read = { _ in whole }
+    }
+
+    init<each Value: Decodable & Sendable>(_ make: @escaping @Sendable (repeat each Value) -> Whole, _ names: [String])
+    {
+        self.names = names
+        read = { fields in
+            var next = names.makeIterator()
+            func value<Field: Decodable>(_: Field.Type) throws -> Field { try fields(next.next() ?? "") }
+            return try make(repeat value((each Value).self))
+        }
+    }
+
+    /// Writes the values, in the order of the names.
+    func encode(_ values: [(any Encodable)?], to encoder: any Encoder) throws {
+        try FlatFields.encode(zip(names, values), to: encoder)
     }
 }

@@ -187,7 +187,7 @@ extension GateReason.Hold {
 }
 
 extension GateReason {
-    /// The reasons' names, without their values. A new reason needs a name here, and an entry in the ``Runbook``.
+    /// The reasons' names, without their values. A new reason needs a name here, and a row in ``Runbook/reasons``.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case stageSkipped, alreadyThere, notProposed, notTakenBack, notComplete, retentionNotOver, killed,
             notBackfilled,
@@ -198,35 +198,41 @@ extension GateReason {
     }
 
     /// The case's name, without its values.
-    package var caseName: Kind {
+    package var caseName: Kind { parts.kind }
+
+    /// The same as in the evidence, in JSON and in metrics.
+    package var kind: String { caseName.rawValue }
+
+    /// The case's name, and its values in the order of its row in ``Runbook/reasons``.
+    private var parts: (kind: Kind, values: [(any Encodable)?]) {
         switch self {
-        case .stageSkipped: .stageSkipped
-        case .alreadyThere: .alreadyThere
-        case .notProposed: .notProposed
-        case .notTakenBack: .notTakenBack
-        case .notComplete: .notComplete
-        case .retentionNotOver: .retentionNotOver
-        case .killed: .killed
-        case .notBackfilled: .notBackfilled
-        case .mirrorParted: .mirrorParted
-        case .lagging: .lagging
-        case .verificationMissing: .verificationMissing
-        case .verificationStale: .verificationStale
-        case .verificationNotClean: .verificationNotClean
-        case .coverageIncomplete: .coverageIncomplete
-        case .repairedSince: .repairedSince
-        case .selfComparisonMissing: .selfComparisonMissing
-        case .selfComparisonFailed: .selfComparisonFailed
-        case .tooFewShadowReads: .tooFewShadowReads
-        case .shadowDifferences: .shadowDifferences
-        case .rollbackNotRehearsed: .rollbackNotRehearsed
-        case .rehearsalFailed: .rehearsalFailed
-        case .evidenceExpired: .evidenceExpired
-        case .evidenceDamaged: .evidenceDamaged
-        case .evidenceUnwritable: .evidenceUnwritable
-        case .ignoredRules: .ignoredRules
-        case .anchorMissing: .anchorMissing
-        case .anotherUsersEvidence: .anotherUsersEvidence
+        case .stageSkipped(let from, let to): (.stageSkipped, [from, to])
+        case .alreadyThere: (.alreadyThere, [])
+        case .notProposed(let wanted): (.notProposed, [wanted])
+        case .notTakenBack(let wanted, let hold): (.notTakenBack, [wanted, hold])
+        case .notComplete(let stage): (.notComplete, [stage])
+        case .retentionNotOver(let seconds): (.retentionNotOver, [seconds])
+        case .killed: (.killed, [])
+        case .notBackfilled: (.notBackfilled, [])
+        case .mirrorParted: (.mirrorParted, [])
+        case .lagging(let transactions): (.lagging, [transactions])
+        case .verificationMissing: (.verificationMissing, [])
+        case .verificationStale(let seconds): (.verificationStale, [seconds])
+        case .verificationNotClean(let verdict, let differences): (.verificationNotClean, [verdict, differences])
+        case .coverageIncomplete(let coverage): (.coverageIncomplete, [coverage])
+        case .repairedSince: (.repairedSince, [])
+        case .selfComparisonMissing(let side): (.selfComparisonMissing, [side])
+        case .selfComparisonFailed(let side): (.selfComparisonFailed, [side])
+        case .tooFewShadowReads(let have, let need): (.tooFewShadowReads, [have, need])
+        case .shadowDifferences(let count): (.shadowDifferences, [count])
+        case .rollbackNotRehearsed: (.rollbackNotRehearsed, [])
+        case .rehearsalFailed: (.rehearsalFailed, [])
+        case .evidenceExpired: (.evidenceExpired, [])
+        case .evidenceDamaged(let line, let why): (.evidenceDamaged, [line, why])
+        case .evidenceUnwritable: (.evidenceUnwritable, [])
+        case .ignoredRules(let count): (.ignoredRules, [count])
+        case .anchorMissing: (.anchorMissing, [])
+        case .anotherUsersEvidence: (.anotherUsersEvidence, [])
         }
     }
 }
@@ -236,76 +242,24 @@ extension GateReason: Codable {
     public init(from decoder: any Decoder) throws {
         let fields = try FlatFields(decoder)
         let reason: String = try fields("reason")
-        guard let caseName = Kind(rawValue: reason) else {
+        guard let form = Kind(rawValue: reason).flatMap({ Self.forms[$0] }) else {
             throw DecodingError.dataCorrupted(
                 .init(codingPath: decoder.codingPath, debugDescription: "\(reason) is not a reason of the gate")
             )
         }
-        switch caseName {
-        case .stageSkipped: self = .stageSkipped(from: try fields("from"), to: try fields("to"))
-        case .alreadyThere: self = .alreadyThere
-        case .notProposed: self = .notProposed(wanted: try fields.optional("wanted"))
-        case .notTakenBack: self = .notTakenBack(wanted: try fields("wanted"), because: try fields("because"))
-        case .notComplete: self = .notComplete(stage: try fields("stage"))
-        case .retentionNotOver: self = .retentionNotOver(seconds: try fields("seconds"))
-        case .killed: self = .killed
-        case .notBackfilled: self = .notBackfilled
-        case .mirrorParted: self = .mirrorParted
-        case .lagging: self = .lagging(transactions: try fields("transactions"))
-        case .verificationMissing: self = .verificationMissing
-        case .verificationStale: self = .verificationStale(seconds: try fields("seconds"))
-        case .verificationNotClean:
-            self = .verificationNotClean(verdict: try fields("verdict"), differences: try fields("differences"))
-        case .coverageIncomplete: self = .coverageIncomplete(coverage: try fields("coverage"))
-        case .repairedSince: self = .repairedSince
-        case .selfComparisonMissing: self = .selfComparisonMissing(side: try fields("side"))
-        case .selfComparisonFailed: self = .selfComparisonFailed(side: try fields("side"))
-        case .tooFewShadowReads: self = .tooFewShadowReads(have: try fields("have"), need: try fields("need"))
-        case .shadowDifferences: self = .shadowDifferences(count: try fields("count"))
-        case .rollbackNotRehearsed: self = .rollbackNotRehearsed
-        case .rehearsalFailed: self = .rehearsalFailed
-        case .evidenceExpired: self = .evidenceExpired
-        case .evidenceDamaged: self = .evidenceDamaged(line: try fields("line"), why: try fields("why"))
-        case .evidenceUnwritable: self = .evidenceUnwritable
-        case .ignoredRules: self = .ignoredRules(count: try fields("count"))
-        case .anchorMissing: self = .anchorMissing
-        case .anotherUsersEvidence: self = .anotherUsersEvidence
-        }
+        self = try form.read(fields)
     }
 
     /// Writes the flat form.
     public func encode(to encoder: any Encoder) throws {
-        try FlatFields.encode(["reason": kind], to: encoder)
-        try FlatFields.encode(values, to: encoder)
+        let (kind, values) = parts
+        try FlatFields.encode([("reason", kind.rawValue)], to: encoder)
+        try Self.forms[kind]?.encode(values, to: encoder)
     }
 
-    /// The case's name without its values, as in the evidence, in JSON and in metrics.
-    package var kind: String { caseName.rawValue }
-
-    private var values: KeyValuePairs<String, (any Encodable)?> {
-        switch self {
-        case .stageSkipped(let from, let to): ["from": from, "to": to]
-        case .notProposed(let wanted): ["wanted": wanted]
-        case .notTakenBack(let wanted, let hold): ["wanted": wanted, "because": hold]
-        case .notComplete(let stage): ["stage": stage]
-        case .retentionNotOver(let seconds): ["seconds": seconds]
-        case .lagging(let transactions): ["transactions": transactions]
-        case .verificationStale(let seconds): ["seconds": seconds]
-        case .verificationNotClean(let verdict, let differences):
-            ["verdict": verdict, "differences": differences]
-        case .coverageIncomplete(let coverage): ["coverage": coverage]
-        case .selfComparisonMissing(let side): ["side": side]
-        case .selfComparisonFailed(let side): ["side": side]
-        case .tooFewShadowReads(let have, let need): ["have": have, "need": need]
-        case .shadowDifferences(let count): ["count": count]
-        case .evidenceDamaged(let line, let why): ["line": line, "why": why]
-        case .ignoredRules(let count): ["count": count]
-        case .alreadyThere, .killed, .notBackfilled, .mirrorParted, .verificationMissing, .repairedSince,
-            .rollbackNotRehearsed, .rehearsalFailed, .evidenceExpired, .evidenceUnwritable, .anchorMissing,
-            .anotherUsersEvidence:
-            [:]
-        }
-    }
+    private static let forms = Dictionary(
+        uniqueKeysWithValues: Runbook.reasons.compactMap { kind, row in row.json.map { (kind, $0) } }
+    )
 }
 
 /// The gate's decision on a change of stage.
