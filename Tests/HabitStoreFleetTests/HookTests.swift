@@ -172,7 +172,7 @@ struct HookTests {
         )
         func text(_ names: Bool) throws -> String {
             var body = HookBody(event: "halted", delivery: "1", root: "habits", time: Date(timeIntervalSince1970: 0))
-            body.take(event, ["a"], namesUsers: names)
+            try body.take(event, ["a"], namesUsers: names)
             return String(decoding: try body.data(), as: UTF8.self)
         }
         #expect(try text(false).contains("a user's stores differ") && !text(false).contains("alice"))

@@ -263,84 +263,60 @@ public enum FleetEvent: Sendable, Hashable, Codable {
 }
 
 extension FleetEvent {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case drawn, joined, began, ended, waveConfirmed, waveBegan, soakBegan, waveDone, paused, unpaused, resumed
+        case halted, tookBack, killed, killLanded, retired, clockMoved, forgotten
+    }
+
     /// The names of all events in plans and hook messages.
-    static let kinds = [
-        "drawn", "joined", "began", "ended", "waveConfirmed", "waveBegan", "soakBegan", "waveDone", "paused",
-        "unpaused", "resumed", "halted", "tookBack", "killed", "killLanded", "retired", "clockMoved", "forgotten",
-    ]
+    static let kinds = CodingKeys.allCases.map(\.rawValue)
 
     /// The event's name.
-    public var kind: String {
-        switch self {
-        case .drawn: "drawn"
-        case .joined: "joined"
-        case .began: "began"
-        case .ended: "ended"
-        case .waveConfirmed: "waveConfirmed"
-        case .waveBegan: "waveBegan"
-        case .soakBegan: "soakBegan"
-        case .waveDone: "waveDone"
-        case .paused: "paused"
-        case .unpaused: "unpaused"
-        case .resumed: "resumed"
-        case .halted: "halted"
-        case .tookBack: "tookBack"
-        case .killed: "killed"
-        case .killLanded: "killLanded"
-        case .retired: "retired"
-        case .clockMoved: "clockMoved"
-        case .forgotten: "forgotten"
-        }
-    }
+    public var kind: String { row.kind.rawValue }
 
-    /// The wave of the event, from 0.
-    var wave: Int? {
-        switch self {
-        case .waveConfirmed(let wave, _), .waveBegan(let wave, _, _), .soakBegan(let wave, _), .waveDone(let wave),
-            .tookBack(let wave, _, _), .retired(let wave, _, _):
-            wave
-        default: nil
-        }
-    }
-}
-
-extension FleetEvent {
     /// The event and its details for people.
-    public var words: (what: String, details: String) {
+    public var words: (what: String, details: String) { (row.what, row.details) }
+
+    private var row: (kind: CodingKeys, what: String, details: String) {
         switch self {
         case .drawn(let users, let digest, let person, _):
-            ("drawn", "\(users.counted("user")), by \(person), \(digest.prefix(12))…")
+            (.drawn, "drawn", "\(users.counted("user")), by \(person), \(digest.prefix(12))…")
         case .joined(let users, let digest):
-            ("joined", "\(users.counted("user")) in the last wave, \(digest.prefix(12))…")
-        case .began(let person): ("a run began", "by \(person)")
-        case .ended(let isDone): ("a run ended", isDone ? "all waves are done" : "")
-        case .waveConfirmed(let wave, let hook): ("wave \(wave + 1) is confirmed", "by the hook \(hook)")
-        case .waveBegan(let wave, let name, let users): ("wave \(wave + 1) began", "\(name), \(users.counted("user"))")
+            (.joined, "joined", "\(users.counted("user")) in the last wave, \(digest.prefix(12))…")
+        case .began(let person): (.began, "a run began", "by \(person)")
+        case .ended(let isDone): (.ended, "a run ended", isDone ? "all waves are done" : "")
+        case .waveConfirmed(let wave, let hook):
+            (.waveConfirmed, "wave \(wave + 1) is confirmed", "by the hook \(hook)")
+        case .waveBegan(let wave, let name, let users):
+            (.waveBegan, "wave \(wave + 1) began", "\(name), \(users.counted("user"))")
         case .soakBegan(let wave, let passedOver):
-            ("wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver.counted("user")) skipped" : "")
-        case .waveDone(let wave): ("wave \(wave + 1) is done", "")
-        case .paused(let person, let reason): ("paused", "by \(person): \(reason)")
-        case .unpaused(let person, let reason): ("continued", "by \(person): \(reason)")
-        case .resumed(let person, let reason): ("resumed", "by \(person): \(reason)")
+            (.soakBegan, "wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver.counted("user")) skipped" : "")
+        case .waveDone(let wave): (.waveDone, "wave \(wave + 1) is done", "")
+        case .paused(let person, let reason): (.paused, "paused", "by \(person): \(reason)")
+        case .unpaused(let person, let reason): (.unpaused, "continued", "by \(person): \(reason)")
+        case .resumed(let person, let reason): (.resumed, "resumed", "by \(person): \(reason)")
         case .halted(let person, let reason, let user):
-            ("HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))
+            (.halted, "HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))
         case .tookBack(let wave, let users, let failed):
-            ("wave \(wave + 1) was taken back", "\(users.counted("user")), \(failed) could not be")
+            (.tookBack, "wave \(wave + 1) was taken back", "\(users.counted("user")), \(failed) could not be")
         case .retired(let wave, let users, let failed):
             (
+                .retired,
                 "wave \(wave + 1) was retired",
                 "the stores that \(users.counted("user")) had left are removed, those of \(failed) are kept"
             )
         case .forgotten(let digest, let redacted, let head):
             (
+                .forgotten,
                 "a user was erased",
                 (digest.map { "of the members, \($0.prefix(12))…; " } ?? "")
                     + "\(redacted.counted("line")) redacted; the ledger was at \(head.prefix(20))…"
             )
-        case .clockMoved(let seconds): ("the clock was moved", "by \(seconds) seconds")
-        case .killed(let person, let reason): ("KILLED", "by \(person): \(reason)")
+        case .clockMoved(let seconds): (.clockMoved, "the clock was moved", "by \(seconds) seconds")
+        case .killed(let person, let reason): (.killed, "KILLED", "by \(person): \(reason)")
         case .killLanded(let person, let users, let failed, let seconds):
             (
+                .killLanded,
                 "a kill took effect",
                 "by \(person): \(users.counted("user")) in \((seconds * 10).rounded() / 10) s, \(failed) could not be taken back"
             )

@@ -21,7 +21,7 @@ extension HookMessage {
         delivery = Self.identifier("line", "\(entry.sequence)", "\(milliseconds)", event, hook.name)
         var body = HookBody(event: event, delivery: delivery, root: fleet.root, time: entry.time)
         body.sequence = entry.sequence
-        body.take(entry.event, fleet.waves, namesUsers: hook.namesUsers)
+        try body.take(entry.event, fleet.waves, namesUsers: hook.namesUsers)
         self.body = try body.data()
     }
 
@@ -109,33 +109,34 @@ struct HookBody: Encodable {
         (self.event, self.delivery, self.root, self.time) = (event, delivery, root, time)
     }
 
+    /// The values of an event that hooks get, by their names in the ledger.
+    private struct Told: Decodable {
+        let wave: Int?
+        let users: Int?
+        let failed: Int?
+        let passedOver: Int?
+        let isDone: Bool?
+        let seconds: Double?
+        let hook: String?
+        let by: String?
+        let because: String?
+        let user: String?
+    }
+
     /// Adds an event's values.
-    mutating func take(_ event: FleetEvent, _ names: [String], namesUsers: Bool) {
-        if let number = event.wave { wave = Wave(number, of: names) }
-        switch event {
-        case .drawn(let users, _, let by, _): (self.users, self.by, waves) = (users, by, names.count)
-        case .joined(let users, _): self.users = users
-        case .began(let by): self.by = by
-        case .ended(let isDone): self.isDone = isDone
-        case .waveConfirmed(_, let hook): self.hook = hook
-        case .waveBegan(_, _, let users): self.users = users
-        case .soakBegan(_, let passedOver): self.passedOver = passedOver
-        case .waveDone, .forgotten: break
-        case .paused(let by, let because), .unpaused(let by, let because), .resumed(let by, let because),
-            .killed(let by, let because):
-            (self.by, self.because) = (by, because)
-        case .halted(let by, let because, let user):
-            self.by = by
-            // A reason that a run found in one user's stores may name that user after the colon.
-            let isAboutOne = user != nil && !namesUsers
-            self.because = isAboutOne ? because.firstIndex(of: ":").map { String(because[..<$0]) } ?? because : because
-            self.user = namesUsers ? user : nil
-        case .tookBack(_, let users, let failed), .retired(_, let users, let failed):
-            (self.users, self.failed) = (users, failed)
-        case .killLanded(let by, let users, let failed, let seconds):
-            (self.by, self.users, self.failed, self.seconds) = (by, users, failed, Int(seconds.rounded(.up)))
-        case .clockMoved(let seconds): self.seconds = seconds
-        }
+    mutating func take(_ event: FleetEvent, _ names: [String], namesUsers: Bool) throws {
+        // The ledger's form: the event's name with its values.
+        let form = try JSONEncoder().encode(event)
+        guard let told = try JSONDecoder().decode([String: Told].self, from: form).values.first else { return }
+        wave = told.wave.map { Wave($0, of: names) }
+        if case .drawn = event { waves = names.count }
+        (users, failed, passedOver, isDone) = (told.users, told.failed, told.passedOver, told.isDone)
+        (hook, by, because) = (told.hook, told.by, told.because)
+        seconds = told.seconds.map { Int($0.rounded(.up)) }
+        guard let about = told.user else { return }
+        user = namesUsers ? about : nil
+        // A reason that a run found in one user's stores may name that user after the colon.
+        if !namesUsers { because = because.map { String($0.prefix { $0 != ":" }) } }
     }
 
     func data() throws -> Data {
