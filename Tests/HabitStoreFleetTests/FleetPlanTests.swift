@@ -91,7 +91,7 @@ struct FleetPlanTests {
                 """
             ).plan
         )
-        let (first, second) = (plan.pace(of: 0), plan.pace(of: 1))
+        let (first, second) = (plan.paced(for: 0), plan.paced(for: 1))
         #expect(first.usersPerMinute == 6 && second.usersPerMinute == 60)
         #expect(first.cohort(7) == .heavy && second.cohort(7) == .normal)
         #expect(first.hours(.heavy)?.from == 22 * 60 && first.hours(.normal)?.from == 8 * 60)

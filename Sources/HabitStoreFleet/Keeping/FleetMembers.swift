@@ -51,7 +51,7 @@ public struct FleetMembers: Sendable, Hashable {
         for (number, wave) in plan.waves.enumerated() {
             let isLast = number == plan.waves.count - 1
             let end = isLast ? order.count : min(order.count, max(begin, Self.count(wave.extent, of: order.count)))
-            let pace = plan.pace(of: number)
+            let pace = plan.paced(for: number)
             // Small ones first, so that problems show early.
             let part = order[begin..<end].sorted { ($0.bytes, $0.user) < ($1.bytes, $1.user) }
             drawn += part.map { user, bytes in
@@ -88,7 +88,7 @@ public struct FleetMembers: Sendable, Hashable {
         let new = users.filter { !known.contains(UserKey($0.user)) }.sorted {
             ($0.bytes, $0.user) < ($1.bytes, $1.user)
         }
-        let (last, pace) = (waves.count - 1, plan.pace(of: waves.count - 1))
+        let (last, pace) = (waves.count - 1, plan.paced(for: waves.count - 1))
         let added = new.map { user, bytes in Member(user: user, wave: last, cohort: pace.cohort(bytes), bytes: bytes) }
         return FleetMembers(waves: waves, members: members + added, salt: salt)
     }

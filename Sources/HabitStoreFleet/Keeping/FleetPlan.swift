@@ -26,7 +26,7 @@ public struct FleetPlan: Sendable, Hashable {
         /// How many writes its users need in total, each counted from reaching the plan's stage.
         public let writes: Int
         /// The wave's own pace, which overrides the plan's.
-        var own = OwnPace()
+        var own = Pace()
     }
 
     /// When users may be moved.
@@ -105,20 +105,8 @@ extension FleetPlan {
     /// The last stage up to the plan's that has shadow reads; nil if there is none.
     var lastShadowedStage: Stage? { Stage.allCases.last { $0 <= stage && $0.shadow != nil } }
 
-    /// How fast and when users may be started.
+    /// How fast and when users may be started; nil for the normal pace, in a wave for the plan's.
     struct Pace: Sendable, Hashable {
-        var usersPerMinute: Double?
-        var mebibytesPerSecond: Double?
-        var atOnce: Int
-        var heavyAtOnce: Int
-        var heavyBytes: Int
-        var hours: Hours?
-        /// Nil for the same hours as other users.
-        var heavyHours: Hours?
-    }
-
-    /// The pace that a wave sets itself; nil for the plan's.
-    struct OwnPace: Sendable, Hashable {
         var usersPerMinute: Double?
         var mebibytesPerSecond: Double?
         var atOnce: Int?
@@ -128,20 +116,24 @@ extension FleetPlan {
         var heavyHours: Hours?
     }
 
-    /// The pace of a wave: its own values, or else the plan's.
+    /// Takes over the values of a pace that are not nil.
+    mutating func take(_ pace: Pace) {
+        usersPerMinute = pace.usersPerMinute ?? usersPerMinute
+        mebibytesPerSecond = pace.mebibytesPerSecond ?? mebibytesPerSecond
+        atOnce = pace.atOnce ?? atOnce
+        heavyAtOnce = pace.heavyAtOnce ?? heavyAtOnce
+        heavyBytes = pace.heavyBytes ?? heavyBytes
+        hours = pace.hours ?? hours
+        heavyHours = pace.heavyHours ?? heavyHours
+    }
+
+    /// The plan with the pace of a wave.
     ///
     /// - Parameter wave: the wave's number, from 0.
-    func pace(of wave: Int) -> Pace {
-        let own = waves.indices.contains(wave) ? waves[wave].own : OwnPace()
-        return Pace(
-            usersPerMinute: own.usersPerMinute ?? usersPerMinute,
-            mebibytesPerSecond: own.mebibytesPerSecond ?? mebibytesPerSecond,
-            atOnce: own.atOnce ?? atOnce,
-            heavyAtOnce: own.heavyAtOnce ?? heavyAtOnce,
-            heavyBytes: own.heavyBytes ?? heavyBytes,
-            hours: own.hours ?? hours,
-            heavyHours: own.heavyHours ?? heavyHours
-        )
+    func paced(for wave: Int) -> FleetPlan {
+        var plan = self
+        if waves.indices.contains(wave) { plan.take(waves[wave].own) }
+        return plan
     }
 
     /// The shortest time that a wave can take, in seconds: moving its users at the plan's pace, and the soak.
@@ -149,14 +141,14 @@ extension FleetPlan {
     /// - Parameter bytes: the total size of its users' stores.
     public func leastSeconds(ofWave wave: Int, users: Int, bytes: Int) -> Double {
         guard users > 0 else { return 0 }
-        let pace = pace(of: wave)
+        let pace = paced(for: wave)
         let moving = pace.usersPerMinute.map { Double(users) * 60 / $0 } ?? 0
         let copying = pace.mebibytesPerSecond.map { Double(bytes) / 1_048_576 / $0 } ?? 0
         return max(moving, copying) + waves[wave].soakSeconds
     }
 }
 
-extension FleetPlan.Pace {
+extension FleetPlan {
     /// The cohort of a user with stores of this size.
     func cohort(_ bytes: Int) -> FleetMembers.Cohort { bytes >= heavyBytes ? .heavy : .normal }
 
@@ -164,7 +156,7 @@ extension FleetPlan.Pace {
     func atOnce(_ cohort: FleetMembers.Cohort) -> Int { cohort == .heavy ? heavyAtOnce : atOnce }
 
     /// When users of a cohort may be started; nil for always.
-    func hours(_ cohort: FleetMembers.Cohort) -> FleetPlan.Hours? { cohort == .heavy ? heavyHours ?? hours : hours }
+    func hours(_ cohort: FleetMembers.Cohort) -> Hours? { cohort == .heavy ? heavyHours ?? hours : hours }
 }
 
 extension FleetPlan {

@@ -106,10 +106,9 @@ public struct FleetPlanReader {
 
     private mutating func plan(_ root: JSONNode) -> FleetPlan? {
         let known: Set = [
-            "$schema", "stage", "waves", "usersPerMinute", "mebibytesPerSecond", "atOnce", "ioPressure", "heavyBytes",
-            "hours", "heavyAtOnce", "heavyHours", "lookSeconds", "writeP99Milliseconds", "halts", "hooks",
+            "$schema", "stage", "waves", "ioPressure", "lookSeconds", "writeP99Milliseconds", "halts", "hooks",
         ]
-        guard let fields = object(root, known, "a plan") else { return nil }
+        guard let fields = object(root, known.union(Self.paceFields), "a plan") else { return nil }
         var plan = FleetPlan(waves: fields["waves"].map { waves($0) } ?? FleetPlan.standardWaves)
         if let stage = fields["stage"] {
             let name = text(stage, "stage")
@@ -120,34 +119,28 @@ public struct FleetPlanReader {
                 add("stage must be one of \(names)", at: stage.range.lowerBound)
             }
         }
-        let pace = pace(fields)
-        (plan.usersPerMinute, plan.mebibytesPerSecond) = (pace.usersPerMinute, pace.mebibytesPerSecond)
-        plan.atOnce = pace.atOnce ?? plan.atOnce
-        plan.heavyAtOnce = pace.heavyAtOnce ?? plan.heavyAtOnce
-        plan.heavyBytes = pace.heavyBytes ?? plan.heavyBytes
-        (plan.hours, plan.heavyHours) = (pace.hours, pace.heavyHours)
-        plan.ioPressure = optional(fields["ioPressure"], "ioPressure", Self.shares, plan.ioPressure)
-        plan.writeP99Milliseconds = optional(
-            fields["writeP99Milliseconds"],
-            "writeP99Milliseconds",
-            Self.milliseconds,
-            nil
-        )
-        plan.lookSeconds = number(fields["lookSeconds"], "lookSeconds", 0.01...86_400) ?? plan.lookSeconds
+        plan.take(pace(fields))
+        plan.ioPressure = optional(fields, "ioPressure", Self.shares, plan.ioPressure)
+        plan.writeP99Milliseconds = optional(fields, "writeP99Milliseconds", Self.milliseconds, nil)
+        plan.lookSeconds = number(fields, "lookSeconds", 0.01...86_400) ?? plan.lookSeconds
         if let hooks = fields["hooks"] { plan.hooks = self.hooks(hooks) }
         if let halts = fields["halts"] { plan.halts = self.halts(halts) }
         if let waves = fields["waves"] { requireReads(waves, plan) }
         return plan
     }
 
+    private static let paceFields: Set = [
+        "usersPerMinute", "mebibytesPerSecond", "atOnce", "heavyAtOnce", "heavyBytes", "hours", "heavyHours",
+    ]
+
     /// The pace in a plan or a wave.
-    private mutating func pace(_ fields: [String: JSONNode]) -> FleetPlan.OwnPace {
-        FleetPlan.OwnPace(
-            usersPerMinute: number(fields["usersPerMinute"], "usersPerMinute", Self.slowest...1e9),
-            mebibytesPerSecond: number(fields["mebibytesPerSecond"], "mebibytesPerSecond", Self.slowest...1e9),
-            atOnce: whole(fields["atOnce"], "atOnce", 1...64),
-            heavyAtOnce: whole(fields["heavyAtOnce"], "heavyAtOnce", 1...64),
-            heavyBytes: whole(fields["heavyBytes"], "heavyBytes", 1...Int.max),
+    private mutating func pace(_ fields: [String: JSONNode]) -> FleetPlan.Pace {
+        FleetPlan.Pace(
+            usersPerMinute: number(fields, "usersPerMinute", Self.slowest...1e9),
+            mebibytesPerSecond: number(fields, "mebibytesPerSecond", Self.slowest...1e9),
+            atOnce: whole(fields, "atOnce", 1...64),
+            heavyAtOnce: whole(fields, "heavyAtOnce", 1...64),
+            heavyBytes: whole(fields, "heavyBytes", 1...Int.max),
             hours: fields["hours"].flatMap { hours($0, "hours") },
             heavyHours: fields["heavyHours"].flatMap { hours($0, "heavyHours") }
         )
@@ -208,14 +201,10 @@ public struct FleetPlanReader {
     }
 
     private mutating func wave(_ node: JSONNode, _ number: Int) -> FleetPlan.Wave? {
-        let known: Set = [
-            "name", "users", "percent", "soakSeconds", "cleanShadowReads", "writes", "usersPerMinute",
-            "mebibytesPerSecond",
-            "atOnce", "heavyAtOnce", "heavyBytes", "hours", "heavyHours",
-        ]
-        guard let fields = object(node, known, "a wave") else { return nil }
-        let users = whole(fields["users"], "users", 1...Int.max)
-        let percent = self.number(fields["percent"], "percent", 1e-6...100)
+        let known: Set = ["name", "users", "percent", "soakSeconds", "cleanShadowReads", "writes"]
+        guard let fields = object(node, known.union(Self.paceFields), "a wave") else { return nil }
+        let users = whole(fields, "users", 1...Int.max)
+        let percent = self.number(fields, "percent", 1e-6...100)
         guard (fields["users"] == nil) != (fields["percent"] == nil) else {
             add("a wave must have users or percent, and only one of them", at: node.range.lowerBound)
             return nil
@@ -226,9 +215,9 @@ public struct FleetPlanReader {
         return FleetPlan.Wave(
             name: fields["name"].flatMap { text($0, "name") } ?? "wave \(number)",
             extent: extent,
-            soakSeconds: self.number(fields["soakSeconds"], "soakSeconds", 0...Self.longest) ?? 0,
-            cleanShadowReads: whole(fields["cleanShadowReads"], "cleanShadowReads", 0...Int.max) ?? 0,
-            writes: whole(fields["writes"], "writes", 0...Int.max) ?? 0,
+            soakSeconds: self.number(fields, "soakSeconds", 0...Self.longest) ?? 0,
+            cleanShadowReads: whole(fields, "cleanShadowReads", 0...Int.max) ?? 0,
+            writes: whole(fields, "writes", 0...Int.max) ?? 0,
             own: pace(fields)
         )
     }
@@ -273,15 +262,12 @@ public struct FleetPlanReader {
             "writeP99Milliseconds",
         ]
         guard let fields = object(node, known, "halts") else { return halts }
-        halts.errorsInARow = whole(fields["errorsInARow"], "errorsInARow", 1...Int.max) ?? halts.errorsInARow
-        halts.inconclusiveLooks =
-            whole(fields["inconclusiveLooks"], "inconclusiveLooks", 1...Int.max) ?? halts.inconclusiveLooks
-        halts.demotedPercent =
-            number(fields["demotedPercent"], "demotedPercent", 0...100) ?? halts.demotedPercent
-        halts.ioPressure = optional(fields["ioPressure"], "ioPressure", Self.shares, halts.ioPressure)
-        halts.writeP99Percent = optional(fields["writeP99Percent"], "writeP99Percent", 1...1_000, halts.writeP99Percent)
-        halts.writeP99Milliseconds =
-            optional(fields["writeP99Milliseconds"], "writeP99Milliseconds", Self.milliseconds, nil)
+        halts.errorsInARow = whole(fields, "errorsInARow", 1...Int.max) ?? halts.errorsInARow
+        halts.inconclusiveLooks = whole(fields, "inconclusiveLooks", 1...Int.max) ?? halts.inconclusiveLooks
+        halts.demotedPercent = number(fields, "demotedPercent", 0...100) ?? halts.demotedPercent
+        halts.ioPressure = optional(fields, "ioPressure", Self.shares, halts.ioPressure)
+        halts.writeP99Percent = optional(fields, "writeP99Percent", 1...1_000, halts.writeP99Percent)
+        halts.writeP99Milliseconds = optional(fields, "writeP99Milliseconds", Self.milliseconds, nil)
         return halts
     }
 
@@ -313,8 +299,8 @@ public struct FleetPlanReader {
         return nil
     }
 
-    mutating func flag(_ node: JSONNode?, _ name: String) -> Bool? {
-        guard let node else { return nil }
+    mutating func flag(_ fields: [String: JSONNode], _ name: String) -> Bool? {
+        guard let node = fields[name] else { return nil }
         if case .bool(let value) = node.value { return value }
         add("\(name) must be true or false", at: node.range.lowerBound)
         return nil
@@ -322,18 +308,18 @@ public struct FleetPlanReader {
 
     /// A number, or null to turn the limit off.
     private mutating func optional(
-        _ node: JSONNode?,
+        _ fields: [String: JSONNode],
         _ name: String,
         _ range: ClosedRange<Double>,
         _ normal: Double?
     ) -> Double? {
-        guard let node else { return normal }
+        guard let node = fields[name] else { return normal }
         if case .null = node.value { return nil }
-        return number(node, name, range)
+        return number(fields, name, range)
     }
 
-    mutating func number(_ node: JSONNode?, _ name: String, _ range: ClosedRange<Double>) -> Double? {
-        guard let node else { return nil }
+    mutating func number(_ fields: [String: JSONNode], _ name: String, _ range: ClosedRange<Double>) -> Double? {
+        guard let node = fields[name] else { return nil }
         let value: Double? =
             switch node.value {
             case .int(let value): Double(value)
@@ -349,8 +335,8 @@ public struct FleetPlanReader {
         return nil
     }
 
-    mutating func whole(_ node: JSONNode?, _ name: String, _ range: ClosedRange<Int>) -> Int? {
-        guard let node else { return nil }
+    mutating func whole(_ fields: [String: JSONNode], _ name: String, _ range: ClosedRange<Int>) -> Int? {
+        guard let node = fields[name] else { return nil }
         if case .int(let value) = node.value, let whole = Int(exactly: value), range.contains(whole) { return whole }
         let most = range.upperBound == Int.max ? "" : " to \(range.upperBound)"
         add("\(name) must be a whole number from \(range.lowerBound)\(most)", at: node.range.lowerBound)
@@ -394,9 +380,9 @@ extension FleetPlanReader {
         }
         let arguments = fields["arguments"].map { self.arguments($0) } ?? []
         let events = fields["events"].map { self.events($0) }
-        let confirms = flag(fields["confirmsWaves"], "confirmsWaves") ?? false
-        let names = flag(fields["namesUsers"], "namesUsers") ?? false
-        let timeout = number(fields["timeoutSeconds"], "timeoutSeconds", Self.timeouts)
+        let confirms = flag(fields, "confirmsWaves") ?? false
+        let names = flag(fields, "namesUsers") ?? false
+        let timeout = number(fields, "timeoutSeconds", Self.timeouts)
         var hook: FleetPlan.Hook
         if let program {
             hook = FleetPlan.Hook(name: name ?? (program as NSString).lastPathComponent, program: program)

@@ -242,7 +242,7 @@ struct FleetPaces {
     /// When the next users may be started.
     private var next = ContinuousClock.now
 
-    init(_ pace: FleetPlan.Pace) {
+    init(_ pace: FleetPlan) {
         usersPerSecond = pace.usersPerMinute.map { $0 / 60 }
         bytesPerSecond = pace.mebibytesPerSecond.map { $0 * 1_048_576 }
     }

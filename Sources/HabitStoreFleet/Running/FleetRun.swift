@@ -38,7 +38,8 @@ final class FleetRun {
     /// The size of each wave, and those of its users who have left the plan's stage after reaching it.
     private let sizes: [Int]
     private var demoted: [Set<UserKey>]
-    private var pace: FleetPlan.Pace
+    /// The plan with the pace of the present wave.
+    private var pace: FleetPlan
     private var paces: FleetPaces
     private let times: FleetTimes
     private let hooks: HookDeliveries?
@@ -64,7 +65,7 @@ final class FleetRun {
         (self.person, self.pressure, self.tell) = (person, pressure, tell)
         mover = FleetMover(stores: stores, plan: plan, signals: signals)
         marks = DifferenceMarks(root: root)
-        pace = plan.pace(of: 0)
+        pace = plan.paced(for: 0)
         paces = FleetPaces(pace)
         times = try FleetTimes(root: root, plan, index)
         (self.hooks, self.clock) = (hooks, clock)
@@ -119,8 +120,8 @@ final class FleetRun {
 
     private func run(_ wave: Int) throws {
         let users = members.wave(wave)
-        if plan.pace(of: wave) != pace {
-            pace = plan.pace(of: wave)
+        if plan.paced(for: wave) != pace {
+            pace = plan.paced(for: wave)
             paces = FleetPaces(pace)
         }
         let known = try ledger.read().entries
