@@ -206,24 +206,9 @@ struct Promotion {
         isKilled: Bool
     ) throws -> GateDecision {
         open.leases.load()?.shadow?.flush()
-        let evidence = open.context.evidence
-        if evidence.owes(open.control) { open.record([]) }
-        var isShared = evidence.synchronize(actual, open.pair)
-        var summary = try evidence.log.summary(evidence.trust(actual, open.pair))
-        if !summary.containsAnchor {
-            // Another machine may have added lines meanwhile and recorded them in the store.
-            isShared = evidence.synchronize(actual, open.pair)
-            summary = try evidence.log.summary(evidence.trust(actual, open.pair))
-        }
         let mirror = mirrorFacts(actual)
-        let facts = GateInput(
-            evidence: summary,
-            lag: mirror.lag,
-            isBackfilled: mirror.isBackfilled,
-            isKilled: actual.state.isKilled || isKilled,
-            isMirrorParted: mirror.hasParted,
-            owesEvidence: evidence.owes(open.control) || !isShared
-        )
+        var facts = try open.gateFacts(actual, isKilled: isKilled)
+        (facts.lag, facts.isBackfilled, facts.isMirrorParted) = (mirror.lag, mirror.isBackfilled, mirror.hasParted)
         return Gate(policy: open.options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())
             .proposed(wanted, from: actual.stage, to: target)
     }
@@ -245,6 +230,28 @@ struct Promotion {
             lag: Int(max(0, here.token.rawValue - there.token.rawValue)),
             isBackfilled: there.role != .backfilling && there.lineage == here.lineage,
             hasParted: follows && open.pair.hasParted(there, from: here)
+        )
+    }
+}
+
+extension OpenUser {
+    /// The gate's facts about the user at a stage without a mirror.
+    func gateFacts(_ actual: ActualStage, isKilled: Bool) throws -> GateInput {
+        let evidence = context.evidence
+        if evidence.owes(control) { record([]) }
+        var isShared = evidence.synchronize(actual, pair)
+        var summary = try evidence.log.summary(evidence.trust(actual, pair))
+        if !summary.containsAnchor {
+            // Another machine may have added lines meanwhile and recorded them in the store.
+            isShared = evidence.synchronize(actual, pair)
+            summary = try evidence.log.summary(evidence.trust(actual, pair))
+        }
+        return GateInput(
+            evidence: summary,
+            lag: 0,
+            isBackfilled: true,
+            isKilled: actual.state.isKilled || isKilled,
+            owesEvidence: evidence.owes(control) || !isShared
         )
     }
 }

@@ -94,20 +94,10 @@ struct Retirement {
         isKilled: Bool,
         isVerified: Bool
     ) throws -> GateDecision {
-        let recorder = open.context.evidence
-        if recorder.owes(open.control) { open.record([]) }
-        let isShared = recorder.synchronize(actual, open.pair)
-        let facts = GateInput(
-            evidence: try recorder.log.summary(recorder.trust(actual, open.pair)),
-            lag: 0,
-            isBackfilled: true,
-            isKilled: actual.state.isKilled || isKilled,
-            owesEvidence: recorder.owes(open.control) || !isShared
-        )
-        return Gate(policy: open.options.gate).decideRetirement(
+        Gate(policy: open.options.gate).decideRetirement(
             from: actual.stage,
             wanted: wanted,
-            facts: facts,
+            facts: try open.gateFacts(actual, isKilled: isKilled),
             isVerified: isVerified,
             now: Date()
         )

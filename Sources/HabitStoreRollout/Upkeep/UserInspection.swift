@@ -23,7 +23,31 @@ struct UserInspection {
         var leading: ReplicaStatus? { stores.statuses.leading }
     }
 
-    func status() -> UserStatus {
+    /// What the stores, the flags and the control file say, before the evidence is asked.
+    private struct Seen {
+        let found: Found
+        let wanted: WantedStage
+        let check: StatusCheck
+        /// Whether a difference was found that the evidence could not record.
+        let owesEvidence: Bool
+        var status: UserStatus
+
+        /// The error for a user who belongs to another machine, which has the evidence.
+        var elsewhere: HabitStoreError? { found.leading.flatMap(check.objection(toMachineOf:)) }
+
+        func facts(_ summary: EvidenceSummary) -> GateInput {
+            GateInput(
+                evidence: summary,
+                lag: status.mirror.transactionsBehind ?? Int(status.token?.rawValue ?? 0),
+                isBackfilled: status.mirror.transactionsBehind != nil,
+                isKilled: status.isKilled || status.killTrigger != nil,
+                isMirrorParted: status.mirror == .parted,
+                owesEvidence: owesEvidence
+            )
+        }
+    }
+
+    private func see() -> Seen {
         var status = UserStatus(user: directory.user)
         let wanted = flags.wanted(for: subject, known)
         status.wanted = wanted.stage
@@ -33,33 +57,37 @@ struct UserInspection {
         let check = StatusCheck(directory, control)
         let found = collect(wanted.engines)
         take(found, check, into: &status)
+        // A kill that could not be written to any store yet.
+        if control?.isKilled == true { status.isKilled = true }
+        let owesEvidence = (control?.owedDifferences ?? 0) > 0
+        return Seen(found: found, wanted: wanted, check: check, owesEvidence: owesEvidence, status: status)
+    }
+
+    func status() -> UserStatus {
+        var seen = see()
+        let (found, check) = (seen.found, seen.check)
         do {
             try Restoration.requireNone(directory)
         } catch let error as HabitStoreError {
-            status.problems.insert(.init(place: "stores", error: error), at: 0)
+            seen.status.problems.insert(.init(place: "stores", error: error), at: 0)
         } catch {}
-        // A kill that could not be written to any store yet.
-        if control?.isKilled == true { status.isKilled = true }
-        let isKilled = status.isKilled || status.killTrigger != nil
+        let isKilled = seen.status.isKilled || seen.status.killTrigger != nil
         let whereabouts = AuthorityResolution(found.stores, found.engines, check, isKilled: isKilled)
-        if case .refused(let error) = whereabouts.answer { noteRefusal(error, into: &status) }
+        if case .refused(let error) = whereabouts.answer { noteRefusal(error, into: &seen.status) }
         if let unfinished = found.unfinishedMigration {
-            status.notes.append("\(unfinished.description); \(unfinished.remedy)")
-        } else if let ahead = whereabouts.ahead, let engine = status.engine, let token = status.token {
-            status.notes.append(
+            seen.status.notes.append("\(unfinished.description); \(unfinished.remedy)")
+        } else if let ahead = whereabouts.ahead, let engine = seen.status.engine, let token = seen.status.token {
+            seen.status.notes.append(
                 "the \(engine.rawValue) store is at token \(token), and the \(ahead.engine.rawValue) store at \(ahead.token): "
                     + "the next operation carries over what is missing"
             )
         }
-        compare(found, wanted, into: &status)
+        compare(found, seen.wanted, into: &seen.status)
         if case .acceptedElsewhere(let replicaStatus, let left) = whereabouts.answer {
-            noteRefusal(StatusCheck.objection(toLeaving: left, for: replicaStatus), into: &status)
+            noteRefusal(StatusCheck.objection(toLeaving: left, for: replicaStatus), into: &seen.status)
         }
-        // Only the machine that the user belongs to has the evidence.
-        if found.leading.flatMap(check.objection(toMachineOf:)) == nil {
-            judge(found, wanted, owesEvidence: (control?.owedDifferences ?? 0) > 0, into: &status)
-        }
-        return status
+        if seen.elsewhere == nil { judge(&seen) }
+        return seen.status
     }
 
     /// Asks the gate whether the store that the user has left could be removed. Verifies nothing.
@@ -67,26 +95,20 @@ struct UserInspection {
     /// - Throws: why the current store or the evidence cannot be read; ``HabitStoreError/Code/notFound`` if the store is gone already.
     func retirement() throws -> RetirementOutcome {
         try Restoration.requireNone(directory)
-        let wanted = flags.wanted(for: subject, known)
-        let control = try? ControlFile.copy(of: directory.path + "/control")
-        let check = StatusCheck(directory, control)
-        let found = collect(wanted.engines)
-        if let elsewhere = found.leading.flatMap(check.objection(toMachineOf:)) { throw elsewhere }
-        var status = UserStatus(user: directory.user)
-        take(found, check, into: &status)
+        let seen = see()
+        if let elsewhere = seen.elsewhere { throw elsewhere }
+        let status = seen.status
         guard let stage = status.stage, let engine = status.engine else { throw status.problems[0].error }
         if let problem = status.problems.first(where: { $0.place == engine.rawValue }) { throw problem.error }
-        let left = found.engines.other(than: engine)
+        let left = seen.found.engines.other(than: engine)
         let summary = try log.summary(status.trust)
-        let facts = GateInput(
-            evidence: summary,
-            lag: 0,
-            isBackfilled: true,
-            isKilled: status.isKilled || control?.isKilled == true || flags.pulledKill(for: subject) != nil,
-            owesEvidence: (control?.owedDifferences ?? 0) > 0
+        let decision = Gate(policy: options.gate).decideRetirement(
+            from: stage,
+            wanted: seen.wanted.stage,
+            facts: seen.facts(summary),
+            isVerified: false,
+            now: Date()
         )
-        let decision = Gate(policy: options.gate)
-            .decideRetirement(from: stage, wanted: wanted.stage, facts: facts, isVerified: false, now: Date())
         let address = known.address(left, of: directory)
         var outcome = RetirementOutcome(decision, left, address)
         guard try decision.isOpen && known.identity(of: address) == nil else { return outcome }
@@ -213,37 +235,25 @@ struct UserInspection {
     }
 
     /// Reads the evidence, and asks the gate about it.
-    private func judge(
-        _ found: Found,
-        _ wanted: WantedStage,
-        owesEvidence: Bool,
-        into status: inout UserStatus
-    ) {
+    private func judge(_ seen: inout Seen) {
         let summary: EvidenceSummary
         do {
-            summary = try log.summary(status.trust)
+            summary = try log.summary(seen.status.trust)
         } catch {
             let failure =
                 error as? HabitStoreError
                 ?? HabitStoreError(.inputOutput, "\(error)", at: .init(path: directory.path))
-            status.problems.append(.init(place: "evidence", error: failure))
+            seen.status.problems.append(.init(place: "evidence", error: failure))
             return
         }
-        status.evidence.records = summary.records
-        status.evidence.damage = summary.damage
-        status.evidence.isCutOff = !summary.containsAnchor
-        take(summary.evidence, owesEvidence: owesEvidence, into: &status)
-        guard let stage = status.stage, let next = stage.next else { return }
-        let facts = GateInput(
-            evidence: summary,
-            lag: status.mirror.transactionsBehind ?? Int(status.token?.rawValue ?? 0),
-            isBackfilled: status.mirror.transactionsBehind != nil,
-            isKilled: status.isKilled || status.killTrigger != nil,
-            isMirrorParted: status.mirror == .parted,
-            owesEvidence: owesEvidence
-        )
-        status.next = Gate(policy: options.gate).decide(from: stage, to: next, facts: facts, now: Date())
-            .proposed(wanted.stage, from: stage, to: next)
+        seen.status.evidence.records = summary.records
+        seen.status.evidence.damage = summary.damage
+        seen.status.evidence.isCutOff = !summary.containsAnchor
+        take(summary.evidence, owesEvidence: seen.owesEvidence, into: &seen.status)
+        guard let stage = seen.status.stage, let next = stage.next else { return }
+        seen.status.next = Gate(policy: options.gate)
+            .decide(from: stage, to: next, facts: seen.facts(summary), now: Date())
+            .proposed(seen.wanted.stage, from: stage, to: next)
     }
 }
 
