@@ -244,7 +244,8 @@ struct RestorationRecord: Codable {
         return try encoder.encode(self)
     }
 
-    /// - Throws: ``HabitStoreError/Code/newerVersion`` for a plan of another version, ``HabitStoreError/Code/corrupt`` for a damaged one.
+    /// - Throws: ``HabitStoreError/Code/newerVersion`` for a plan of a newer version, ``HabitStoreError/Code/unsupported`` for one of an older
+    ///   version, ``HabitStoreError/Code/corrupt`` for a damaged one.
     init(_ data: Data, path: String) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: data)
@@ -257,9 +258,10 @@ struct RestorationRecord: Codable {
             )
         }
         guard version == Self.currentVersion else {
+            let isNewer = version > Self.currentVersion
             throw HabitStoreError(
-                .newerVersion,
-                "a newer program began a restore; finish it with that program",
+                isNewer ? .newerVersion : .unsupported,
+                "\(isNewer ? "a newer" : "an older") program began a restore; finish it with that program",
                 at: .init(path: path)
             )
         }

@@ -413,4 +413,30 @@ struct UserRestoreTests {
         #expect(try kept.contents() == ["a", "b"])
         #expect(try kept.user.stores().examine("alice").isEmpty)
     }
+
+    /// A plan of any other version was said to be a newer program's.
+    @Test func aPlanOfAnotherVersionNamesTheProgramThatFinishesIt() throws {
+        var plan = RestorationRecord(
+            epoch: 3,
+            engine: .sqlite,
+            token: .zero,
+            lineage: UUID(),
+            state: RolloutState(stage: .off, engines: Engines.standard.pair(old: .sqlite)),
+            stores: [],
+            evidence: [],
+            by: "ann",
+            because: "a test",
+            backup: "/backup"
+        )
+        _ = try RestorationRecord(try plan.encoded(), path: "plan.json")
+        for (version, code, whose) in [
+            (1, HabitStoreError.Code.newerVersion, "a newer"), (-1, .unsupported, "an older"),
+        ] {
+            plan.version = RestorationRecord.currentVersion + version
+            let data = try plan.encoded()
+            let error = #expect(throws: HabitStoreError.self) { try RestorationRecord(data, path: "plan.json") }
+            #expect(error?.code == code)
+            #expect(error?.message == "\(whose) program began a restore; finish it with that program")
+        }
+    }
 }
