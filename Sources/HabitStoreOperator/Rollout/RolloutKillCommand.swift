@@ -12,7 +12,7 @@ struct RolloutKillCommand: ReportingCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "kill",
-            abstract: "Pulls the kill switch, and takes all users, or some, back to the old store immediately.",
+            abstract: "Pulls the kill switch, and takes all users, or some, back to the old store.",
             discussion: """
                 The triggers are those of `\(Tool.name) flags kill`, and programs that have the stores open act on \
                 them. Users without a running program are taken back by this command, in all stores under the root \

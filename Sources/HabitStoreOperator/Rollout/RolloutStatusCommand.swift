@@ -386,10 +386,10 @@ extension RolloutStatusReport {
 struct RolloutGroup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rollout",
-        abstract: "Moves users from the old store to the new one, stage by stage, and back immediately.",
+        abstract: "Moves users from the old store to the new one, stage by stage, and back.",
         discussion: """
             The stages are off, dualwrite, shadow, live, rampdown, complete. The flag file says which one is wanted. \
-            Users move forward one stage at a time, through the gate; the way back is always open.
+            Users move forward one stage at a time, through the gate; the way back needs no proof.
             """,
         subcommands: [
             RolloutStatusCommand.self, RolloutAdvanceCommand.self, RolloutPromoteCommand.self,
