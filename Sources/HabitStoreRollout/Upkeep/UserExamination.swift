@@ -9,6 +9,7 @@ struct UserExamination {
     private let control: ControlFile?
     private let controlFailure: HabitStoreError?
     private let check: StatusCheck
+    private var noted: [UserFinding] = []
 
     init(_ directory: UserDirectory, schema: Schema, _ engines: Engines, _ options: RolloutOptions) throws {
         self.directory = directory
@@ -24,64 +25,71 @@ struct UserExamination {
         check = StatusCheck(directory, control)
     }
 
-    func findings() throws -> [UserFinding] {
+    mutating func findings() throws -> [UserFinding] {
         defer { pair.close() }
         // Other findings would only show the unfinished state.
-        if let interrupted { return [interrupted] }
-        let found = pair.statuses(limitSeconds: options.stepLimitSeconds)
-        if let unfinished = pair.unfinishedMigration(found) {
-            return [
-                UserFinding(
-                    .unfinishedMigration,
-                    unfinished.description,
-                    unfinished.remedy,
-                    canBeMended: unfinished.isFinished(by: options.migrationPlan)
-                )
-            ]
+        guard !isInterrupted() else { return noted }
+        let stores = pair.statuses(limitSeconds: options.stepLimitSeconds)
+        if let unfinished = pair.unfinishedMigration(stores) {
+            let isFinished = unfinished.isFinished(by: options.migrationPlan)
+            found(.unfinishedMigration, unfinished.description, unfinished.remedy, canBeMended: isFinished)
+            return noted
         }
-        let serving = serving(found)
-        let damaged = damaged(found)?.other
-        var findings = found.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { engine, error in
-            if engine == damaged {
-                return UserFinding(
-                    .unreadable,
-                    error.description,
-                    "its file is set aside, and the next copy from the serving store makes a new one",
-                    canBeMended: true
-                )
-            }
-            let restore = "restore the \(engine.rawValue) file"
-            let other = serving.map {
-                ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout accept`, which sets it aside"
-            }
-            return UserFinding(.unreadable, error.description, restore + (other ?? ""))
-        }
-        if let controlFailure {
-            findings.append(UserFinding(.unreadable, controlFailure.description, "see to the file"))
-        }
-        findings += label()
-        findings += links()
-        findings += locks()
-        if let elsewhere = found.statuses.leading.flatMap(check.objection(toMachineOf:)) {
-            findings.append(UserFinding(.elsewhere, elsewhere.description, "nothing is wrong here"))
+        failures(stores)
+        label()
+        links()
+        locks()
+        if let elsewhere = stores.statuses.leading.flatMap(check.objection(toMachineOf:)) {
+            found(.elsewhere, elsewhere.description, "nothing is wrong here")
         } else {
-            findings += roles(found)
-            findings += namesakes(found)
-            if let control { findings += held(found, against: control) }
-            findings += copies(found)
-            findings += evidence(found)
+            roles(stores)
+            namesakes(stores)
+            if let control { held(stores, against: control) }
+            copies(stores)
+            evidence(stores)
         }
         for kind in TemporaryCopies.kinds where try !TemporaryCopies.folders(kind, in: directory).isEmpty {
-            findings.append(
-                UserFinding(
-                    .leftovers,
-                    "copies of the stores are in \(kind.prefix)…, which a killed process left, or one is making now",
-                    "they are removed unless a process is making them",
-                    canBeMended: true
-                )
+            mends(
+                .leftovers,
+                "copies of the stores are in \(kind.prefix)…, which a killed process left, or one is making now",
+                "they are removed unless a process is making them"
             )
         }
-        return findings
+        return noted
+    }
+
+    /// Adds what an operator has to do something about.
+    private mutating func found(
+        _ kind: UserFinding.Kind,
+        _ message: String,
+        _ remedy: String,
+        canBeMended: Bool = false
+    ) {
+        noted.append(UserFinding(kind: kind, message: message, remedy: remedy, canBeMended: canBeMended))
+    }
+
+    /// Adds what ``UserStores/mend(_:)`` repairs.
+    private mutating func mends(_ kind: UserFinding.Kind, _ message: String, _ remedy: String) {
+        found(kind, message, remedy, canBeMended: true)
+    }
+
+    /// Stores and the control file, if they cannot be read.
+    private mutating func failures(_ stores: ReplicaStatuses) {
+        let serving = serving(stores)
+        let damaged = damaged(stores)?.other
+        for (engine, error) in stores.failures.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let sentence = error.description
+            if engine == damaged {
+                let remedy = "its file is set aside, and the next copy from the serving store makes a new one"
+                mends(.unreadable, sentence, remedy)
+            } else {
+                let other = serving.map {
+                    ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout accept`, which sets it aside"
+                }
+                found(.unreadable, sentence, "restore the \(engine.rawValue) file" + (other ?? ""))
+            }
+        }
+        if let controlFailure { found(.unreadable, controlFailure.description, "see to the file") }
     }
 
     /// Renames the files of a store that does not serve and has diverged or is damaged. Does nothing if there is none any more.
@@ -101,87 +109,61 @@ struct UserExamination {
 
     // MARK: The folder
 
-    /// A restore or an erasure whose process died.
-    private var interrupted: UserFinding? {
+    /// Whether a restore or an erasure began whose process died.
+    private mutating func isInterrupted() -> Bool {
         if ErasureTombstone(directory).isThere {
-            return UserFinding(
-                .interrupted,
-                "the user is being erased and is not served",
-                "`\(OperatorCommand.name) user erase` finishes it"
-            )
+            let remedy = "`\(OperatorCommand.name) user erase` finishes it"
+            found(.interrupted, "the user is being erased and is not served", remedy)
+        } else if Restoration.isBegun(directory) {
+            let remedy = "it is finished, as by the next opening of the user"
+            mends(.interrupted, "a restore of the user was decided and not finished", remedy)
         }
-        guard Restoration.isBegun(directory) else { return nil }
-        return UserFinding(
-            .interrupted,
-            "a restore of the user was decided and not finished",
-            "it is finished, as by the next opening of the user",
-            canBeMended: true
-        )
+        return !noted.isEmpty
     }
 
     /// Whose folder it is. The next opening writes a missing file; until then the user is still found if the folder's name spells out the id.
-    private func label() -> [UserFinding] {
+    private mutating func label() {
         switch directory.label {
-        case .own, .missing: []
+        case .own, .missing: break
         case .another:
-            [
-                UserFinding(
-                    .owner,
-                    "the file \"user\" names another user",
-                    "remove the file if it is damaged, or move the folder elsewhere if it is another user's"
-                )
-            ]
-        case .empty:
-            [UserFinding(.owner, "the file \"user\" is empty", "it is rewritten", canBeMended: true)]
+            found(
+                .owner,
+                "the file \"user\" names another user",
+                "remove the file if it is damaged, or move the folder elsewhere if it is another user's"
+            )
+        case .empty: mends(.owner, "the file \"user\" is empty", "it is rewritten")
         case .special:
-            [
-                UserFinding(
-                    .owner,
-                    "something other than a file is where the file \"user\" should be",
-                    "the file takes its place",
-                    canBeMended: true
-                )
-            ]
-        case .folder:
-            [UserFinding(.owner, "a folder is where the file \"user\" should be", "remove it")]
+            let message = "something other than a file is where the file \"user\" should be"
+            mends(.owner, message, "the file takes its place")
+        case .folder: found(.owner, "a folder is where the file \"user\" should be", "remove it")
         case .unreadable(let reason):
-            [
-                UserFinding(
-                    .owner,
-                    "the file \"user\" cannot be read: \(String(cString: strerror(reason)))",
-                    "see to the file"
-                )
-            ]
+            found(.owner, "the file \"user\" cannot be read: \(String(cString: strerror(reason)))", "see to the file")
         }
     }
 
     /// Files shared with a snapshot made by hard links.
-    private func links() -> [UserFinding] {
+    private mutating func links() {
         let names = LinkedFiles(directory, pair.known).names
-        guard !names.isEmpty else { return [] }
-        return [
-            UserFinding(
-                .linked,
-                "files have other names elsewhere (hard links: \(names.joined(separator: ", "))), so a write here would change "
-                    + "them there",
-                "each is replaced by a copy, once no process has the user open; the other names keep the present contents",
-                canBeMended: true
-            )
-        ]
+        guard !names.isEmpty else { return }
+        mends(
+            .linked,
+            "files have other names elsewhere (hard links: \(names.joined(separator: ", "))), so a write here would change "
+                + "them there",
+            "each is replaced by a copy, once no process has the user open; the other names keep the present contents"
+        )
     }
 
     /// Lock files that cannot be opened. They contain nothing, and the next process makes a missing one.
-    private func locks() -> [UserFinding] {
-        let names = [SwitchLock.fileName, CopyLock.fileName] + TemporaryCopies.kinds.map(\.lock)
-        return names.compactMap { name in
+    private mutating func locks() {
+        for name in [SwitchLock.fileName, CopyLock.fileName] + TemporaryCopies.kinds.map(\.lock) {
             let path = directory.path + "/" + name
             var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
+            guard stat(path, &status) == 0 else { continue }
             let isFolder = status.st_mode & S_IFMT == S_IFDIR
-            guard isFolder || access(path, W_OK) != 0 else { return nil }
+            guard isFolder || access(path, W_OK) != 0 else { continue }
             let reason = String(cString: strerror(isFolder ? EISDIR : errno))
             let remedy = "move it away: `mv \(ShellWord.quoted(path)) \(ShellWord.quoted(path + ".aside"))`"
-            return UserFinding(.unreadable, "\(path): the lock file cannot be opened: \(reason)", remedy)
+            found(.unreadable, "\(path): the lock file cannot be opened: \(reason)", remedy)
         }
     }
 
@@ -198,9 +180,9 @@ struct UserExamination {
     }
 
     /// Stores that name another machine, next to one that serves here.
-    private func namesakes(_ found: ReplicaStatuses) -> [UserFinding] {
-        found.statuses.filter { check.objection(toMachineOf: $0) != nil }.map { store in
-            UserFinding(
+    private mutating func namesakes(_ stores: ReplicaStatuses) {
+        for store in stores.statuses where check.objection(toMachineOf: store) != nil {
+            found(
                 .elsewhere,
                 "the \(store.engine.rawValue) store belongs to a user with this id on another machine "
                     + "(\(store.machine?.place ?? "")), and no rollout takes this user there",
@@ -209,116 +191,82 @@ struct UserExamination {
         }
     }
 
-    private func roles(_ found: ReplicaStatuses) -> [UserFinding] {
-        let authoritative = found.statuses.filter { $0.role == .authoritative && $0.epoch >= StageSwitch.firstEpoch }
+    private mutating func roles(_ stores: ReplicaStatuses) {
+        let authoritative = stores.statuses.filter { $0.role == .authoritative && $0.epoch >= StageSwitch.firstEpoch }
         if authoritative.count > 1 {
             let epochs = authoritative.map { "\($0.engine.rawValue) at epoch \($0.epoch)" }.joined(separator: ", ")
-            return [
-                UserFinding(
-                    .twoAuthoritative,
-                    "both stores are authoritative (\(epochs)): the higher epoch counts, the other one was left or put back",
-                    "the other one is put on standby, unless the one that counts is older than what is known",
-                    canBeMended: true
-                )
-            ]
-        }
-        if found.statuses.isEmpty, found.failures.isEmpty, control != nil, !check.knowsOfNobody {
-            let message = "the user had stores, and there are none"
-            return [UserFinding(.noneAuthoritative, message, "put them back, or remove the whole folder")]
-        }
-        guard serving(found) == nil, !found.statuses.isEmpty else { return [] }
-        let roles = found.statuses.map { "\($0.engine.rawValue) is \($0.role.rawValue)" }.joined(separator: ", ")
-        let isClear = found.statuses.contains { $0.role == .sealed || $0.state?.hasAllAcknowledged == true }
-        return [
-            UserFinding(
-                .noneAuthoritative,
-                "no store is authoritative (\(roles))",
-                isClear
-                    ? "the interrupted move is finished or undone"
-                    : "put the current store back, or accept one with `\(OperatorCommand.name) rollout accept`",
-                canBeMended: isClear
+            return mends(
+                .twoAuthoritative,
+                "both stores are authoritative (\(epochs)): the higher epoch counts, the other one was left or put back",
+                "the other one is put on standby, unless the one that counts is older than what is known"
             )
-        ]
+        }
+        if stores.statuses.isEmpty, stores.failures.isEmpty, control != nil, !check.knowsOfNobody {
+            let message = "the user had stores, and there are none"
+            return found(.noneAuthoritative, message, "put them back, or remove the whole folder")
+        }
+        guard serving(stores) == nil, !stores.statuses.isEmpty else { return }
+        let roles = stores.statuses.map { "\($0.engine.rawValue) is \($0.role.rawValue)" }.joined(separator: ", ")
+        let isClear = stores.statuses.contains { $0.role == .sealed || $0.state?.hasAllAcknowledged == true }
+        found(
+            .noneAuthoritative,
+            "no store is authoritative (\(roles))",
+            isClear
+                ? "the interrupted move is finished or undone"
+                : "put the current store back, or accept one with `\(OperatorCommand.name) rollout accept`",
+            canBeMended: isClear
+        )
     }
 
-    private func held(_ found: ReplicaStatuses, against control: ControlFile) -> [UserFinding] {
-        var findings: [UserFinding] = []
-        if let serving = serving(found) {
-            if let objection = check.objection(toOwnerOf: serving) ?? check.objection(to: serving, beside: found) {
-                findings.append(
-                    UserFinding(.stale, objection.description, "see `\(OperatorCommand.name) rollout accept --help`")
-                )
+    private mutating func held(_ stores: ReplicaStatuses, against control: ControlFile) {
+        if let serving = serving(stores) {
+            if let objection = check.objection(toOwnerOf: serving) ?? check.objection(to: serving, beside: stores) {
+                found(.stale, objection.description, "see `\(OperatorCommand.name) rollout accept --help`")
             } else if serving.epoch < control.floor {
-                findings.append(
-                    UserFinding(
-                        .unfinishedMove,
-                        "the store is at epoch \(serving.epoch), and \(control.floor) was claimed for a move that did not happen",
-                        "the store is given that epoch",
-                        canBeMended: true
-                    )
+                mends(
+                    .unfinishedMove,
+                    "the store is at epoch \(serving.epoch), and \(control.floor) was claimed for a move that did not happen",
+                    "the store is given that epoch"
                 )
             }
             if control.isKilled, serving.state?.isKilled != true {
-                findings.append(
-                    UserFinding(
-                        .killOwed,
-                        "the user was killed, and the \(serving.engine.rawValue) store does not record it",
-                        "the kill is recorded in the store",
-                        canBeMended: true
-                    )
-                )
+                let message = "the user was killed, and the \(serving.engine.rawValue) store does not record it"
+                mends(.killOwed, message, "the kill is recorded in the store")
             }
         }
         if control.owedDifferences > 0 {
-            findings.append(
-                UserFinding(
-                    .differenceOwed,
-                    "a difference between the stores was found that the evidence could not record",
-                    "it is recorded",
-                    canBeMended: true
-                )
-            )
+            let message = "a difference between the stores was found that the evidence could not record"
+            mends(.differenceOwed, message, "it is recorded")
         }
-        return findings
     }
 
-    private func copies(_ found: ReplicaStatuses) -> [UserFinding] {
-        var findings: [UserFinding] = []
-        for copy in found.statuses where copy.role == .backfilling {
-            let goesOn = serving(found)?.state?.stage.mirror != nil
-            findings.append(
-                UserFinding(
-                    .unfinishedCopy,
-                    "the \(copy.engine.rawValue) store is an unfinished copy",
-                    goesOn
-                        ? "the mirror of the next process that has the user open continues it"
-                        : "the next move that needs it continues it"
-                )
+    private mutating func copies(_ stores: ReplicaStatuses) {
+        for copy in stores.statuses where copy.role == .backfilling {
+            let goesOn = serving(stores)?.state?.stage.mirror != nil
+            found(
+                .unfinishedCopy,
+                "the \(copy.engine.rawValue) store is an unfinished copy",
+                goesOn
+                    ? "the mirror of the next process that has the user open continues it"
+                    : "the next move that needs it continues it"
             )
         }
-        if let serving = serving(found), isMirrorLost(serving, found) {
-            findings.append(
-                UserFinding(
-                    .mirrorLost,
-                    "the \(other(than: serving).rawValue) store is missing, or older than the history reaches, and no write is "
-                        + "acknowledged without it",
-                    "it is copied again from the \(serving.engine.rawValue) store",
-                    canBeMended: true
-                )
+        if let serving = serving(stores), isMirrorLost(serving, stores) {
+            mends(
+                .mirrorLost,
+                "the \(other(than: serving).rawValue) store is missing, or older than the history reaches, and no write is "
+                    + "acknowledged without it",
+                "it is copied again from the \(serving.engine.rawValue) store"
             )
         }
-        if let (serving, other) = parted(found) {
-            findings.append(
-                UserFinding(
-                    .parted,
-                    "the \(other.engine.rawValue) store has diverged from the \(serving.engine.rawValue) store, which "
-                        + "serves: it was put back, or a process that slept wrote to it and was not acknowledged",
-                    "its file is set aside, and the next copy makes a new one",
-                    canBeMended: true
-                )
+        if let (serving, other) = parted(stores) {
+            mends(
+                .parted,
+                "the \(other.engine.rawValue) store has diverged from the \(serving.engine.rawValue) store, which "
+                    + "serves: it was put back, or a process that slept wrote to it and was not acknowledged",
+                "its file is set aside, and the next copy makes a new one"
             )
         }
-        return findings
     }
 
     private func isMirrorLost(_ serving: ReplicaStatus, _ found: ReplicaStatuses) -> Bool {
@@ -354,31 +302,16 @@ struct UserExamination {
 
     // MARK: The evidence
 
-    private func finding(_ difference: StageEvidence.Difference) -> UserFinding {
-        UserFinding(
-            .different,
-            "the stores differ: \(difference.message) (\(difference.time.date.formatted(.iso8601)), at \(difference.stage.rawValue)), and no "
-                + "complete verification has found them equal since",
-            "see what differs with `\(OperatorCommand.name) rollout verify --user U`; if the serving store is right, "
-                + "`\(OperatorCommand.name) rollout resync --user U --because TEXT` rebuilds the other one from it"
-        )
-    }
-
-    private func evidence(_ found: ReplicaStatuses) -> [UserFinding] {
+    private mutating func evidence(_ stores: ReplicaStatuses) {
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
         let reset = "reset it with `\(OperatorCommand.name) rollout evidence reset`"
         if log.sizeBytes > 0, access(log.path, W_OK) != 0 {
-            return [
-                UserFinding(
-                    .unreadable,
-                    "the evidence cannot be written: \(String(cString: strerror(errno)))",
-                    "see to the file"
-                )
-            ]
+            let reason = String(cString: strerror(errno))
+            return found(.unreadable, "the evidence cannot be written: \(reason)", "see to the file")
         }
         do {
             // A following store has no anchor of the evidence, but the same epoch as the serving one.
-            let remembering = found.statuses.filter { $0.state != nil && check.objection(toMachineOf: $0) == nil }
+            let remembering = stores.statuses.filter { $0.state != nil && check.objection(toMachineOf: $0) == nil }
             // Where both are written, both have the same epoch, but only the serving store gets each anchor.
             let state = remembering.leading?.state
             let trust = EvidenceTrust(state, seal: log.seal)
@@ -387,32 +320,31 @@ struct UserExamination {
             _ = try? shared?.synchronize()
             let summary = try log.summary(trust)
             if let damage = summary.damage {
-                return [
-                    UserFinding(.evidence, "the evidence is damaged in line \(damage.line): \(damage.reason)", reset)
-                ]
+                return found(.evidence, "the evidence is damaged in line \(damage.line): \(damage.reason)", reset)
             }
             if !summary.containsAnchor || summary.isAnothers {
-                return [UserFinding(.evidence, "the evidence lacks lines that the stores remember", reset)]
+                return found(.evidence, "the evidence lacks lines that the stores remember", reset)
             }
-            let different = summary.evidence.openDifference.map { [finding($0)] } ?? []
-            guard let uncounted = try log.uncounted(trust).sentence else { return different }
-            return different + [
-                UserFinding(
-                    .evidenceUncounted,
-                    uncounted,
-                    "nothing is wrong with the stores: further reads and `\(OperatorCommand.name) rollout verify` prove "
-                        + "again what is missing; if no process died and no key is new, someone else added the lines"
+            let uncounted = try log.uncounted(trust).sentence
+            if let difference = summary.evidence.openDifference {
+                found(
+                    .different,
+                    "the stores differ: \(difference.message) (\(difference.time.date.formatted(.iso8601)), at \(difference.stage.rawValue)), and no "
+                        + "complete verification has found them equal since",
+                    "see what differs with `\(OperatorCommand.name) rollout verify --user U`; if the serving store is right, "
+                        + "`\(OperatorCommand.name) rollout resync --user U --because TEXT` rebuilds the other one from it"
                 )
-            ]
+            }
+            guard let uncounted else { return }
+            found(
+                .evidenceUncounted,
+                uncounted,
+                "nothing is wrong with the stores: further reads and `\(OperatorCommand.name) rollout verify` prove "
+                    + "again what is missing; if no process died and no key is new, someone else added the lines"
+            )
         } catch {
-            return [UserFinding(.unreadable, "the evidence cannot be read: \(error)", "see to the file")]
+            found(.unreadable, "the evidence cannot be read: \(error)", "see to the file")
         }
-    }
-}
-
-extension UserFinding {
-    fileprivate init(_ kind: Kind, _ message: String, _ remedy: String, canBeMended: Bool = false) {
-        self.init(kind: kind, message: message, remedy: remedy, canBeMended: canBeMended)
     }
 }
 
@@ -476,7 +408,8 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func examine(_ user: String) throws -> [UserFinding] {
         let directory = try known(user, mayBeErased: true)
-        return try UserExamination(directory, schema: schema(of: directory), engines, options).findings()
+        var examination = try UserExamination(directory, schema: schema(of: directory), engines, options)
+        return try examination.findings()
     }
 
     /// Repairs what needs no guess: finishes or undoes interrupted moves, removes what killed processes left, sets aside a diverged or damaged store
