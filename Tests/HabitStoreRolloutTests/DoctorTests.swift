@@ -174,6 +174,18 @@ struct DoctorTests {
         #expect(try store.verify().verdict == .match)
     }
 
+    /// The error named the command that helps, and the doctor went on to say that the store, which nothing was wrong with, should be restored.
+    @Test(arguments: ["-wal", "-shm", "-lock"])
+    func aPipeInPlaceOfAFileNextToAStoreIsMovedAway(suffix: String) throws {
+        let user = try user(at: .dualwrite)
+        let place = try user.address(.old).path + suffix
+        try? FileManager.default.removeItem(atPath: place)
+        try #require(mkfifo(place, 0o600) == 0)
+        let found = try #require(try user.stores().examine("alice").first { $0.kind == .unreadable })
+        #expect(found.message.hasSuffix("not a regular file, so SQLite cannot use the store next to it"))
+        #expect(found.remedy.hasPrefix("move it away: `mv ") && found.remedy.hasSuffix(".aside`"))
+    }
+
     /// The serving store is damaged and the other one is not current: any repair would be a guess.
     @Test func aDamagedStoreThatServesIsLeftWhereItIs() throws {
         let user = try user(at: .complete)

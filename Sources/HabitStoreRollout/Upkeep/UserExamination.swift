@@ -82,6 +82,13 @@ struct UserExamination {
             if engine == damaged {
                 let remedy = "its file is set aside, and the next copy from the serving store makes a new one"
                 mends(.unreadable, sentence, remedy)
+            } else if error.code == .inputOutput, let end = sentence.range(of: "; move it away: `mv ") {
+                // Something is in the way of a file next to the store: the error ends with the command that helps.
+                found(
+                    .unreadable,
+                    String(sentence[..<end.lowerBound]),
+                    String(sentence[end.lowerBound...].dropFirst(2))
+                )
             } else {
                 let other = serving.map {
                     ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout accept`, which sets it aside"
