@@ -189,6 +189,7 @@ let package = Package(
                 "HabitStore", "HabitStoreRollout", "HabitStoreTesting", "ShadowVerifier",
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Lab/RolloutTesting",
             swiftSettings: settings
         ),
         .target(
