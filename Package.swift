@@ -257,7 +257,7 @@ let package = Package(
         .testTarget(name: "DurableFilesTests", dependencies: ["DurableFiles"], swiftSettings: settings),
         .testTarget(
             name: "HabitStoreMacrosTests",
-            dependencies: ["HabitStoreLMDB", "HabitStoreMacros", "HabitStoreSQLite"],
+            dependencies: ["HabitStoreLMDB", "HabitStoreMacros", "HabitStoreSQLite", "HabitStoreTesting"],
             swiftSettings: settings
         ),
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: settings),
@@ -268,7 +268,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreMigrationTests",
-            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier"],
+            dependencies: [
+                "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting", "ShadowVerifier",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -341,8 +343,8 @@ let package = Package(
             name: "TripsSampleTests",
             dependencies: [
                 "StandardEngines",
-                "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier",
-                "TripsSample",
+                "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
+                "ShadowVerifier", "TripsSample",
             ],
             swiftSettings: settings
         ),
@@ -355,8 +357,7 @@ let package = Package(
             name: "HabitStoreMetricsTests",
             dependencies: [
                 "FeatureFlags", "HabitStore", "HabitStoreFleet", "HabitStoreMetrics", "HabitStoreRollout",
-                "RolloutTesting",
-                "StandardEngines",
+                "HabitStoreTesting", "RolloutTesting", "StandardEngines",
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: settings
@@ -381,8 +382,8 @@ let package = Package(
         .testTarget(
             name: "HabitStoreOperatorTests",
             dependencies: [
-                "HabitStore", "HabitStoreOperator", "HabitStoreRollout", "HabitStoreSQLite", "NotesOperator",
-                "StandardEngines",
+                "HabitStore", "HabitStoreOperator", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
+                "NotesOperator", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

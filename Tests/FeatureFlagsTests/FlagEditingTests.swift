@@ -206,10 +206,8 @@ import Testing
 
     /// Readers see a complete file at any time, and no writer's edit is lost.
     @Test func changesOfManyWritersAreAllKept() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("writers-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { _ = try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appendingPathComponent("f.json").path
+        let folder = try TemporaryFolder()
+        let path = folder.path("f.json")
         let json =
             #"{"flags":{"f":{"state":"ENABLED","variants":{"armed":false,"killed":true},"defaultVariant":"armed"}}}"#
         try Data(json.utf8).write(to: URL(fileURLWithPath: path))

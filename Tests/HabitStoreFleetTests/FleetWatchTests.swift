@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitStoreTesting
 import RolloutTesting
 import Testing
 

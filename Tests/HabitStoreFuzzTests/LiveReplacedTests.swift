@@ -16,7 +16,7 @@ struct LiveReplacedTests {
 
     /// A store, and a copy of it with other writes since: of the same origin, identity and epoch.
     private final class Parted {
-        let folder: URL
+        private let folder: TemporaryFolder
         let told: any EngineBackedStore
         let putBack: any EngineBackedStore
 
@@ -25,10 +25,10 @@ struct LiveReplacedTests {
         ///   - lost: the names written only to the first, one transaction for each.
         ///   - found: the names written only to the copy.
         init(_ kind: StoreUnderTest, kept: [String], lost: [String], found: [String]) throws {
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("parted-\(UUID().uuidString)")
+            let folder = try TemporaryFolder()
             self.folder = folder
             func make(_ name: String) throws -> any EngineBackedStore {
-                let place = folder.appendingPathComponent(name)
+                let place = folder.url.appendingPathComponent(name)
                 try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
                 return try kind.open(place, HabitSchema.current, UUID()) { Date() }
             }
@@ -51,8 +51,6 @@ struct LiveReplacedTests {
         deinit {
             told.close()
             putBack.close()
-            // Files left in the temporary folder are not a failure.
-            try? FileManager.default.removeItem(at: folder)
         }
     }
 

@@ -11,19 +11,15 @@ import Trials
 struct LiveStreamTests {
     /// A separate store in a folder that is deleted with this object.
     private final class Opened {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stream-\(UUID().uuidString)")
+        let folder: TemporaryFolder
         let store: any EngineBackedStore
 
         init(_ kind: StoreUnderTest) throws {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            store = try kind.open(folder, HabitSchema.current, UUID()) { Date() }
+            folder = try TemporaryFolder()
+            store = try kind.open(folder.url, HabitSchema.current, UUID()) { Date() }
         }
 
-        deinit {
-            store.close()
-            // Files left in the temporary folder are not a failure.
-            try? FileManager.default.removeItem(at: folder)
-        }
+        deinit { store.close() }
     }
 
     static let kinds = [StoreUnderTest.sqlite, .lmdb, .inMemory]
@@ -228,7 +224,7 @@ struct LiveStreamTests {
         let opened = try Opened(kind)
         var answers = opened.store.count(of: FetchDescriptor<Habit>()).makeAsyncIterator()
         #expect(try await answers.next()?.count == 0)
-        let other = try kind.open(opened.folder, HabitSchema.current, UUID()) { Date() }
+        let other = try kind.open(opened.folder.url, HabitSchema.current, UUID()) { Date() }
         defer { other.close() }
         try await other.insert([Habit(name: "Run"), Habit(name: "Read")])
         #expect(try await answers.next()?.count == 2)

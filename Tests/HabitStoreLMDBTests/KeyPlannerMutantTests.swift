@@ -1,24 +1,24 @@
+import HabitStoreTesting
 import HabitTracker
 
 #if PLANNER_MUTANTS
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
-import HabitStoreTesting
 import OrderedKeys
 import Testing
 
 /// Bugs that need more random queries than a test run has, or records that only older stores have.
 @Suite("LMDB's planner with bugs planted")
 struct KeyPlannerMutantTests {
-    private func store(_ folder: LMDBWrapperTestFolder, _ mutant: KeyPlannerMutant?) throws -> LMDBHabitStore {
+    private func store(_ folder: TemporaryFolder, _ mutant: KeyPlannerMutant?) throws -> LMDBHabitStore {
         var options = LMDBHabitStore.Options()
         options.mutant = mutant
-        return try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current, options: options)
+        return try LMDBHabitStore(path: folder.store, schema: HabitSchema.current, options: options)
     }
 
     @Test func aDanglingReferenceIsNoRecord() throws {
-        let folder = try LMDBWrapperTestFolder()
+        let folder = try TemporaryFolder()
         let filter = FetchDescriptor<Entry>(filter: try FilterExpression(text: "EXISTS habit"))
         let sound = try store(folder, nil)
         let habit = Habit(name: "a")
@@ -36,7 +36,7 @@ struct KeyPlannerMutantTests {
     }
 
     @Test func aPrefixEndsWithAWholeCharacter() throws {
-        let folder = try LMDBWrapperTestFolder()
+        let folder = try TemporaryFolder()
         let filter = FetchDescriptor<Habit>(filter: try FilterExpression(text: "name BEGINSWITH \"x\""))
         let sound = try store(folder, nil)
         try sound.insert([Habit(name: "xa"), Habit(name: "x\u{301}a")])
@@ -46,7 +46,7 @@ struct KeyPlannerMutantTests {
     }
 
     @Test func aFailureIsReportedWhereverALaterConditionLeads() throws {
-        let folder = try LMDBWrapperTestFolder()
+        let folder = try TemporaryFolder()
         let filter = FetchDescriptor<Habit>(filter: try FilterExpression(text: "1 / streak == 1 AND name == \"b\""))
         let sound = try store(folder, nil)
         try sound.insert([Habit(name: "a", streak: 0), Habit(name: "b", streak: 1)])

@@ -7,12 +7,12 @@ import Testing
 
 /// Batches leave room on their pages, and no trace of what reserved it.
 @Suite struct LMDBAscendingPutsTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
     private let environment: LMDBEnvironment
     private let database: LMDBDatabase
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
+        folder = try TemporaryFolder()
         (environment, database) = try folder.openRecords()
     }
 
@@ -61,7 +61,7 @@ import Testing
             }
         }
         environment.close()
-        #expect(try LMDBFileInspector.walk(path: folder.path()).isEmpty)
+        #expect(try LMDBFileInspector.walk(path: folder.store).isEmpty)
     }
 
     @Test func recordsThatComeBetweenOthersDivideFewPages() throws {

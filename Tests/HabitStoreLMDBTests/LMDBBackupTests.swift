@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -17,9 +18,9 @@ import Darwin
 /// name only once it is complete and on the disk.
 @Suite("LMDB's backups")
 struct LMDBBackupTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func names() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
@@ -51,7 +52,7 @@ struct LMDBBackupTests {
     }
 
     @Test func aDraftThatAKilledProcessLeftIsNotInTheWay() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         defer { store.close() }
         try store.save(HabitTag(name: "a"))
         try Data("half".utf8).write(to: URL(fileURLWithPath: LMDBDraft.path(for: folder.path("copy"))))

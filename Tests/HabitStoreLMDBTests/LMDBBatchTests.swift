@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreLMDB
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -8,10 +9,8 @@ import Testing
 @Suite("LMDB's batches")
 struct LMDBBatchTests {
     private func withStore(_ body: (LMDBHabitStore) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lmdb-batch-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let store = try LMDBHabitStore(path: folder.appendingPathComponent("store").path, schema: HabitSchema.current)
+        let folder = try TemporaryFolder()
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         defer { store.close() }
         try body(store)
     }

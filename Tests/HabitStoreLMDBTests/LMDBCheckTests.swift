@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import RawStoreFiles
 import Testing
@@ -8,13 +9,13 @@ import Testing
 
 @Suite("LMDB's check")
 struct LMDBCheckTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
     private let path: String
     private let habit = Habit(name: "Run", tagIDs: [])
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
-        path = folder.path()
+        folder = try TemporaryFolder()
+        path = folder.store
         let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.save(habit)
         try store.insert(

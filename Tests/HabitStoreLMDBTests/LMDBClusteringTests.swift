@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import OrderedKeys
 import Testing
@@ -10,14 +11,14 @@ import Testing
 @Suite("LMDB's clustering index")
 struct LMDBClusteringTests {
     private static let index = "Entry.habitID+date"
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
     private let path: String
     private let habit = Habit(name: "Run")
     private let entries: [Entry]
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
-        path = folder.path()
+        folder = try TemporaryFolder()
+        path = folder.store
         let habit = habit
         entries = (0..<40).map { number in
             let date = Date(timeIntervalSinceReferenceDate: Double(number / 2))

@@ -1,5 +1,6 @@
 import CLMDB
 import Foundation
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -9,13 +10,13 @@ import Testing
 /// Files that contradict themselves went unnoticed: missing data was taken for empty.
 @Suite("LMDB: files that contradict themselves")
 struct LMDBContradictionTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
     private let path: String
     private let habit = Habit(name: "CafeXX", tagIDs: [])
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
-        path = folder.path()
+        folder = try TemporaryFolder()
+        path = folder.store
         let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.save(habit)
         try store.insert(

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 struct LMDBCutFileTests {
     /// A file with room after its last page, which can be cut without removing a page that is read.
     private func withCutFile(_ body: (LMDBHabitStore, _ cut: () throws -> Void) throws -> Void) throws {
-        let folder = try LMDBWrapperTestFolder()
+        let folder = try TemporaryFolder()
         let path = folder.path("store.lmdb")
         let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         defer { store.close() }
@@ -51,7 +52,7 @@ struct LMDBCutFileTests {
     }
 
     @Test func aFileThatGrowsIsNone() throws {
-        let folder = try LMDBWrapperTestFolder()
+        let folder = try TemporaryFolder()
         let store = try LMDBHabitStore(path: folder.path("store.lmdb"), schema: HabitSchema.current)
         defer { store.close() }
         let readers = DispatchGroup()

@@ -8,9 +8,9 @@ import Testing
 
 @Suite("LMDB stores that were damaged")
 struct LMDBDamageTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Reads everything from a store.
     ///

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -7,9 +8,9 @@ import Testing
 
 @Suite("LMDB's engine")
 struct LMDBEngineTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func code(_ body: () throws -> Void) -> HabitStoreError.Code? {
         do {
@@ -22,7 +23,7 @@ struct LMDBEngineTests {
         #expect(
             code {
                 _ = try LMDBHabitStore(
-                    path: folder.path(),
+                    path: folder.store,
                     schema: HabitSchema.current,
                     options: .init(isReadOnly: true)
                 )
@@ -31,19 +32,19 @@ struct LMDBEngineTests {
         #expect(
             code {
                 _ = try LMDBHabitStore(
-                    path: folder.path(),
+                    path: folder.store,
                     schema: HabitSchema.current,
                     options: .init(createsFile: false)
                 )
             } == .notFound
         )
-        let writing = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let writing = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let habit = Habit(name: "a")
         try writing.save(habit)
         writing.close()
-        let before = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.store))
         let store = try LMDBHabitStore(
-            path: folder.path(),
+            path: folder.store,
             schema: HabitSchema.current,
             options: .init(isReadOnly: true)
         )
@@ -52,12 +53,12 @@ struct LMDBEngineTests {
         #expect(try store.check { _ in }.isEmpty)
         try store.backup(to: folder.path("copy"))
         store.close()
-        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == before)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
         #expect(try LMDBHabitStore(path: folder.path("copy"), schema: HabitSchema.current).all(Habit.self) == [habit])
     }
 
     @Test func closingTwiceIsAllowedAndEverythingAfterwardsSaysClosed() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         store.close()
         store.close()
         #expect(code { _ = try store.all(Habit.self) } == .closed)
@@ -67,7 +68,7 @@ struct LMDBEngineTests {
     }
 
     @Test func aReadInsideAWriteSeesTheStateBefore() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         try store.write { transaction in
             try transaction.insert(HabitTag(name: "new"))
             #expect(try store.all(HabitTag.self).isEmpty)
@@ -78,7 +79,7 @@ struct LMDBEngineTests {
     }
 
     @Test func aRecordUnderAnotherIdentifierIsRefusedBeforeItIsStored() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let layout = HabitTag.entity.layout
         let record = try EncodedRecord([.uuid(UUID()), .string("a")], layout: layout)
         let found = code {
@@ -91,7 +92,7 @@ struct LMDBEngineTests {
     }
 
     @Test func aPrunedHistoryIsGoneUpToTheTokenAndNoFurther() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         for round in 0..<30 { try store.insert((0..<100).map { HabitTag(name: "\(round)-\($0)") }) }
         try store.pruneHistory(through: HistoryToken(rawValue: 20))
         #expect(try store.fetchHistory(after: HistoryToken(rawValue: 20)).map(\.token.rawValue) == Array(21...30))
@@ -105,9 +106,9 @@ struct LMDBEngineTests {
     }
 
     @Test func aCountThatAnIndexGivesDecodesNothing() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         try store.insert((0..<10).map { Habit(name: "same", streak: $0) })
-        let environment = try LMDBEnvironment.open(path: folder.path(), options: LMDBOptions(isReadOnly: false))
+        let environment = try LMDBEnvironment.open(path: folder.store, options: LMDBOptions(isReadOnly: false))
         let database = try #require(try environment.openDatabases(names: ["Habit"], create: false).first)
         try environment.withWrite { transaction in
             var first: [UInt8] = []
@@ -125,7 +126,7 @@ struct LMDBEngineTests {
     }
 
     @Test func aWalkDoesNotMeetWhatIsWrittenDuringIt() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         try store.insert((0..<40).map { Entry(date: Date(timeIntervalSinceReferenceDate: Double($0)), habitID: nil) })
         var seen = 0
         try store.write { transaction in

@@ -10,8 +10,8 @@ import Testing
 struct LMDBEscapeTests {
     @Test(arguments: EscapedRelationship.allCases)
     func aRelationshipOutsideOfItsTransactionIsATrap(_ escape: EscapedRelationship) async throws {
-        let folder = try LMDBWrapperTestFolder()
-        let path = folder.path()
+        let folder = try TemporaryFolder()
+        let path = folder.store
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [escape, path = path as String] in
             try await escape.make(in: try LMDBHabitStore(path: path, schema: HabitSchema.current))

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -8,14 +9,14 @@ import Testing
 /// Reads a store by the documented format alone, with none of the engine's code except LMDB's wrapper.
 @Suite("LMDB's on-disk format")
 struct LMDBFormatTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private typealias Contents = [(key: [UInt8], value: [UInt8])]
 
     private func read(_ names: [String], path: String? = nil) throws -> [Contents] {
-        let environment = try LMDBEnvironment.open(path: path ?? folder.path(), options: LMDBOptions(isReadOnly: true))
+        let environment = try LMDBEnvironment.open(path: path ?? folder.store, options: LMDBOptions(isReadOnly: true))
         defer { environment.close() }
         let databases = try environment.openDatabases(names: names, create: false)
         return try environment.withRead { transaction in
@@ -51,7 +52,7 @@ struct LMDBFormatTests {
         let habit = Habit(name: "Run", streak: 3, target: 2.5, tagIDs: [tag.id])
         let entry = Entry(date: Date(timeIntervalSinceReferenceDate: 5), habitID: habit.id)
         let store = try LMDBHabitStore(
-            path: folder.path(),
+            path: folder.store,
             schema: HabitSchema.current,
             options: .init(now: { Date(timeIntervalSinceReferenceDate: 9.5) })
         )
@@ -155,9 +156,9 @@ struct LMDBFormatTests {
     }
 
     @Test func aNewerFormatIsRefusedWithBothNumbers() throws {
-        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
-        try put(["format": "HabitStore 2"], path: folder.path())
-        for error in try expectRefusal(.newerVersion, folder.path()) {
+        try LMDBHabitStore(path: folder.store, schema: HabitSchema.current).close()
+        try put(["format": "HabitStore 2"], path: folder.store)
+        for error in try expectRefusal(.newerVersion, folder.store) {
             #expect(error.message.contains("version 2") && error.message.contains("up to 1"))
         }
     }
@@ -174,15 +175,15 @@ struct LMDBFormatTests {
     }
 
     @Test func anEmptyEnvironmentBecomesAStoreOnlyWhenItMayBeWritten() throws {
-        try LMDBEnvironment.open(path: folder.path(), options: LMDBWrapperTestSample.options()).close()
-        #expect(code(folder.path(), isReadOnly: true)?.code == .notAStore)
-        #expect(code(folder.path()) == nil)
-        #expect(code(folder.path(), isReadOnly: true) == nil)
+        try LMDBEnvironment.open(path: folder.store, options: LMDBWrapperTestSample.options()).close()
+        #expect(code(folder.store, isReadOnly: true)?.code == .notAStore)
+        #expect(code(folder.store) == nil)
+        #expect(code(folder.store, isReadOnly: true) == nil)
     }
 
     /// Each state in which a process can die while it creates a store.
     @Test(arguments: 0..<3) func aStoreWhoseMakingWasInterruptedIsMade(step: Int) throws {
-        let path = folder.path()
+        let path = folder.store
         try put([:], path: path)
         if step > 0 { try put(["format": "HabitStore 1"], path: path) }
         if step > 1 {
@@ -201,7 +202,7 @@ struct LMDBFormatTests {
     }
 
     @Test func aSchemaThatCannotBeKeptIsRefusedAndAnotherShapeChangesNothing() throws {
-        let path = folder.path()
+        let path = folder.store
         try LMDBHabitStore(path: path, schema: HabitSchema.current).close()
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         #expect(throws: HabitStoreError.self) { try LMDBHabitStore(path: path, schema: LMDBNote.schema) }

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import Testing
 
 @_spi(Engines) @testable import HabitStoreLMDB
@@ -10,12 +11,12 @@ struct LMDBIndexUpkeepTests {
     private typealias Ranked = LMDBItem<LMDBItemRanks>
     private typealias Clustered = LMDBItem<LMDBItemClusteredRanks>
     private typealias Titled = LMDBItem<LMDBItemTitles>
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func open(_ schema: Schema, isReadOnly: Bool = false) throws -> LMDBHabitStore {
-        try LMDBHabitStore(path: folder.path(), schema: schema, options: .init(isReadOnly: isReadOnly))
+        try LMDBHabitStore(path: folder.store, schema: schema, options: .init(isReadOnly: isReadOnly))
     }
 
     private func filter(_ text: String) throws -> FilterExpression { try FilterExpression(text: text) }
@@ -49,7 +50,7 @@ struct LMDBIndexUpkeepTests {
         let writing = try open(Ranked.schema)
         try writing.save(Ranked(title: "a", rank: 1))
         writing.close()
-        let before = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.store))
         let reading = try open(Titled.schema, isReadOnly: true)
         let descriptor = FetchDescriptor<Titled>(filter: try filter("title == \"a\""))
         #expect(try reading.explain(descriptor).accessPath == "scan Item")
@@ -60,7 +61,7 @@ struct LMDBIndexUpkeepTests {
         #expect(found.count == 1)
         #expect(try reading.check { _ in }.map(\.kind) == ["indexMissing"])
         reading.close()
-        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == before, "the file was changed")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before, "the file was changed")
     }
 
     /// Two versions of a program that differ only in this run at the same time: the last one to open the file decides, and both maintain what the

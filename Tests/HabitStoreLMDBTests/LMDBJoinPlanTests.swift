@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -22,14 +23,14 @@ struct LMDBJoinPlanTests {
         var testDescription: String { "\(entity): \(filter) by \(sort)" }
     }
 
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
     private let store: LMDBHabitStore
     private let reference: InMemoryHabitStore
 
     /// 40 habits in 20 categories, ten of them tagged, with 25 entries each; one entry has no habit, and one more dangles.
     init() throws {
-        folder = try LMDBWrapperTestFolder()
-        store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        folder = try TemporaryFolder()
+        store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         reference = try InMemoryHabitStore(schema: HabitSchema.current)
         let tags = (0..<5).map { HabitTag(id: Self.id(1, $0), name: "t\($0)") }
         let habits = (0..<40).map { number in
@@ -211,7 +212,7 @@ struct LMDBJoinPlanTests {
     }
 
     @Test func identifiersOfAnExactPlanComeFromKeysAlone() throws {
-        let environment = try LMDBEnvironment.open(path: folder.path(), options: LMDBOptions(isReadOnly: false))
+        let environment = try LMDBEnvironment.open(path: folder.store, options: LMDBOptions(isReadOnly: false))
         let database = try #require(try environment.openDatabases(names: ["Habit"], create: false).first)
         try environment.withWrite { transaction in
             try transaction.put(database, withUnsafeBytes(of: Self.id(2, 4).uuid) { Array($0) }, [1, 2, 3])

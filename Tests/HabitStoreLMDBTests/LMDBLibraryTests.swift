@@ -1,6 +1,7 @@
 import CLMDB
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -18,9 +19,9 @@ import Darwin
 /// with both versions, and says that the file is sound.
 @Suite("The liblmdb that is there")
 struct LMDBLibraryTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func failure(_ body: () throws -> Void) -> HabitStoreError? {
         do {
@@ -31,19 +32,19 @@ struct LMDBLibraryTests {
 
     @Test func theLibraryOfTheHeaderIsNeverRefused() throws {
         #expect(LMDBLibrary.found.hasFiles(of: LMDBLibrary.built))
-        try LMDBLibrary.requireFiles(path: folder.path())
+        try LMDBLibrary.requireFiles(path: folder.store)
         let later = LMDBLibrary.Version(major: 0, minor: 9, patch: 70)
-        try LMDBLibrary.requireFiles(later, of: .init(major: 0, minor: 9, patch: 24), path: folder.path())
+        try LMDBLibrary.requireFiles(later, of: .init(major: 0, minor: 9, patch: 24), path: folder.store)
     }
 
     @Test func aLibraryOfOtherFilesMakesNoStoreAndIsNamed() throws {
         let found = LMDBLibrary.Version(major: 1, minor: 0, patch: 2)
         let built = LMDBLibrary.Version(major: 0, minor: 9, patch: 24)
-        let error = failure { try LMDBLibrary.requireFiles(found, of: built, path: folder.path()) }
+        let error = failure { try LMDBLibrary.requireFiles(found, of: built, path: folder.store) }
         #expect(error?.code == .engineUnavailable)
         #expect(error?.message.contains("0.9.24") == true)
         #expect(error?.message.contains("1.0.2") == true)
-        let refusal = LMDBLibrary.refusal(MDB_INVALID, found, path: folder.path())
+        let refusal = LMDBLibrary.refusal(MDB_INVALID, found, path: folder.store)
         #expect(refusal.message.contains("1.0.2"))
         #expect(refusal.message.contains("\(LMDBLibrary.built)"))
     }
@@ -52,16 +53,16 @@ struct LMDBLibraryTests {
         var bytes = Data(count: 8_192)
         bytes.replaceSubrange(24..<28, with: withUnsafeBytes(of: UInt32(0xBEEF_C0DE).littleEndian) { Data($0) })
         bytes[28] = 3
-        try bytes.write(to: URL(fileURLWithPath: folder.path()))
+        try bytes.write(to: URL(fileURLWithPath: folder.store))
         for open in [
-            { _ = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current) },
-            { _ = try RescuedLMDBStore(rescuing: folder.path(), schema: HabitSchema.current) },
+            { _ = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current) },
+            { _ = try RescuedLMDBStore(rescuing: folder.store, schema: HabitSchema.current) },
         ] as [() throws -> Void] {
             let error = failure(open)
             #expect(error?.code == .newerVersion)
             #expect(error?.message.contains("LMDB 1.0") == true)
         }
-        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == bytes)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == bytes)
     }
 
     #if PLANNER_MUTANTS
@@ -75,11 +76,11 @@ struct LMDBLibraryTests {
     @Test(arguments: [MDB_INVALID, MDB_VERSION_MISMATCH, EINVAL]) func aSoundFileThatIsRefusedIsNotCalledDamaged(
         returnCode: Int32
     ) throws {
-        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
+        try LMDBHabitStore(path: folder.store, schema: HabitSchema.current).close()
         for isMarked in [true, false] {
-            if !isMarked { unlink(folder.path() + "-sound") }
+            if !isMarked { unlink(folder.store + "-sound") }
             let error = refusing(returnCode) {
-                failure { _ = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current) }
+                failure { _ = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current) }
             }
             #expect(error?.code == .engineUnavailable)
             #expect(error?.message.contains("\(LMDBLibrary.found)") == true)
@@ -92,22 +93,22 @@ struct LMDBLibraryTests {
         #expect(made?.code == .engineUnavailable)
         #expect(!FileManager.default.fileExists(atPath: folder.path("new")))
         // The library is not to blame for what came of the file meanwhile.
-        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
+        try LMDBHabitStore(path: folder.store, schema: HabitSchema.current).close()
     }
 
     @Test func aDamagedFileThatIsRefusedIsCalledDamaged() throws {
-        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
-        var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
+        try LMDBHabitStore(path: folder.store, schema: HabitSchema.current).close()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.store))
         bytes[4_096 + 16] ^= 0xFF
-        try bytes.write(to: URL(fileURLWithPath: folder.path()))
+        try bytes.write(to: URL(fileURLWithPath: folder.store))
         let error = refusing(MDB_INVALID) {
-            failure { _ = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current) }
+            failure { _ = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current) }
         }
         #expect(error?.code == .corrupt)
     }
 
     @Test func whatTheSystemRefusesAtTheMomentStaysWhatItIs() throws {
-        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
+        try LMDBHabitStore(path: folder.store, schema: HabitSchema.current).close()
         let expected: [Int32: HabitStoreError.Code] = [
             EACCES: .permissionDenied, EPERM: .permissionDenied, EROFS: .permissionDenied, ENOMEM: .limitExceeded,
             EMFILE: .limitExceeded, ENFILE: .limitExceeded, ENOSPC: .full, EIO: .inputOutput, EAGAIN: .busy,
@@ -116,7 +117,7 @@ struct LMDBLibraryTests {
         ]
         for (returnCode, code) in expected {
             let error = refusing(returnCode) {
-                failure { _ = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current) }
+                failure { _ = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current) }
             }
             #expect(error?.code == code, "\(returnCode)")
         }

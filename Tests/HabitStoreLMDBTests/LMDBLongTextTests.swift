@@ -6,13 +6,13 @@ import Testing
 
 @Suite("LMDB and texts that are longer than its keys")
 struct LMDBLongTextTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
     private let store: LMDBHabitStore
     private let reference: InMemoryHabitStore
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
-        store = try LMDBHabitStore(path: folder.path(), schema: LMDBNote.schema)
+        folder = try TemporaryFolder()
+        store = try LMDBHabitStore(path: folder.store, schema: LMDBNote.schema)
         reference = try InMemoryHabitStore(schema: LMDBNote.schema)
     }
 

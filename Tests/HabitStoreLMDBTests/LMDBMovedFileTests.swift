@@ -11,12 +11,12 @@ import Testing
 /// closure runs and once more before the commit.
 @Suite("LMDB's files that are moved while they are open")
 struct LMDBMovedFileTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
     private let path: String
     private var file: MovedFile<LMDBHabitStore> { MovedFile(path: path) }
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
+        folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path("user"), withIntermediateDirectories: true)
         path = folder.path("user/store.lmdb")
     }

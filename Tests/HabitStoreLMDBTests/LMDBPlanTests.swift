@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 @_spi(Engines) import OrderedKeys
 import Testing
@@ -20,9 +21,9 @@ struct LMDBPlanTests {
         var testDescription: String { "\(filter) by \(sort)" }
     }
 
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private static let long = String(repeating: "x", count: 600)
     private static let id = "00000000-0000-0000-0000-000000000007"
@@ -171,7 +172,7 @@ struct LMDBPlanTests {
     ]
 
     @Test(arguments: notes) func choosesTheAccessPath(_ expected: Expectation) throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: LMDBNote.schema)
+        let store = try LMDBHabitStore(path: folder.store, schema: LMDBNote.schema)
         let query = RecordQuery(
             entity: "Note",
             filter: try FilterExpression(text: expected.filter),
@@ -187,7 +188,7 @@ struct LMDBPlanTests {
     }
 
     @Test func whatIsWantedByIdentifierIsSortedByItsKeysAlone() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let habit = Habit(name: "Run")
         let entries = (0..<40).map { Entry(date: Date(timeIntervalSinceReferenceDate: Double($0)), habitID: habit.id) }
         try store.save(habit)
@@ -215,7 +216,7 @@ struct LMDBPlanTests {
     }
 
     @Test(arguments: [SortOrder.forward, .reverse]) func whatAnIndexHoldsIsReadFromItsKeys(_ order: SortOrder) throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let habit = Habit(name: "Run")
         let entries = [-1e9, -2.5, 0, 1e-9, 794_651_848.25].map { seconds in
             Entry(date: Date(timeIntervalSinceReferenceDate: seconds), note: "a", value: seconds, habitID: habit.id)
@@ -239,7 +240,7 @@ struct LMDBPlanTests {
     }
 
     @Test func recordsThatGoWhileTheyAreHandedOutAreStillHandedOut() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let habit = Habit(name: "Run")
         try store.save(habit)
         try store.insert((0..<10).map { _ in Entry(habitID: habit.id) })
@@ -258,7 +259,7 @@ struct LMDBPlanTests {
     }
 
     @Test func relationshipsAreFoundByTheirIndexes() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         func path(_ entity: String, _ filter: String) throws -> String {
             let query = RecordQuery(entity: entity, filter: try FilterExpression(text: filter))
             return try store.read { try $0.explain(query) }.accessPath
@@ -269,7 +270,7 @@ struct LMDBPlanTests {
     }
 
     @Test func aPageOfOneHabitsEntriesTouchesLittleMore() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let habits = (0..<20).map { Habit(name: "\($0)") }
         try store.insert(habits)
         try store.insert(

@@ -14,9 +14,9 @@ struct LMDBRescueTests {
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("fixtures")
 
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Compares the two ways to read a file.
     private func expectTheSame(_ path: String, _ schema: Schema) throws {
@@ -50,7 +50,7 @@ struct LMDBRescueTests {
     }
 
     @Test func severalLevelsAndLongValuesAreRead() throws {
-        let path = folder.path()
+        let path = folder.store
         let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         let habits = (0..<600).map { number in
             Habit(name: String(repeating: "é", count: number % 50 == 0 ? 9_000 : number % 90), streak: number)
@@ -79,7 +79,7 @@ struct LMDBRescueTests {
 
     @Test(arguments: [71, 72, 73] as [UInt64]) func anyRecordsAreReadByteForByte(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let path = folder.path()
+        let path = folder.store
         let store = try LMDBHabitStore(path: path, schema: LMDBNote.schema)
         var kept: [LMDBNote] = []
         for _ in 0..<12 {
@@ -98,24 +98,24 @@ struct LMDBRescueTests {
     }
 
     @Test func anEmptyStoreAndPrunedHistoryAreRead() throws {
-        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
-        try expectTheSame(folder.path(), HabitSchema.current)
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        try LMDBHabitStore(path: folder.store, schema: HabitSchema.current).close()
+        try expectTheSame(folder.store, HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         for number in 0..<5 { try store.save(HabitTag(name: "\(number)")) }
         try store.replicate { try $0.pruneHistory(through: HistoryToken(rawValue: 3)) }
-        try expectTheSame(folder.path(), HabitSchema.current)
+        try expectTheSame(folder.store, HabitSchema.current)
         try store.replicate { try $0.pruneHistory(through: HistoryToken(rawValue: 5)) }
         store.close()
-        try expectTheSame(folder.path(), HabitSchema.current)
+        try expectTheSame(folder.store, HabitSchema.current)
     }
 
     @Test func queriesAreAnsweredAndWritesAreRefused() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let habit = Habit(name: "Run", streak: 9)
         try store.insert([habit, Habit(name: "Walk", streak: 1)])
         store.close()
-        let before = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
-        let rescued = try RescuedLMDBStore(rescuing: folder.path(), schema: HabitSchema.current)
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.store))
+        let rescued = try RescuedLMDBStore(rescuing: folder.store, schema: HabitSchema.current)
         #expect(try rescued.fetch(FetchDescriptor<Habit>(predicate: #Predicate { $0.streak >= 7 })) == [habit])
         for write in [
             { try rescued.save(Habit(name: "lost")) }, { try rescued.replicate { try $0.setRole(.sealed, epoch: 1) } },
@@ -131,7 +131,7 @@ struct LMDBRescueTests {
         rescued.close()
         let error = #expect(throws: HabitStoreError.self) { _ = try rescued.all(Habit.self) }
         #expect(error?.code == .closed)
-        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == before)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
     }
 
     @Test func whatIsNoStoreIsRefusedAsByLMDB() throws {
@@ -147,20 +147,20 @@ struct LMDBRescueTests {
         #expect(code(folder.path("text")) == .notAStore)
         try LMDBWrapperTestSample.make(path: folder.path("foreign"), seed: 5)
         #expect(code(folder.path("foreign")) == .notAStore)
-        try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current).close()
+        try LMDBHabitStore(path: folder.store, schema: HabitSchema.current).close()
         // The notes are of version 1, and the store is of version 3.
-        #expect(code(folder.path(), LMDBNote.schema) == .newerVersion)
+        #expect(code(folder.store, LMDBNote.schema) == .newerVersion)
         #expect(code(Self.fixtures.appendingPathComponent("v1.lmdb").path) == .migrationRequired)
     }
 
     /// Whatever was damaged, the result is an error or the store's contents.
     @Test(arguments: [81, 82, 83] as [UInt64]) func damageIsAnErrorValueAndNeverOtherRecords(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         try store.insert((0..<300).map { Habit(name: String(repeating: "x", count: $0 % 60 == 0 ? 9_000 : $0)) })
         store.close()
-        let expected = try LMDBStoreContents(RescuedLMDBStore(rescuing: folder.path(), schema: HabitSchema.current))
-        let whole = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
+        let expected = try LMDBStoreContents(RescuedLMDBStore(rescuing: folder.store, schema: HabitSchema.current))
+        let whole = try Data(contentsOf: URL(fileURLWithPath: folder.store))
         var refused = 0
         for round in 0..<60 {
             var bytes = whole
@@ -188,7 +188,7 @@ struct LMDBRescueTests {
 
     /// Another process with a working library may be writing: a rescue reads one consistent snapshot.
     @Test func aRescueBesideAWriterIsOneMoment() throws {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let habits = (0..<200).map { Habit(name: "\($0)", streak: 0) }
         try store.insert(habits)
         let isStopped = Atomic(false)
@@ -211,7 +211,7 @@ struct LMDBRescueTests {
         var rescues = 0
         for _ in 0..<25 {
             do {
-                let rescued = try RescuedLMDBStore(rescuing: folder.path(), schema: HabitSchema.current)
+                let rescued = try RescuedLMDBStore(rescuing: folder.store, schema: HabitSchema.current)
                 #expect(Set(try rescued.all(Habit.self).map(\.streak)).count == 1)
                 #expect(try rescued.check { _ in }.isEmpty)
                 rescues += 1

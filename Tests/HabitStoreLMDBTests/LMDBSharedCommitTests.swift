@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Synchronization
 import Testing
@@ -11,12 +12,12 @@ import Testing
 struct LMDBSharedCommitTests {
     private static let writers = 9
 
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func open(_ options: LMDBHabitStore.Options = .init()) throws -> LMDBHabitStore {
-        let store = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current, options: options)
+        let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current, options: options)
         // A busy machine may take long to wake a thread.
         store.core.engine.commits.window = 60_000_000_000
         return store
@@ -108,7 +109,7 @@ struct LMDBSharedCommitTests {
                 try store.save(HabitTag(name: "\(number)"))
             }
         }
-        let again = try LMDBHabitStore(path: folder.path(), schema: HabitSchema.current)
+        let again = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let names = try again.all(HabitTag.self).map(\.name)
         for (number, result) in results.enumerated() where number > 0 {
             if case .failure(let error) = result {

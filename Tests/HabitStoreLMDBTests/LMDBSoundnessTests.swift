@@ -1,6 +1,7 @@
 import CLMDB
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -17,11 +18,11 @@ import Darwin
 /// When opening a file may skip the walk over every page, and when not.
 @Suite("LMDB stores that were walked before")
 struct LMDBSoundnessTests {
-    private let folder: LMDBWrapperTestFolder
-    private var path: String { folder.path() }
+    private let folder: TemporaryFolder
+    private var path: String { folder.store }
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
+        folder = try TemporaryFolder()
         let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try store.insert((0..<300).map { Habit(name: "habit \($0)") })
         store.close()

@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 #if canImport(Glibc)
@@ -25,7 +26,7 @@ enum LMDBWrapperTestHelper {
     static var isAvailable: Bool { compiler != nil }
 
     /// Builds the program in the folder and returns its path.
-    static func build(in folder: LMDBWrapperTestFolder) throws -> String {
+    static func build(in folder: TemporaryFolder) throws -> String {
         let source = folder.path("helper.c")
         let program = folder.path("helper")
         try code.write(toFile: source, atomically: true, encoding: .utf8)

@@ -7,12 +7,12 @@ import Testing
 @testable import HabitStoreLMDB
 
 @Suite struct LMDBWrapperTests {
-    let folder: LMDBWrapperTestFolder
+    let folder: TemporaryFolder
     let environment: LMDBEnvironment
     let database: LMDBDatabase
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
+        folder = try TemporaryFolder()
         (environment, database) = try folder.openRecords()
     }
 
@@ -26,8 +26,8 @@ import Testing
     // MARK: One environment per file
 
     @Test func oneFileHasOneEnvironmentByEveryName() throws {
-        try FileManager.default.createSymbolicLink(atPath: folder.path("symbolic"), withDestinationPath: folder.path())
-        try FileManager.default.linkItem(atPath: folder.path(), toPath: folder.path("hard"))
+        try FileManager.default.createSymbolicLink(atPath: folder.path("symbolic"), withDestinationPath: folder.store)
+        try FileManager.default.linkItem(atPath: folder.store, toPath: folder.path("hard"))
         for name in ["store.lmdb", "symbolic", "hard", "../\(folder.url.lastPathComponent)/store.lmdb"] {
             let other = try LMDBEnvironment.open(path: folder.path(name))
             #expect(other.core === environment.core, "\(name)")
@@ -45,21 +45,21 @@ import Testing
         let other = try LMDBEnvironment.open(path: alias + "/store.lmdb")
         #expect(other.core === environment.core)
         other.close()
-        try FileManager.default.moveItem(atPath: folder.path(), toPath: folder.path("moved"))
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.path()) } == .notFound)
-        try FileManager.default.copyItem(atPath: folder.path("moved"), toPath: folder.path())
+        try FileManager.default.moveItem(atPath: folder.store, toPath: folder.path("moved"))
+        #expect(code { _ = try LMDBEnvironment.open(path: folder.store) } == .notFound)
+        try FileManager.default.copyItem(atPath: folder.path("moved"), toPath: folder.store)
         #expect(code { _ = try LMDBEnvironment.open(path: alias + "/store.lmdb") } == .busy)
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.path()) } == .busy)
+        #expect(code { _ = try LMDBEnvironment.open(path: folder.store) } == .busy)
         environment.close()
         let replaced = try LMDBEnvironment.open(path: alias + "/store.lmdb")
         defer { replaced.close() }
         #expect(replaced.path == alias + "/store.lmdb")
-        #expect(try LMDBEnvironment.open(path: folder.path()).core === replaced.core)
+        #expect(try LMDBEnvironment.open(path: folder.store).core === replaced.core)
     }
 
     @Test func theLastCloseClosesAndAClosedHandleRefuses() throws {
         let core = environment.core
-        let other = try LMDBEnvironment.open(path: folder.path())
+        let other = try LMDBEnvironment.open(path: folder.store)
         environment.close()
         environment.close()
         #expect(core.environment != nil)
@@ -68,7 +68,7 @@ import Testing
         try other.withRead { _ in }
         other.close()
         #expect(core.environment == nil)
-        let again = try LMDBEnvironment.open(path: folder.path())
+        let again = try LMDBEnvironment.open(path: folder.store)
         #expect(again.core !== core)
     }
 
@@ -79,20 +79,20 @@ import Testing
             try transaction.put(database, [1], [2])
         }
         #expect(core.environment == nil)
-        let again = try LMDBEnvironment.open(path: folder.path())
+        let again = try LMDBEnvironment.open(path: folder.store)
         let found = try again.openDatabases(names: ["records"], create: false)
         #expect(try again.withRead { try $0.get(found[0], [1]).map(Array.init) } == [2])
     }
 
     @Test func aReplacedFileIsNotOpenedBesideTheOldOne() throws {
-        try FileManager.default.removeItem(atPath: folder.path())
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.path()) } == .notFound)
+        try FileManager.default.removeItem(atPath: folder.store)
+        #expect(code { _ = try LMDBEnvironment.open(path: folder.store) } == .notFound)
         #expect(
-            code { _ = try LMDBEnvironment.open(path: folder.path(), options: LMDBWrapperTestSample.options()) }
+            code { _ = try LMDBEnvironment.open(path: folder.store, options: LMDBWrapperTestSample.options()) }
                 == .busy
         )
         environment.close()
-        let fresh = try LMDBEnvironment.open(path: folder.path(), options: LMDBWrapperTestSample.options())
+        let fresh = try LMDBEnvironment.open(path: folder.store, options: LMDBWrapperTestSample.options())
         #expect(code { _ = try fresh.openDatabases(names: ["records"], create: false) } == .notFound)
     }
 
@@ -119,7 +119,7 @@ import Testing
     /// link, a pipe or a folder there is refused before the library sees it.
     @Test(arguments: [true, false]) func aLinkInThePlaceOfTheLockFileIsNotFollowed(isReadOnly: Bool) throws {
         environment.close()
-        let (lock, theirs) = (folder.path() + "-lock", folder.path("theirs"))
+        let (lock, theirs) = (folder.store + "-lock", folder.path("theirs"))
         try Data("theirs".utf8).write(to: URL(fileURLWithPath: theirs))
         let places: [() throws -> Void] = [
             { try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: theirs) },
@@ -133,7 +133,7 @@ import Testing
             try? FileManager.default.removeItem(atPath: lock)
             try place()
             let error = #expect(throws: HabitStoreError.self) {
-                _ = try LMDBEnvironment.open(path: folder.path(), options: options)
+                _ = try LMDBEnvironment.open(path: folder.store, options: options)
             }
             #expect(error?.code == .permissionDenied)
             #expect(error?.location.path == lock)
@@ -142,7 +142,7 @@ import Testing
         #expect(try String(contentsOfFile: theirs, encoding: .utf8) == "theirs")
         #expect(!FileManager.default.fileExists(atPath: folder.path("nothing")))
         try FileManager.default.removeItem(atPath: lock)
-        try LMDBEnvironment.open(path: folder.path(), options: options).close()
+        try LMDBEnvironment.open(path: folder.store, options: options).close()
     }
 
     @Test func aReadOnlyHandleReadsAndAWriterMakesTheFileWritable() throws {
@@ -150,11 +150,11 @@ import Testing
         environment.close()
         var options = LMDBOptions()
         options.isReadOnly = true
-        let reader = try LMDBEnvironment.open(path: folder.path(), options: options)
+        let reader = try LMDBEnvironment.open(path: folder.store, options: options)
         let found = try reader.openDatabases(names: ["records"], create: false)
         #expect(code { _ = try reader.openDatabases(names: ["none"], create: true) } == .notFound)
         #expect(code { try reader.withWrite { _ in } } == .permissionDenied)
-        let writer = try LMDBEnvironment.open(path: folder.path())
+        let writer = try LMDBEnvironment.open(path: folder.store)
         try writer.withWrite { try $0.put(found[0], [3], [4]) }
         #expect(try reader.withRead { try $0.get(found[0], [3]).map(Array.init) } == [4])
         #expect(code { try reader.withWrite { _ in } } == .permissionDenied)

@@ -7,12 +7,12 @@ import Testing
 
 /// A transaction that waits to begin keeps the file open, even if another caller closes the store.
 @Suite struct LMDBWrapperClosingTests {
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
     private let environment: LMDBEnvironment
     private let database: LMDBDatabase
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
+        folder = try TemporaryFolder()
         (environment, database) = try folder.openRecords()
         try environment.withWrite { try $0.put(database, [1], [1]) }
     }
@@ -24,18 +24,18 @@ import Testing
     /// The file can be opened, by one environment, and contains all commits.
     private func expectSoundAndClosed(records: Int) throws {
         #expect(environment.core.environment == nil)
-        let again = try LMDBEnvironment.open(path: folder.path())
+        let again = try LMDBEnvironment.open(path: folder.store)
         #expect(again.core !== environment.core)
         let found = try again.openDatabases(names: ["records"], create: false)
         #expect(try again.withRead { try $0.count(found[0]) } == records)
         again.close()
-        #expect(try LMDBFileInspector.walk(path: folder.path()).isEmpty)
+        #expect(try LMDBFileInspector.walk(path: folder.store).isEmpty)
     }
 
     @Test(.enabled(if: LMDBWrapperTestHelper.isAvailable, "needs a C compiler for the second process"))
     func aWriteThatWaitsForAnotherProcessKeepsTheFileOpen() async throws {
         let helper = try LMDBWrapperTestHelper.build(in: folder)
-        let write = try LMDBWrapperTestHelper.whileWriting(helper, path: folder.path()) {
+        let write = try LMDBWrapperTestHelper.whileWriting(helper, path: folder.store) {
             let write = BegunWork { [environment, database] in
                 try environment.withWrite { _ = try $0.put(database, [2], [2]) }
             }

@@ -1,6 +1,7 @@
 import CLMDB
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -15,12 +16,12 @@ import Darwin
 
 /// Guarantees after the disk refused a write: descriptors of the open file are replaced by one that cannot be written.
 @Suite(.serialized) struct LMDBWrapperFaultTests {
-    let folder: LMDBWrapperTestFolder
+    let folder: TemporaryFolder
     let environment: LMDBEnvironment
     let database: LMDBDatabase
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
+        folder = try TemporaryFolder()
         (environment, database) = try folder.openRecords()
         try environment.withWrite { try $0.put(database, [1], [1]) }
     }
@@ -60,7 +61,7 @@ import Darwin
         #expect(found.1)
         try environment.withWrite { try $0.put(database, [3], [3]) }
         #expect(try environment.withRead { try $0.count(database) } == 2)
-        #expect(try LMDBFileInspector.walk(path: folder.path()).isEmpty)
+        #expect(try LMDBFileInspector.walk(path: folder.store).isEmpty)
     }
 
     private func expectUnknownOutcome() {
@@ -102,12 +103,12 @@ import Darwin
     @Test func aFileDamagedMeanwhileIsRefusedAtTheReopening() throws {
         try breakWriting(try dataDescriptor())
         expectUnknownOutcome()
-        let whole = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
+        let whole = try Data(contentsOf: URL(fileURLWithPath: folder.store))
         var damaged = whole
         damaged[16] ^= 0xFF
-        try damaged.write(to: URL(fileURLWithPath: folder.path()), options: [])
+        try damaged.write(to: URL(fileURLWithPath: folder.store), options: [])
         #expect(throws: HabitStoreError.self) { try environment.withRead { _ in } }
-        try whole.write(to: URL(fileURLWithPath: folder.path()), options: [])
+        try whole.write(to: URL(fileURLWithPath: folder.store), options: [])
         try expectRecovery()
     }
 

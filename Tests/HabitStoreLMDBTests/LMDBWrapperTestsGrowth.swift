@@ -1,13 +1,14 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
 
 @Suite struct LMDBWrapperGrowthTests {
-    let folder: LMDBWrapperTestFolder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func open(mapSizeBytes: Int = 1 << 20) throws -> (LMDBEnvironment, LMDBDatabase) {
         try folder.openRecords(mapSizeBytes: mapSizeBytes)
@@ -76,7 +77,7 @@ import Testing
         let program = try LMDBWrapperTestHelper.build(in: folder)
         for round in 1...3 {
             let count = round * 2_000
-            let outcome = try LMDBWrapperTestHelper.run(program, ["grow", folder.path(), "\(64 << 20)", "\(count)"])
+            let outcome = try LMDBWrapperTestHelper.run(program, ["grow", folder.store, "\(64 << 20)", "\(count)"])
             try #require(outcome.status == 0, "\(outcome.output)")
             #expect(environment.core.mapSizeBytes < 64 << 20 || round > 1)
             // Both a read and a write must notice, whichever comes first.
@@ -86,7 +87,7 @@ import Testing
             #expect(try environment.withRead { try $0.count(grown) } == count)
         }
         try write(environment, database, 0..<300)
-        #expect(try LMDBFileInspector.walk(path: folder.path()).isEmpty)
+        #expect(try LMDBFileInspector.walk(path: folder.store).isEmpty)
     }
 
     @Test(.enabled(if: LMDBWrapperTestHelper.isAvailable, "needs a C compiler for the second process"))
@@ -95,7 +96,7 @@ import Testing
         try write(environment, database, 0..<100)
         let program = try LMDBWrapperTestHelper.build(in: folder)
         try environment.withRead { reader throws in
-            let outcome = try LMDBWrapperTestHelper.run(program, ["grow", folder.path(), "\(64 << 20)", "4000"])
+            let outcome = try LMDBWrapperTestHelper.run(program, ["grow", folder.store, "\(64 << 20)", "4000"])
             try #require(outcome.status == 0, "\(outcome.output)")
             // This thread's own snapshot blocks it, and waiting would never end.
             #expect(throws: HabitStoreError.self) { try environment.withRead { _ in } }
@@ -109,7 +110,7 @@ import Testing
         let (environment, database) = try open(mapSizeBytes: 64 << 20)
         try write(environment, database, 0..<200)
         let program = try LMDBWrapperTestHelper.build(in: folder)
-        let outcome = try LMDBWrapperTestHelper.run(program, ["die-reading", folder.path()])
+        let outcome = try LMDBWrapperTestHelper.run(program, ["die-reading", folder.store])
         try #require(outcome.status == 0, "\(outcome.output)")
         func commits(_ count: Int) throws -> Int {
             for number in 0..<count { try write(environment, database, number % 200..<number % 200 + 1) }

@@ -6,9 +6,9 @@ import Testing
 @testable import HabitStoreLMDB
 
 @Suite struct LMDBWrapperInspectorTests {
-    let folder: LMDBWrapperTestFolder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try LMDBWrapperTestFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func inspectCode(_ path: String) -> HabitStoreError.Code? {
         do {
@@ -23,8 +23,8 @@ import Testing
     }
 
     private func sample(seed: UInt64 = 1, records: Int = 60) throws -> [UInt8] {
-        try LMDBWrapperTestSample.make(path: folder.path(), seed: seed, records: records)
-        return [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path())))
+        try LMDBWrapperTestSample.make(path: folder.store, seed: seed, records: records)
+        return [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.store)))
     }
 
     @Test func whatIsNoStoreIsSaidToBeNone() throws {
@@ -45,7 +45,7 @@ import Testing
             return inspectCode(try write(bytes))
         }
         let pageSize = 4_096
-        #expect(inspectCode(folder.path()) == nil)
+        #expect(inspectCode(folder.store) == nil)
         #expect(try changed(16, 0) == .corrupt)
         #expect(try changed(pageSize + 16, 0) == .corrupt)
         #expect(try changed(20, 2) == .newerVersion)
@@ -69,7 +69,7 @@ import Testing
     @Test func everyTruncationIsFound() throws {
         _ = try sample()
         // Without free pages: a file that lacks only free pages is complete.
-        let environment = try LMDBEnvironment.open(path: folder.path())
+        let environment = try LMDBEnvironment.open(path: folder.store)
         try environment.copy(to: folder.path("compact"), compact: true)
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path("compact"))))
         for length in [10, 100, 152, 4_095, 4_096, 8_191, 8_192, 20_000, whole.count - 4_096, whole.count - 1] {
@@ -98,7 +98,7 @@ import Testing
     /// A transaction that needs pages at the end of the file and frees them before it commits never writes them: the file ends before its last page,
     /// and is sound.
     @Test func aFileThatEndsInFreePagesIsWhole() throws {
-        let environment = try LMDBEnvironment.open(path: folder.path(), options: LMDBWrapperTestSample.options())
+        let environment = try LMDBEnvironment.open(path: folder.store, options: LMDBWrapperTestSample.options())
         let database = try #require(try environment.openDatabases(names: ["records"], create: true).first)
         var length = 0
         var used = 0
@@ -116,28 +116,28 @@ import Testing
                 }
             }
             used = try environment.statistics().usedBytes
-            let attributes = try FileManager.default.attributesOfItem(atPath: folder.path())
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.store)
             length = try #require(attributes[.size] as? Int)
         }
         environment.close()
         try #require(length < used, "liblmdb wrote every page: the case is not covered")
-        #expect(inspectCode(folder.path()) == nil)
-        #expect(try LMDBFileInspector.walk(path: folder.path()).isEmpty)
-        let again = try LMDBEnvironment.open(path: folder.path())
+        #expect(inspectCode(folder.store) == nil)
+        #expect(try LMDBFileInspector.walk(path: folder.store).isEmpty)
+        let again = try LMDBEnvironment.open(path: folder.store)
         let found = try again.openDatabases(names: ["records"], create: true)
         #expect(try again.withRead { try $0.count(found[0]) } == 3)
     }
 
     @Test(arguments: [11, 12, 13, 14] as [UInt64]) func aHealthyFileHasNoFindings(seed: UInt64) throws {
         print("seed \(seed)")
-        try LMDBWrapperTestSample.make(path: folder.path(), seed: seed, records: 1_500)
-        #expect(try LMDBFileInspector.walk(path: folder.path()) == [])
-        let environment = try LMDBEnvironment.open(path: folder.path())
-        #expect(try LMDBFileInspector.walk(path: folder.path()) == [], "through the open file's descriptor")
-        try LMDBFileInspector.inspect(path: folder.path())
+        try LMDBWrapperTestSample.make(path: folder.store, seed: seed, records: 1_500)
+        #expect(try LMDBFileInspector.walk(path: folder.store) == [])
+        let environment = try LMDBEnvironment.open(path: folder.store)
+        #expect(try LMDBFileInspector.walk(path: folder.store) == [], "through the open file's descriptor")
+        try LMDBFileInspector.inspect(path: folder.store)
         let databases = try environment.openDatabases(names: LMDBWrapperTestSample.names, create: false)
         try environment.withWrite { for database in databases { try $0.removeAll(database) } }
-        #expect(try LMDBFileInspector.walk(path: folder.path()) == [])
+        #expect(try LMDBFileInspector.walk(path: folder.store) == [])
     }
 
     @Test func eachKindOfPageDamageIsFoundWhereItIs() throws {
@@ -199,7 +199,7 @@ import Testing
     func aFileThatIsBeingWrittenIsNotCalledDamaged() async throws {
         _ = try sample()
         let program = try LMDBWrapperTestHelper.build(in: folder)
-        let path = folder.path()
+        let path = folder.store
         async let writer = LMDBWrapperTestHelper.run(program, ["write", path, "400"])
         var looks = 0
         let end = Date(timeIntervalSinceNow: 2)
@@ -256,7 +256,7 @@ import Testing
         let program = try LMDBWrapperTestHelper.build(in: folder)
         let list = folder.path("list")
         try passed.joined(separator: "\n").write(toFile: list, atomically: true, encoding: .utf8)
-        let outcome = try LMDBWrapperTestHelper.run(program, ["mutate", folder.path(), folder.path("scratch"), list])
+        let outcome = try LMDBWrapperTestHelper.run(program, ["mutate", folder.store, folder.path("scratch"), list])
         let end = outcome.output.split(separator: "\n").suffix(2).joined(separator: " ")
         #expect(!outcome.wasKilled && outcome.status == 0, "seed \(seed), status \(outcome.status), last: \(end)")
     }

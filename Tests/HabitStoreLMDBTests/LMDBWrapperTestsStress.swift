@@ -10,8 +10,8 @@ import Testing
     /// two different ones has seen half a commit.
     @Test(arguments: [31, 32] as [UInt64]) func threadsShareAFileWithoutTearingIt(seed: UInt64) async throws {
         print("seed \(seed)")
-        let folder = try LMDBWrapperTestFolder()
-        let path = folder.path()
+        let folder = try TemporaryFolder()
+        let path = folder.store
         let options = LMDBWrapperTestSample.options(mapSizeBytes: 1 << 20)
         let written = try await withThrowingTaskGroup(of: Int.self) { group in
             for worker in 0..<6 {
@@ -82,8 +82,8 @@ import Testing
 
     /// Many openings and closings of one file in direct succession: there are never two environments.
     @Test func openAndCloseRacesLeaveOneEnvironment() async throws {
-        let folder = try LMDBWrapperTestFolder()
-        let path = folder.path()
+        let folder = try TemporaryFolder()
+        let path = folder.store
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {

@@ -1,6 +1,7 @@
 import CLMDB
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -18,22 +19,22 @@ import Darwin
 @Suite(.serialized) struct LMDBWriterLockTests {
     private static let limitSeconds = 0.3
 
-    private let folder: LMDBWrapperTestFolder
+    private let folder: TemporaryFolder
     private let environment: LMDBEnvironment
     private let database: LMDBDatabase
 
     init() throws {
-        folder = try LMDBWrapperTestFolder()
+        folder = try TemporaryFolder()
         var options = LMDBWrapperTestSample.options()
         options.writerWaitSeconds = Self.limitSeconds
-        environment = try LMDBEnvironment.open(path: folder.path(), options: options)
+        environment = try LMDBEnvironment.open(path: folder.store, options: options)
         database = try #require(try environment.openDatabases(names: ["records"], create: true).first)
         try environment.withWrite { try $0.put(database, [1], [1]) }
     }
 
     /// Locks like another process: the lock belongs to the open file, and this is another one.
     private func lockAsAnotherProcess() throws -> Int32 {
-        let descriptor = open(folder.path(), O_RDONLY | O_CLOEXEC)
+        let descriptor = open(folder.store, O_RDONLY | O_CLOEXEC)
         try #require(descriptor >= 0)
         try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
         return descriptor
@@ -76,9 +77,9 @@ import Darwin
         try expectFree("after a throw")
         _ = try? environment.withWrite { _ = try? $0.put(database, [0], [1], mode: .append) }
         try expectFree("after a commit that was refused")
-        try FileManager.default.moveItem(atPath: folder.path(), toPath: folder.path("away"))
+        try FileManager.default.moveItem(atPath: folder.store, toPath: folder.path("away"))
         #expect(throws: HabitStoreError.self) { try environment.withWrite { _ in } }
-        try FileManager.default.moveItem(atPath: folder.path("away"), toPath: folder.path())
+        try FileManager.default.moveItem(atPath: folder.path("away"), toPath: folder.store)
         try expectFree("after a beginning that was refused")
         #expect(throws: HabitStoreError.self) {
             try environment.withWrite { transaction in
@@ -88,7 +89,7 @@ import Darwin
         try expectFree("after a transaction that did not fit")
         try environment.withWrite { _ in
             // While it is open no other writer gets the lock.
-            let descriptor = open(folder.path(), O_RDONLY | O_CLOEXEC)
+            let descriptor = open(folder.store, O_RDONLY | O_CLOEXEC)
             defer { close(descriptor) }
             #expect(flock(descriptor, LOCK_EX | LOCK_NB) != 0)
         }
@@ -96,13 +97,13 @@ import Darwin
 
     @Test(.enabled(if: LMDBWrapperTestHelper.isAvailable)) func aFrozenProcessIsNotWaitedForWithoutLimit() throws {
         let helper = try LMDBWrapperTestHelper.build(in: folder)
-        try LMDBWrapperTestHelper.whileFrozen(helper, path: folder.path()) { () throws in
+        try LMDBWrapperTestHelper.whileFrozen(helper, path: folder.store) { () throws in
             expectBusyInTime { try environment.withWrite { _ in } }
             #expect(try environment.withRead { try $0.count(database) } == 1)
         }
         // The system released the process's lock.
         try environment.withWrite { try $0.put(database, [2], [2]) }
         #expect(try environment.withRead { try $0.count(database) } == 2)
-        #expect(try LMDBFileInspector.walk(path: folder.path()).isEmpty)
+        #expect(try LMDBFileInspector.walk(path: folder.store).isEmpty)
     }
 }

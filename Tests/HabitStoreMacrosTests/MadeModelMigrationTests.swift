@@ -2,6 +2,7 @@ import Foundation
 import HabitStoreLMDB
 import HabitStoreMacros
 import HabitStoreSQLite
+import HabitStoreTesting
 import Testing
 
 @testable @_spi(Engines) import HabitStore
@@ -10,7 +11,7 @@ import Testing
 struct MadeModelMigrationTests {
     @Test(arguments: TestedStore.files)
     func previousNamesAndDefaultsCarryRecordsToTheNextVersion(_ kind: TestedStore) throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let old = try kind.open(in: folder, FolderSchema.schema)
         let box = FolderSchema.Folder(name: "box")
         let note = FolderSchema.Note(slug: "a", heading: "First", notebookID: box.id)
@@ -41,7 +42,7 @@ struct MadeModelMigrationTests {
         let attributes = RepeatedNote.Note.entity.attributes
         #expect(attributes.map(\.defaultValue) == [nil, nil, .string("none"), .string("daily")])
         #expect(RepeatedNote.Note(title: "new").rule == RepeatRule.none)
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let old = try kind.open(in: folder, PlainNote.schema)
         let note = PlainNote.Note(title: "old")
         try old.save(note)
@@ -57,7 +58,7 @@ struct MadeModelMigrationTests {
     func aCodableTypeThatChangesIsNotSeenByTheSchema(_ kind: TestedStore) throws {
         #expect(OldPlace.schema.storedText == RenamedPlace.schema.storedText)
         #expect(OldPlace.schema.storedText == StricterPlace.schema.storedText)
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let old = try kind.open(in: folder, OldPlace.schema)
         let note = OldPlace.Note(place: OldPlace.Place(town: "Porto"))
         try old.save(note)
@@ -79,7 +80,7 @@ struct MadeModelMigrationTests {
         #expect(throws: HabitStoreError.self) { try again.model(OldPlace.Note.self, id: note.id) }
     }
 
-    private func migrate(_ kind: TestedStore, in folder: TestFolder, _ plan: any SchemaMigrationPlan.Type) throws {
+    private func migrate(_ kind: TestedStore, in folder: TemporaryFolder, _ plan: any SchemaMigrationPlan.Type) throws {
         let (store, path): (any FileBackedStore.Type, String) =
             kind == .sqlite
             ? (SQLiteHabitStore.self, folder.path("store.sqlite")) : (LMDBHabitStore.self, folder.path("store.lmdb"))

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreMacros
+import HabitStoreTesting
 import Testing
 
 /// Models made by the macro, on stores.
@@ -66,7 +67,7 @@ struct MadeModelTests {
     /// Projecting a stored attribute that is encoded as JSON, such as a `Decimal`, failed with "Only stored attributes can be projected".
     @Test(arguments: TestedStore.allCases)
     func attributesKeptAsJSONAreProjected(_ kind: TestedStore) throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder, NotebookSchema.schema)
         defer { store.close() }
         var first = Note(slug: "a")
@@ -91,7 +92,7 @@ struct MadeModelTests {
 
     @Test(arguments: TestedStore.allCases)
     func everyKindOfAttributeComesBackAsItWasSaved(_ kind: TestedStore) throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder, NotebookSchema.schema)
         defer { store.close() }
         let plain = Note(slug: "plain")
@@ -119,7 +120,7 @@ struct MadeModelTests {
 
     @Test(arguments: TestedStore.allCases)
     func predicatesAnswerForEveryKindOfAttribute(_ kind: TestedStore) throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder, NotebookSchema.schema)
         defer { store.close() }
         let dark = Style(theme: "dark", sizes: [])
@@ -141,7 +142,7 @@ struct MadeModelTests {
 
     @Test(arguments: TestedStore.allCases)
     func relationshipsLeadThereAndBackAndFollowTheirDeleteRules(_ kind: TestedStore) throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder, NotebookSchema.schema)
         defer { store.close() }
         let (book, label) = (Notebook(name: "book"), NotebookSchema.Label(name: "label"))
@@ -178,7 +179,7 @@ struct MadeModelTests {
         let relationships = OneSided.schema.entities.flatMap(\.relationships)
         #expect(relationships.map(\.name) == ["pets", "owner", "friends"])
         #expect(relationships.allSatisfy { $0.inverse == nil })
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder, OneSided.schema)
         defer { store.close() }
         let person = OneSided.Person()

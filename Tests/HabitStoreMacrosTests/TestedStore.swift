@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitStoreTesting
 
 /// The stores on which models are tested.
 enum TestedStore: String, CaseIterable, CustomStringConvertible {
@@ -13,7 +14,7 @@ enum TestedStore: String, CaseIterable, CustomStringConvertible {
     var description: String { rawValue }
 
     func open(
-        in folder: TestFolder,
+        in folder: TemporaryFolder,
         _ schema: Schema
     ) throws -> any HabitStore & MaintainableStore & ReplicableStore {
         switch self {
@@ -22,18 +23,4 @@ enum TestedStore: String, CaseIterable, CustomStringConvertible {
         case .lmdb: return try LMDBHabitStore(path: folder.path("store.lmdb"), schema: schema)
         }
     }
-}
-
-/// A folder that is deleted with this object.
-final class TestFolder: Sendable {
-    private let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appendingPathComponent("macros-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }

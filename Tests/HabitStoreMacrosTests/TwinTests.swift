@@ -1,5 +1,6 @@
 import Foundation
 import HabitStoreMacros
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -18,7 +19,7 @@ struct TwinTests {
 
     @Test(arguments: TestedStore.files)
     func twinsReadAndChangeTheRecordsOfTheModelsThatAreWrittenOut(_ kind: TestedStore) throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let tag = ShippedTag(name: "health")
         let habit = Habit(name: "Rún", streak: 3, unit: "km", target: 5.5, tagIDs: [tag.id])
         let entry = Entry(date: Date(timeIntervalSinceReferenceDate: 12.5), note: "early", value: 4, habitID: habit.id)

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import Testing
 
 /// Seats that may repeat; the second version makes the combination of row and place unique.
@@ -67,8 +68,8 @@ private enum SeatsPlan: SchemaMigrationPlan {
 
 @Suite("A combination that becomes unique")
 struct CombinationMigrationTests {
-    private func make(_ folder: MigrationFolder, _ engine: MigratedEngine, _ seats: [SeatsV1.Seat]) throws -> String {
-        let path = folder.file("store")
+    private func make(_ folder: TemporaryFolder, _ engine: MigratedEngine, _ seats: [SeatsV1.Seat]) throws -> String {
+        let path = folder.path("store")
         let store = try engine.open(path, SeatsV1.schema)
         defer { store.close() }
         try store.insert(seats)
@@ -77,7 +78,7 @@ struct CombinationMigrationTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func isForbiddenFromThenOn(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine, [SeatsV1.Seat(1, "a"), SeatsV1.Seat(1, "b"), SeatsV1.Seat(2, "a")])
         try engine.migrate(path, SeatsPlan.self)
         let store = try engine.open(path, SeatsV2.schema, .readWrite)
@@ -89,7 +90,7 @@ struct CombinationMigrationTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func stopsTheStageAtTwoRecordsThatHaveItAndNamesThem(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let seats = [SeatsV1.Seat(1, "a"), SeatsV1.Seat(1, "b"), SeatsV1.Seat(1, "a")]
         let path = try make(folder, engine, seats)
         let error = #expect(throws: HabitStoreError.self) { try engine.migrate(path, SeatsPlan.self) }

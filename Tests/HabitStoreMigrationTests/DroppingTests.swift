@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import Testing
 
 /// An app's lightweight stage left out an attribute by mistake. The values were gone for every user, without a warning and without a copy, because
@@ -11,8 +12,8 @@ struct DroppingTests {
         static let stages: [MigrationStage] = [.lightweight(fromVersion: ShopV1.self, toVersion: ShopV2.self)]
     }
 
-    private func make(_ folder: MigrationFolder, _ engine: MigratedEngine) throws -> String {
-        let path = folder.file("store")
+    private func make(_ folder: TemporaryFolder, _ engine: MigratedEngine) throws -> String {
+        let path = folder.path("store")
         let store = try engine.open(path, ShopV1.schema)
         defer { store.close() }
         try store.write { transaction in
@@ -32,7 +33,7 @@ struct DroppingTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func aRehearsalSaysWhatWouldGoAndChangesNothing(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine)
         let before = try folder.contents()[URL(fileURLWithPath: path).lastPathComponent]
         let rehearsal = try StoreMigrator(engine.store, path: path, plan: Plan.self).rehearse(in: folder.path)
@@ -45,7 +46,7 @@ struct DroppingTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func aCopyIsKeptOfTheStoreAsItWas(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine)
         let outcome = try engine.migrate(path, Plan.self)
         #expect(outcome.steps.flatMap(\.drops).map(\.description).sorted() == expected)
@@ -63,8 +64,8 @@ struct DroppingTests {
             static let stages: [MigrationStage] = [.lightweight(fromVersion: LogV1.self, toVersion: LogV2.self)]
         }
         #expect(throws: HabitStoreError.self) { try LogV1.schema.validate() }
-        let folder = try MigrationFolder()
-        let path = folder.file("store")
+        let folder = try TemporaryFolder()
+        let path = folder.path("store")
         let store = try MigratedEngine.sqlite.open(path, LogV1.earlierSchema)
         try store.insert([LogV1.Line(), LogV1.Line()])
         store.close()

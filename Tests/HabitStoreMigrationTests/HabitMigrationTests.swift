@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -42,8 +43,8 @@ struct HabitMigrationTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func tagsBecomeRecordsAndEverythingElseStays(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
-        let path = folder.file("store")
+        let folder = try TemporaryFolder()
+        let path = folder.path("store")
         try fill(path, engine)
         let before = try engine.open(path, V1.schema, .readOnly)
         let (habits, entries) = (try before.all(V1.Habit.self), try before.all(V1.Entry.self))
@@ -86,11 +87,11 @@ struct HabitMigrationTests {
     }
 
     @Test func bothEnginesComeToTheSame() throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         var digests: [[RecordDigest]] = []
         var histories: [[HistoryChange]] = []
         for engine in MigratedEngine.allCases {
-            let path = folder.file(engine.rawValue)
+            let path = folder.path(engine.rawValue)
             try fill(path, engine)
             try engine.migrate(path, HabitMigrationPlan.self)
             let store = try engine.open(path, HabitSchema.current, .readOnly)
@@ -133,13 +134,13 @@ struct HabitMigrationTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func throughTheSecondVersionOrDirectlyIsTheSame(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         var digests: [[RecordDigest]] = []
         let ways: [[any SchemaMigrationPlan.Type]] = [
             [HabitMigrationPlan.self], [ToTwo.self, HabitMigrationPlan.self], [Directly.self],
         ]
         for (place, way) in ways.enumerated() {
-            let path = folder.file("store-\(place)")
+            let path = folder.path("store-\(place)")
             try fill(path, engine)
             for plan in way {
                 try engine.migrate(path, plan)
@@ -155,15 +156,15 @@ struct HabitMigrationTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func aStoreThatIsOpenedWithThePlanIsMigratedFirst(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
-        let path = folder.file("store")
+        let folder = try TemporaryFolder()
+        let path = folder.path("store")
         try fill(path, engine)
         engine.openWithPlan(path, isReadOnly: true).mustFail(with: .migrationRequired)
         let store = try engine.openWithPlan(path, isReadOnly: false).get()
         #expect(try store.all(Tag.self).count == 4)
         store.close()
         // A new store has nothing to migrate.
-        let new = try engine.openWithPlan(folder.file("new"), isReadOnly: false).get()
+        let new = try engine.openWithPlan(folder.path("new"), isReadOnly: false).get()
         #expect(try new.all(Habit.self).isEmpty)
         new.close()
     }

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -49,8 +50,8 @@ struct MigrationRuleTests {
         )
     }
 
-    private func make(_ folder: MigrationFolder, _ engine: MigratedEngine, _ titles: [String?]) throws -> String {
-        let path = folder.file("store")
+    private func make(_ folder: TemporaryFolder, _ engine: MigratedEngine, _ titles: [String?]) throws -> String {
+        let path = folder.path("store")
         let store = try engine.open(path, NotesV1.schema)
         defer { store.close() }
         try store.write(author: "app") { transaction in
@@ -64,7 +65,7 @@ struct MigrationRuleTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func whatTheDeclarationsSayIsDone(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine, ["a", nil, ""])
         let outcome = try engine.migrate(path, Lightweight.self)
         // Dropped attributes are reported with the number of values, and the copy still has them.
@@ -99,7 +100,7 @@ struct MigrationRuleTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func hooksRunOnBothSidesOfTheChange(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine, ["a", nil, "c"])
         try engine.migrate(path, Custom.self)
         let store = try engine.open(path, NotesV3.schema, .readOnly)
@@ -115,7 +116,7 @@ struct MigrationRuleTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func aHookThatThrowsUndoesItsStage(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine, ["a", "b", "c"])
         #expect(throws: Refusal.self) { try engine.migrate(path, Failing.self) }
         let outline = try engine.outline(path)
@@ -137,7 +138,7 @@ struct MigrationRuleTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func aStageThatIsStoppedIsUndone(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine, ["a", "b", "c"])
         #expect(throws: Refusal.self) { try engine.migrate(path, Lightweight.self) { _, _ in throw Refusal() } }
         #expect(try engine.outline(path).version == NotesV1.versionIdentifier)
@@ -147,7 +148,7 @@ struct MigrationRuleTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func whatCannotBeDoneIsNamed(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine, ["a", "b"])
         // The rank changes its kind, and no declaration says how.
         let kind = #expect(throws: HabitStoreError.self) { try engine.migrate(path, LightweightToUnique.self) }
@@ -165,7 +166,7 @@ struct MigrationRuleTests {
                 didMigrate: nil
             )
         }
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine, titles)
         let error = #expect(throws: HabitStoreError.self) { try engine.migrate(path, NoHooks.self) }
         #expect(error?.code == (titles.contains(nil) ? .invalidValue : .uniqueViolation))
@@ -179,7 +180,7 @@ struct MigrationRuleTests {
     /// A process that opened the store before must neither read records of the new schema nor write its own.
     @Test(arguments: MigratedEngine.allCases)
     func whoHasOpenedTheStoreBeforeIsRefused(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine, ["a"])
         let early = try engine.open(path, NotesV1.schema, .readWrite)
         defer { early.close() }
@@ -207,7 +208,7 @@ struct MigrationRuleTests {
             static let schemas: [any VersionedSchema.Type] = [NotesV2.self, NotesV1.self]
             static let stages: [MigrationStage] = []
         }
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine, ["a"])
         let before = try folder.contents()[URL(fileURLWithPath: path).lastPathComponent]
         Result { try engine.migrate(path, FromTwo.self) }.mustFail(with: .schemaMismatch)

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import ShadowVerifier
 import Testing
@@ -11,8 +12,8 @@ struct PastFixtureTests {
         .deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("fixtures")
 
-    private func copy(_ version: Int, _ engine: MigratedEngine, _ folder: MigrationFolder) throws -> String {
-        let path = folder.file("v\(version).\(engine.rawValue)")
+    private func copy(_ version: Int, _ engine: MigratedEngine, _ folder: TemporaryFolder) throws -> String {
+        let path = folder.path("v\(version).\(engine.rawValue)")
         let name = "v\(version).\(engine.rawValue)"
         try FileManager.default.copyItem(atPath: Self.fixtures.appendingPathComponent(name).path, toPath: path)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
@@ -21,7 +22,7 @@ struct PastFixtureTests {
 
     @Test(arguments: [1, 2])
     func bothEnginesComeToIdenticalDigests(version: Int) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let expected = try Expectations.load(
             path: Self.fixtures.appendingPathComponent("v\(version).expected.json").path
         )
@@ -45,7 +46,7 @@ struct PastFixtureTests {
 
     /// A text becomes the tags that a person would read in it.
     @Test func theTagsAreThoseBetweenTheCommas() throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try copy(1, .sqlite, folder)
         try MigratedEngine.sqlite.migrate(path, HabitMigrationPlan.self)
         let store = try MigratedEngine.sqlite.open(path, HabitSchema.current, .readOnly)
@@ -67,7 +68,7 @@ struct PastFixtureTests {
 
     @Test(arguments: [1, 2], MigratedEngine.allCases)
     func anOlderStoreIsRefusedInOneLineAndNotTouched(version: Int, engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try copy(version, engine, folder)
         let name = URL(fileURLWithPath: path).lastPathComponent
         let before = try folder.contents()[name]
@@ -83,8 +84,8 @@ struct PastFixtureTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func aRehearsalSaysWhatWouldChangeAndTouchesNothing(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
-        let scratch = try MigrationFolder()
+        let folder = try TemporaryFolder()
+        let scratch = try TemporaryFolder()
         let path = try copy(2, engine, folder)
         let before = try folder.contents()[URL(fileURLWithPath: path).lastPathComponent]
         let rehearsal = try StoreMigrator(engine.store, path: path, plan: HabitMigrationPlan.self)

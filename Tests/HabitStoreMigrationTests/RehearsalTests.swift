@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreSQLite
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -27,8 +28,8 @@ struct MigrationRehearsalTests {
     }
 
     @Test func whatIsLostAndWhatIsAlteredIsCounted() throws {
-        let folder = try MigrationFolder()
-        let path = folder.file("store")
+        let folder = try TemporaryFolder()
+        let path = folder.path("store")
         let store = try SQLiteHabitStore(path: path, schema: HabitSchemaV1.schema)
         try store.insert(["a", "b", "c"].map { HabitSchemaV1.Habit(name: $0) })
         store.close()

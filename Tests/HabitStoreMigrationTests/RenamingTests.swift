@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import Testing
 
 /// `originalName`, as SwiftData's users write it.
@@ -24,8 +25,8 @@ struct RenamingTests {
         static let stages: [MigrationStage] = [.lightweight(fromVersion: DishV1.self, toVersion: DihsV2.self)]
     }
 
-    private func make(_ folder: MigrationFolder, _ engine: MigratedEngine) throws -> String {
-        let path = folder.file("store")
+    private func make(_ folder: TemporaryFolder, _ engine: MigratedEngine) throws -> String {
+        let path = folder.path("store")
         let store = try engine.open(path, DishV1.schema)
         defer { store.close() }
         try store.write { transaction in
@@ -38,7 +39,7 @@ struct RenamingTests {
     /// two exchanged names were exchanged a second time.
     @Test(arguments: MigratedEngine.allCases)
     func aDeclarationThatIsCarriedOverGoesOnMeaningTheSame(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine)
         let rehearsal = try StoreMigrator(engine.store, path: path, plan: Plan.self).rehearse(in: folder.path)
         #expect(rehearsal.isSound)
@@ -55,7 +56,7 @@ struct RenamingTests {
     /// A misspelt name was taken for a new one: 10, 11, 12 became 0, 0, 0, and the entity's records were lost.
     @Test(arguments: MigratedEngine.allCases)
     func aNameThatTheVersionBeforeDoesNotHaveIsRefused(engine: MigratedEngine) throws {
-        let folder = try MigrationFolder()
+        let folder = try TemporaryFolder()
         let path = try make(folder, engine)
         let attribute = #expect(throws: HabitStoreError.self) { try engine.migrate(path, MisspeltAttribute.self) }
         #expect(attribute?.code == .schemaMismatch && attribute?.location.attribute == "cooking")

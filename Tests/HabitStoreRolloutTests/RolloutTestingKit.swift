@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitStoreTesting
 import RolloutTesting
 import StandardEngines
 import Testing
@@ -9,7 +10,7 @@ import Testing
 @testable import HabitStoreRollout
 
 // These tests use the parts of the public kit, too.
-typealias TemporaryFolder = RolloutTesting.TemporaryFolder
+typealias TemporaryFolder = HabitStoreTesting.TemporaryFolder
 typealias StagedUser = RolloutTesting.StagedUser
 typealias FaultyUser = RolloutTesting.FaultyUser
 typealias StageTemplates = RolloutTesting.StageTemplates

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -125,7 +126,7 @@ struct SQLiteDefinitionTests {
     }
 
     @Test func aStepWithoutEndIsEnded() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let connection = try SQLiteConnection(
             path: folder.file(),
             mode: .create,
@@ -142,7 +143,7 @@ struct SQLiteDefinitionTests {
 
     /// Many short steps do not count as a long one, however long they take together.
     @Test func stepsThatEndGoOn() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let connection = try SQLiteConnection(
             path: folder.file(),
             mode: .create,
@@ -243,7 +244,7 @@ struct SQLiteDefinitionTests {
 
     @Test(arguments: ["v1", "v2", "tidy", "empty", "lived-in", "diverged-a"])
     func eachFixtureIsDeclaredAsAStoreIs(_ name: String) throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "fixtures")
         try FileManager.default.copyItem(atPath: fixtures.path + "/\(name).sqlite", toPath: folder.file())

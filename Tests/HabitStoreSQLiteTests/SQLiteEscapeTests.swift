@@ -10,7 +10,7 @@ import Testing
 struct SQLiteEscapeTests {
     @Test(arguments: EscapedRelationship.allCases)
     func aRelationshipOutsideOfItsTransactionIsATrap(_ escape: EscapedRelationship) async throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let path = folder.path + "/store.sqlite"
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [escape, path = path as String] in

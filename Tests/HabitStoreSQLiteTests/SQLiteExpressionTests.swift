@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -127,7 +128,7 @@ struct SQLiteExpressionTests {
     private func plan(_ entity: String, _ filter: FilterExpression, isCanonical: Bool = true) throws -> SQLitePlan {
         let schema = HabitSchema.current
         let tables = schema.entities.enumerated().map { SQLiteTable(entity: $0, $1) }
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let connection = try SQLiteConnection(path: folder.file(), mode: .create)
         let query = try RecordQuery(entity: entity, filter: filter).bound(to: schema)
         return try SQLitePlanner(tables, textIsCanonical: isCanonical, connection).plan(query)

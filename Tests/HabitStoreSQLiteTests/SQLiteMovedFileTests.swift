@@ -10,12 +10,12 @@ import Testing
 /// acknowledged write was in a file that no path led to. Now both are checked.
 @Suite("SQLite's files that are moved while they are open")
 struct SQLiteMovedFileTests {
-    private let folder: SQLiteWrapperFolder
+    private let folder: TemporaryFolder
     private let path: String
     private var file: MovedFile<SQLiteHabitStore> { MovedFile(path: path) }
 
     init() throws {
-        folder = try SQLiteWrapperFolder()
+        folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file("user"), withIntermediateDirectories: true)
         path = folder.file("user/store.sqlite")
     }

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 
 @testable import HabitStoreSQLite
@@ -10,11 +11,11 @@ typealias HabitTag = Tag
 
 /// A new store in a separate folder, which is deleted with this value.
 struct SQLiteTestStore {
-    let folder: SQLiteWrapperFolder
+    let folder: TemporaryFolder
     let path: String
 
     init() throws {
-        folder = try SQLiteWrapperFolder()
+        folder = try TemporaryFolder()
         path = folder.file()
     }
 

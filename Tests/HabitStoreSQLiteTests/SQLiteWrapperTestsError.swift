@@ -1,5 +1,6 @@
 import CSQLite
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite
@@ -25,7 +26,7 @@ struct SQLiteWrapperTestsError {
     }
 
     @Test func aFileThatCannotBeOpenedSaysWhy() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         func code(_ systemError: Int32, _ path: String) -> HabitStoreError.Code {
             SQLiteError.boundaryCode(of: SQLiteResult(code: SQLITE_CANTOPEN, systemError: systemError), path: path)
         }

@@ -1,3 +1,5 @@
+import HabitStoreTesting
+
 #if os(Linux)
 import Foundation
 import HabitStore
@@ -13,7 +15,7 @@ struct SQLiteWrapperTestsFault {
     private let faults = SQLiteWrapperFaultInjector.shared
 
     /// The row count in a copy of the store's present files, as after a power cut.
-    private func countAfterACrash(_ folder: SQLiteWrapperFolder) throws -> Int64 {
+    private func countAfterACrash(_ folder: TemporaryFolder) throws -> Int64 {
         let copy = folder.file("crash-" + UUID().uuidString)
         for suffix in ["", "-wal"] {
             try FileManager.default.copyItem(atPath: folder.file() + suffix, toPath: copy + suffix)
@@ -24,10 +26,10 @@ struct SQLiteWrapperTestsFault {
         return try database.rowCount()
     }
 
-    private func log(_ folder: SQLiteWrapperFolder) -> String { folder.file() + "-wal" }
+    private func log(_ folder: TemporaryFolder) -> String { folder.file() + "-wal" }
 
     @Test func aCommitThatFailedAfterItWasWrittenIsUnknownAndThenThereForGood() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         #expect(try database.rowCount() == 0)
         let error = try requireSQLiteWrapperError(.outcomeUnknown) {
@@ -44,7 +46,7 @@ struct SQLiteWrapperTestsFault {
     }
 
     @Test func aCommitThatFailedBeforeItWasWrittenIsUnknownAndThenAbsent() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try expectSQLiteWrapperError(.outcomeUnknown) {
             try faults.with(.error, on: log(folder)) { try database.insert(rows: 1) }
@@ -58,7 +60,7 @@ struct SQLiteWrapperTestsFault {
     /// A commit failed while another snapshot was open, so the log's index stayed alive without it: readers saw no row. After the next crash the row
     /// was there, from frames after the end of the log. Now those frames are overwritten.
     @Test func aCommitThatWasSeenAsAbsentDoesNotComeBack() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.withRead { _ in
             try expectSQLiteWrapperError(.outcomeUnknown) {
@@ -75,7 +77,7 @@ struct SQLiteWrapperTestsFault {
     }
 
     @Test func whileTheDiskFailsTheOutcomeStaysOpenAndEveryTransactionSaysSo() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try faults.with(.errorAfterWriting, on: log(folder)) {
             try expectSQLiteWrapperError(.outcomeUnknown) { try database.insert(rows: 1) }
@@ -90,7 +92,7 @@ struct SQLiteWrapperTestsFault {
     }
 
     @Test func aStoreClosedInDoubtIsWholeWhenItIsOpenedAgain() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try expectSQLiteWrapperError(.outcomeUnknown) {
             try faults.with(.errorAfterWriting, on: log(folder)) { try database.insert(rows: 1) }
@@ -103,7 +105,7 @@ struct SQLiteWrapperTestsFault {
     }
 
     @Test func aFullDiskAtTheCommitIsKnownToHaveWrittenNothing() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try expectSQLiteWrapperError(.full) {
             try faults.with(.noSpace, on: log(folder)) { try database.insert(rows: 50) }
@@ -116,7 +118,7 @@ struct SQLiteWrapperTestsFault {
     }
 
     @Test func aFullDiskInsideATransactionEndsItWhateverItsBodyMakesOfTheError() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.cacheSizeBytes = 20 << 10
         let database = try folder.makeStore(options: options)
@@ -135,7 +137,7 @@ struct SQLiteWrapperTestsFault {
     }
 
     @Test func aFailingCheckpointFailsNoCommitAndIsReported() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.checkpointPages = 1
         let database = try folder.makeStore(options: options)
@@ -154,7 +156,7 @@ struct SQLiteWrapperTestsFault {
     /// old store for good.
     @Test(arguments: [false, true])
     func aPageThatCannotBeReadIsNoDamageUntilItIs(isInTheLog: Bool) throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.cacheSizeBytes = 20 << 10
         let written = try folder.makeStore(options: options)
@@ -185,7 +187,7 @@ struct SQLiteWrapperTestsFault {
     }
 
     @Test func aBackupThatFailsLeavesNothingBehind() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.insert(rows: 50)
         let names = try folder.names()

@@ -23,7 +23,7 @@ struct SQLiteWrapperTestsFile {
 
     @Test(arguments: modes)
     func aFileOfAnotherKindIsRefusedAndLeftAlone(mode: SQLiteOpenMode) throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let contents = Data((0..<9_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) })
         try write(contents, to: folder.file())
         try expectSQLiteWrapperError(.notAStore) { _ = try SQLiteDatabase(path: folder.file(), mode: mode) }
@@ -33,14 +33,14 @@ struct SQLiteWrapperTestsFile {
 
     @Test(arguments: modes)
     func aFolderAndAPipeAreNoStores(mode: SQLiteOpenMode) throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         try expectSQLiteWrapperError(.notAStore) { _ = try SQLiteDatabase(path: folder.path, mode: mode) }
         #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
         try expectSQLiteWrapperError(.notAStore) { _ = try SQLiteDatabase(path: folder.file("pipe"), mode: mode) }
     }
 
     @Test func aMissingFileIsCreatedOnlyWhenAskedFor() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         for mode in [SQLiteOpenMode.readOnly, .readWrite] {
             try expectSQLiteWrapperError(.notFound) { _ = try SQLiteDatabase(path: folder.file(), mode: mode) }
         }
@@ -57,7 +57,7 @@ struct SQLiteWrapperTestsFile {
     }
 
     @Test func everyFileIsForItsOwnerOnly() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.insert(rows: 1)
         for name in ["", "-wal", "-shm", "-lock"] {
@@ -70,7 +70,7 @@ struct SQLiteWrapperTestsFile {
 
     @Test(arguments: modes)
     func anEmptyFileWithAFullLogIsRefusedAndTheLogIsKept(mode: SQLiteOpenMode) throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         try write(Data(), to: folder.file())
         try write(Data(repeating: 1, count: 5_000), to: folder.file() + "-wal")
         try expectSQLiteWrapperError(.corrupt) { _ = try SQLiteDatabase(path: folder.file(), mode: mode) }
@@ -81,7 +81,7 @@ struct SQLiteWrapperTestsFile {
     }
 
     @Test func anEmptyFileIsAStoreOnlyToCreate() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         try write(Data(), to: folder.file())
         for mode in [SQLiteOpenMode.readOnly, .readWrite] {
             try expectSQLiteWrapperError(.notAStore) { _ = try SQLiteDatabase(path: folder.file(), mode: mode) }
@@ -91,7 +91,7 @@ struct SQLiteWrapperTestsFile {
 
     @Test(arguments: modes)
     func aTruncatedFileIsAnErrorValue(mode: SQLiteOpenMode) throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let path = try folder.makeClosedStore(rows: 500)
         let whole = try bytes(path)
         for length in [
@@ -112,7 +112,7 @@ struct SQLiteWrapperTestsFile {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed of anyOverwrittenPageIsReportedAndNeverTraps: \(seed)")
         var random = SeededGenerator(seed: seed)
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let path = try folder.makeClosedStore(rows: 500)
         let whole = try bytes(path)
         for page in 1..<(whole.count / 4_096) {
@@ -135,7 +135,7 @@ struct SQLiteWrapperTestsFile {
 
     @Test func aStoreThatValidationRefusesIsLeftAsItWas() throws {
         struct Foreign: Error {}
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let connection = try SQLiteConnection(path: folder.file(), mode: .create)
         try connection.exec("CREATE TABLE other (x)")
         connection.close()
@@ -156,7 +156,7 @@ struct SQLiteWrapperTestsFile {
     }
 
     @Test func oneFileIsOpenOnceWhateverItsName() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let first = try folder.makeStore()
         #expect(symlink(folder.file(), folder.file("symbolic")) == 0)
         #expect(link(folder.file(), folder.file("hard")) == 0)
@@ -185,7 +185,7 @@ struct SQLiteWrapperTestsFile {
     }
 
     @Test func theLogIsEmptiedAtTheLastClose() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let first = try folder.makeStore()
         let second = try SQLiteDatabase(path: folder.file(), mode: .readWrite)
         try first.insert(rows: 50)
@@ -202,7 +202,7 @@ struct SQLiteWrapperTestsFile {
     }
 
     @Test func releasingAStoreClosesItToo() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         do {
             let database = try folder.makeStore()
             try database.insert(rows: 5)
@@ -211,7 +211,7 @@ struct SQLiteWrapperTestsFile {
     }
 
     @Test func theLogStaysNearItsStatedLength() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.checkpointPages = 20
         let database = try folder.makeStore(options: options)
@@ -222,7 +222,7 @@ struct SQLiteWrapperTestsFile {
     }
 
     @Test func aStoreThatWasMovedAwayIsNotWrittenTo() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         #expect(rename(folder.file(), folder.file("elsewhere")) == 0)
         try expectSQLiteWrapperError(.fileMoved) { try database.insert(rows: 1) }
@@ -232,7 +232,7 @@ struct SQLiteWrapperTestsFile {
     }
 
     @Test func openingAndClosingFromManyThreadsKeepsOneWriter() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.busyLimitSeconds = 60
         try folder.makeStore(options: options).close()
@@ -256,7 +256,7 @@ struct SQLiteWrapperTestsFile {
     }
 
     @Test func aBackupIsWholePrivateAndNeverOverwrites() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.insert(rows: 300)
         try database.withWrite { try $0.exec("PRAGMA user_version = 7; PRAGMA application_id = 42") }

@@ -1,38 +1,13 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
-/// A folder of one test, which is deleted with this object.
-final class SQLiteWrapperFolder {
-    let path: String
-
-    init() throws {
-        let name = FileManager.default.temporaryDirectory.path + "/sqlite-wrapper-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: true)
-        path = try SQLiteFiles.canonicalPath(name)
-    }
-
-    deinit {
-        chmod(path, 0o755)
-        // What remains is in the temporary folder, where it does no harm.
-        _ = try? FileManager.default.removeItem(atPath: path)
-    }
-
+extension TemporaryFolder {
     /// The path of a file in this folder.
-    func file(_ name: String = "store.sqlite") -> String { path + "/" + name }
-
-    /// The names of the files in this folder.
-    func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+    func file(_ name: String = "store.sqlite") -> String { path(name) }
 
     /// A new store with one table of integers.
     func makeStore(_ name: String = "store.sqlite", options: SQLiteOptions = SQLiteOptions()) throws -> SQLiteDatabase {

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite
@@ -18,7 +19,7 @@ import Darwin
 )
 struct SQLiteWrapperTestsPermission {
     @Test func aFileThatMayNotBeReadOrWrittenIsAnErrorValue() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let path = try folder.makeClosedStore(rows: 1)
         #expect(chmod(path, 0) == 0)
         try SQLiteWrapperPrivileges.withoutRoot {
@@ -33,7 +34,7 @@ struct SQLiteWrapperTestsPermission {
     }
 
     @Test func aFolderThatMayNotBeEnteredOrWrittenIsAnErrorValue() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let path = try folder.makeClosedStore(rows: 1)
         #expect(chmod(folder.path, 0o555) == 0)
         try SQLiteWrapperPrivileges.withoutRoot {
@@ -49,7 +50,7 @@ struct SQLiteWrapperTestsPermission {
 
     @Test(arguments: [true, false])
     func aStoreWithoutALogIsReadWhereNothingCanBeWritten(hasEmptyLog: Bool) throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let path = try folder.makeClosedStore(rows: 20, "a store?#%41.sqlite")
         if !hasEmptyLog { for suffix in ["-wal", "-shm", "-lock"] { unlink(path + suffix) } }
         let names = try folder.names()
@@ -64,7 +65,7 @@ struct SQLiteWrapperTestsPermission {
     }
 
     @Test func aLogThatCannotBeReadIsAnErrorThatSaysWhatToDo() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.insert(rows: 20)
         for name in ["", "-wal", "-shm"] {
@@ -92,7 +93,7 @@ struct SQLiteWrapperTestsPermission {
     }
 
     @Test func aStoreThatChangesWhileItIsReadWithoutLocksIsNotTrusted() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let path = try folder.makeClosedStore(rows: 20)
         for suffix in ["-wal", "-shm", "-lock"] { unlink(path + suffix) }
         #expect(chmod(path, 0o444) == 0 && chmod(folder.path, 0o555) == 0)

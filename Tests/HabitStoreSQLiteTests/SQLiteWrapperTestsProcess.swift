@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite
@@ -27,7 +28,7 @@ struct SQLiteWrapperTestsProcess {
     }
 
     @Test func theLockFileOfAnotherProcessMakesAWriteBusyAfterTheStatedWait() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore(options: impatient())
         let script = Self.begin + "f = open(path + '-lock', 'r+'); fcntl.flock(f, fcntl.LOCK_EX); ready()"
         let child = try SQLiteWrapperChild(script: script, arguments: [folder.file()])
@@ -47,7 +48,7 @@ struct SQLiteWrapperTestsProcess {
     /// A copy was killed while it created its store, before that was in log mode. The next one failed because the store is read-only: it started with
     /// a reader, which may not roll back the remaining journal.
     @Test func aJournalThatAKilledProcessLeftIsPlayedBack() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let script = """
             import os, sys, sqlite3
             db = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -74,7 +75,7 @@ struct SQLiteWrapperTestsProcess {
     }
 
     @Test func theLastCloseDoesNotCheckpointUnderAnothersLock() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.insert(rows: 5)
         let logBytes = try database.fileSizes.logBytes
@@ -90,7 +91,7 @@ struct SQLiteWrapperTestsProcess {
     }
 
     @Test func aWriterWithoutTheLockFileMakesAWriteBusyToo() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore(options: impatient())
         let script = Self.begin + "db.execute('BEGIN IMMEDIATE'); db.execute('INSERT INTO t (n) VALUES (1)'); ready()"
         let child = try SQLiteWrapperChild(script: script, arguments: [folder.file()])
@@ -103,7 +104,7 @@ struct SQLiteWrapperTestsProcess {
     }
 
     @Test func aCommitIsSeenByAnotherProcessAtOnceAndItsSnapshotHolds() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.insert(rows: 3)
         let script =
@@ -127,7 +128,7 @@ struct SQLiteWrapperTestsProcess {
     }
 
     @Test func twoProcessesLoseNoUpdate() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.checkpointPages = 4
         options.busyLimitSeconds = 60
@@ -165,7 +166,7 @@ struct SQLiteWrapperTestsProcess {
     }
 
     @Test func aKilledWriterLeavesWhatItCommittedAndNothingElse() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         try folder.makeStore().close()
         let script =
             Self.begin + """
@@ -193,7 +194,7 @@ struct SQLiteWrapperTestsProcess {
     }
 
     @Test func aLockFileThatWasDeletedIsMadeAnew() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore(options: impatient())
         try database.insert(rows: 1)
         try FileManager.default.removeItem(atPath: folder.file() + "-lock")

@@ -8,7 +8,7 @@ import Testing
 @Suite("SQLite wrapper: statements")
 struct SQLiteWrapperTestsStatement {
     private func withTable(_ body: (SQLiteConnection) throws -> Void) throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let connection = try SQLiteConnection(path: folder.file(), mode: .create)
         try connection.exec("CREATE TABLE v (id INTEGER PRIMARY KEY, a ANY, r REAL) STRICT")
         try body(connection)
@@ -201,7 +201,7 @@ struct SQLiteWrapperTestsStatement {
     }
 
     @Test func theCacheLetsGoOfTheLongestUnused() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.cachedStatements = 3
         let connection = try SQLiteConnection(path: folder.file(), mode: .create, options: options)
@@ -220,7 +220,7 @@ struct SQLiteWrapperTestsStatement {
     @Test(arguments: [51, 52] as [UInt64]) func eachTextHasItsOwnStatementInWhateverOrderTheyCome(seed: UInt64) throws {
         print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.cachedStatements = 30
         let connection = try SQLiteConnection(path: folder.file(), mode: .create, options: options)

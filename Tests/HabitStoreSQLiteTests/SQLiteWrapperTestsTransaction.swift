@@ -10,7 +10,7 @@ struct SQLiteWrapperTestsTransaction {
     private struct Stop: Error {}
 
     @Test func everyConnectionIsHardenedAndTheWriterSyncsFully() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.withWrite { connection in
             let synchronous = try connection.int64("PRAGMA synchronous")
@@ -35,7 +35,7 @@ struct SQLiteWrapperTestsTransaction {
     }
 
     @Test func aThrowRollsBack() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         #expect(throws: Stop.self) {
             try database.withWrite { connection in
@@ -50,7 +50,7 @@ struct SQLiteWrapperTestsTransaction {
     }
 
     @Test func aThrowWithARowUnderTheCursorRollsBack() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.insert(rows: 3)
         #expect(throws: Stop.self) {
@@ -70,7 +70,7 @@ struct SQLiteWrapperTestsTransaction {
     /// A closure that caught a statement's error continued, and its transaction, which that error had ended, passed for committed: the user's record
     /// was silently lost. Now the error is thrown at the end.
     @Test func aTransactionThatSQLiteEndedIsNotTakenForCommitted() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try expectSQLiteWrapperError(.uniqueViolation) {
             try database.withWrite { connection in
@@ -88,7 +88,7 @@ struct SQLiteWrapperTestsTransaction {
     }
 
     @Test func aSnapshotDoesNotSeeALaterWrite() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.withRead { connection in
             // The snapshot begins before the first statement of the closure.
@@ -102,7 +102,7 @@ struct SQLiteWrapperTestsTransaction {
     }
 
     @Test func aReaderCannotWrite() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try expectSQLiteWrapperError(.permissionDenied) {
             try database.withRead { try $0.exec("INSERT INTO t (n) VALUES (1)") }
@@ -115,7 +115,7 @@ struct SQLiteWrapperTestsTransaction {
     }
 
     @Test func aWriteInsideAWriteIsAnErrorAndNoDeadlock() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         let started = Date()
         try database.withWrite { connection in
@@ -130,7 +130,7 @@ struct SQLiteWrapperTestsTransaction {
     }
 
     @Test func readersBeyondTheLimitAreRefusedAfterTheStatedWait() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.maximumReaders = 2
         options.busyLimitSeconds = 0.05
@@ -146,7 +146,7 @@ struct SQLiteWrapperTestsTransaction {
 
     /// The seventeenth concurrent read of a process was refused as busy after five seconds.
     @Test func fortyReadsAreOpenAtOnce() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         func read(_ depth: Int) throws -> Int {
             try database.withRead { _ in depth == 0 ? 1 : try 1 + read(depth - 1) }
@@ -156,7 +156,7 @@ struct SQLiteWrapperTestsTransaction {
     }
 
     @Test func aWriterThatWaitsTooLongIsBusy() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.busyLimitSeconds = 0.05
         let database = try folder.makeStore(options: options)
@@ -194,7 +194,7 @@ struct SQLiteWrapperTestsTransaction {
     }
 
     @Test func aClosedStoreThrowsAndATransactionInProgressEndsWell() throws {
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         let database = try folder.makeStore()
         try database.withWrite { connection in
             try database.close()
@@ -211,7 +211,7 @@ struct SQLiteWrapperTestsTransaction {
     @Test func transfersBetweenThreadsKeepTheirSum() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed of transfersBetweenThreadsKeepTheirSum: \(seed)")
-        let folder = try SQLiteWrapperFolder()
+        let folder = try TemporaryFolder()
         var options = SQLiteOptions()
         options.checkpointPages = 10
         options.busyLimitSeconds = 60

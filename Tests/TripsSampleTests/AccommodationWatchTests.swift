@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 import TripsSample
 
@@ -13,7 +14,7 @@ struct AccommodationWatchTests {
 
     @Test(arguments: TripStore.allCases)
     func eachChangeIsFoundOnceWhoeverOpensTheWatch(_ kind: TripStore) throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder)
         defer { store.close() }
         try Trips.fill(store)
@@ -35,7 +36,7 @@ struct AccommodationWatchTests {
 
     @Test func aLookThatFailsIsDoneAgain() throws {
         struct Failed: Error {}
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try TripStore.memory.open(in: folder)
         try Trips.fill(store)
         let watch = AccommodationWatch(path: folder.path("token"))
@@ -47,7 +48,7 @@ struct AccommodationWatchTests {
     }
 
     @Test func onlyTheAuthorsWhoAreLookedForCount() throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try TripStore.memory.open(in: folder)
         try Trips.fill(store)
         let watch = AccommodationWatch(path: folder.path("token"), author: "widget")
@@ -59,7 +60,7 @@ struct AccommodationWatchTests {
 
     @Test(arguments: TripStore.allCases)
     func whatWasForgottenMeanwhileMakesItStartOverAndSaySo(_ kind: TripStore) throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder)
         defer { store.close() }
         try Trips.fill(store)
@@ -82,7 +83,7 @@ struct AccommodationWatchTests {
     }
 
     @Test func aFileThatHoldsNoTokenIsOneClearError() throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try TripStore.memory.open(in: folder)
         let path = folder.path("token")
         for text in ["", "{}", "[1]", "{\"lineage\": 5, \"token\": 1}", "\u{0}"] {

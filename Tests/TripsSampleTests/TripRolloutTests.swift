@@ -2,6 +2,7 @@ import FeatureFlags
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitStoreTesting
 import ShadowVerifier
 import StandardEngines
 import Testing
@@ -10,12 +11,12 @@ import TripsSample
 /// Moves trips from SQLite to LMDB like habits.
 @Suite(.timeLimit(.minutes(5)))
 struct TripRolloutTests {
-    private let folder: TripFolder
+    private let folder: TemporaryFolder
     private let flags: String
     private let stores: UserStores
 
     init() throws {
-        folder = try TripFolder()
+        folder = try TemporaryFolder()
         flags = folder.path("flags.json")
         try Self.want("off", flags)
         var options = RolloutOptions()

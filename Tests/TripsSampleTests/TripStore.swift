@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitStoreTesting
 import TripsSample
 
 /// The stores on which the sample is tested.
@@ -10,27 +11,13 @@ enum TripStore: String, CaseIterable, CustomStringConvertible {
 
     var description: String { rawValue }
 
-    func open(in folder: TripFolder) throws -> any HabitStore & MaintainableStore & ReplicableStore {
+    func open(in folder: TemporaryFolder) throws -> any HabitStore & MaintainableStore & ReplicableStore {
         switch self {
         case .memory: return try InMemoryHabitStore(schema: TripSchema.current)
         case .sqlite: return try SQLiteHabitStore(path: folder.path("trips.sqlite"), schema: TripSchema.current)
         case .lmdb: return try LMDBHabitStore(path: folder.path("trips.lmdb"), schema: TripSchema.current)
         }
     }
-}
-
-/// A folder that is deleted with this object.
-final class TripFolder: Sendable {
-    private let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appendingPathComponent("trips-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }
 
 /// Sample trips.

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 import TripsSample
 
@@ -9,7 +10,7 @@ struct TripTests {
 
     @Test(arguments: TripStore.allCases)
     func aFetchOfTripsGivesAllKindsAndOneOfAKindOnlyThese(_ kind: TripStore) throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder)
         defer { store.close() }
         try Trips.fill(store)
@@ -29,7 +30,7 @@ struct TripTests {
 
     @Test(arguments: TripStore.allCases)
     func aTripThatIsChangedAndSavedAsATripStaysOfItsKind(_ kind: TripStore) throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder)
         defer { store.close() }
         try Trips.fill(store)
@@ -46,7 +47,7 @@ struct TripTests {
 
     @Test(arguments: TripStore.allCases)
     func twoTripsOfOneNameAndTimeAreRefusedWhateverTheirKinds(_ kind: TripStore) throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder)
         defer { store.close() }
         try Trips.fill(store)
@@ -68,7 +69,7 @@ struct TripTests {
 
     @Test(arguments: TripStore.allCases)
     func theIndexesOfTheSampleAnswerItsQuestions(_ kind: TripStore) throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder)
         defer { store.close() }
         try Trips.fill(store)
@@ -94,7 +95,7 @@ struct TripTests {
 
     @Test(arguments: TripStore.allCases)
     func aDeletedTripLeavesItsNameAndDatesAndTakesItsListAlong(_ kind: TripStore) throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder)
         defer { store.close() }
         try Trips.fill(store)
@@ -115,7 +116,7 @@ struct TripTests {
 
     @Test(arguments: TripStore.allCases)
     func aTripHasOneAccommodationAtMost(_ kind: TripStore) throws {
-        let folder = try TripFolder()
+        let folder = try TemporaryFolder()
         let store = try kind.open(in: folder)
         defer { store.close() }
         try Trips.fill(store)

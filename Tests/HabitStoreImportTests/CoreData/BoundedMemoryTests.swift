@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreImport
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test func anAttachmentIsAskedOnTheDiskForEachOfItsRowsOnce() throws {
-        let folder = try ImportFolder()
+        let folder = try TemporaryFolder()
         let path = try folder.write(
             "a.unmapped.jsonl",
             """
@@ -102,7 +103,7 @@ import Testing
     }
 
     @Test func aLedgerIsAskedOnTheDisk() throws {
-        let folder = try ImportFolder()
+        let folder = try TemporaryFolder()
         let (one, two) = (UUID(), UUID())
         let path = try folder.write(
             "a.ledger.jsonl",

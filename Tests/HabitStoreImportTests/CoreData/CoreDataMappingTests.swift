@@ -44,21 +44,17 @@ import Testing
     }
 
     private final class Store {
-        let folder: URL
+        let folder: TemporaryFolder
         let path: String
         let store: SQLiteHabitStore
 
         init() throws {
-            folder = FileManager.default.temporaryDirectory.appendingPathComponent("mapped-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            path = folder.appendingPathComponent("habits.sqlite").path
+            folder = try TemporaryFolder()
+            path = folder.path("habits.sqlite")
             store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
         }
 
-        deinit {
-            store.close()
-            try? FileManager.default.removeItem(at: folder)
-        }
+        deinit { store.close() }
 
         @discardableResult
         func update(

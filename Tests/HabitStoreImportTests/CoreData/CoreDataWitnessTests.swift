@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreSQLite
+import HabitStoreTesting
 import HabitTracker
 import ShadowVerifier
 import Testing
@@ -103,10 +104,8 @@ import Testing
             ),
             .init(source: "Tag", target: "Tag", attributes: ["name": "name"]),
         ])
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("witness-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appendingPathComponent("habits.sqlite").path
+        let folder = try TemporaryFolder()
+        let path = folder.path("habits.sqlite")
         let store = try SQLiteHabitStore(path: path, schema: HabitSchema.current)
         defer { store.close() }
         let file = try CoreDataFile(path: fixture.path)

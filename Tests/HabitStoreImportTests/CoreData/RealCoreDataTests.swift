@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import ShadowVerifier
 import Testing
 
@@ -50,34 +51,23 @@ struct RealCoreDataTests {
 /// A copy of a file, including the files next to it.
 private final class RealCopy {
     let path: String
-    private let folder: URL
+    private let folder: TemporaryFolder
 
     init(_ name: String) throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("real-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        path = folder.appendingPathComponent("store.sqlite").path
+        folder = try TemporaryFolder()
+        path = folder.path("store.sqlite")
         let source = try #require(RealFiles.folder) + "/" + name
         for suffix in ["", "-wal", "-shm", "-journal"] where FileManager.default.fileExists(atPath: source + suffix) {
             try FileManager.default.copyItem(atPath: source + suffix, toPath: path + suffix)
         }
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
-
-    func contents() throws -> [String: Data] {
-        var result: [String: Data] = [:]
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
-            result[name] = try Data(contentsOf: folder.appendingPathComponent(name))
-        }
-        return result
-    }
+    func contents() throws -> [String: Data] { try folder.contents() }
 
     /// The rows of a query as text, read with plain SQLite from another copy.
     private func rows(_ sql: String) throws -> [[String]] {
-        let other = folder.deletingLastPathComponent().appendingPathComponent("count-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: other, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: other) }
-        let copy = other.appendingPathComponent("store.sqlite").path
+        let other = try TemporaryFolder()
+        let copy = other.path("store.sqlite")
         for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
             try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
         }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreImport
@@ -36,7 +37,7 @@ struct CSVReaderTests {
     }
 
     @Test func aFileIsReadAPieceAtATime() throws {
-        let folder = try ImportFolder()
+        let folder = try TemporaryFolder()
         let field = String(repeating: "ä\"\n,", count: 50_000)
         let text = "x," + ValueText.quoted(field) + "\r\n"
         try folder.write("big.csv", String(repeating: text, count: 3))

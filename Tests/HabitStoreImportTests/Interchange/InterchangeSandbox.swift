@@ -11,9 +11,9 @@ struct InterchangeSandbox {
     static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../fixtures/lived-in.sqlite").standardizedFileURL.path
 
-    let folder: ImportFolder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try ImportFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     func export(_ store: any HabitStore, _ format: InterchangeFormat, _ name: String = "out") throws -> String {
         _ = try InterchangeExport(store, as: format).write(to: folder.path(name))

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -10,11 +11,11 @@ import Testing
 struct PreferencesImportTests {
     typealias Format = PropertyListSerialization.PropertyListFormat
 
-    let folder: ImportFolder
+    let folder: TemporaryFolder
     let store: InMemoryHabitStore
 
     init() throws {
-        folder = try ImportFolder()
+        folder = try TemporaryFolder()
         store = try InMemoryHabitStore(schema: HabitSchema.current)
     }
 

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -9,12 +10,12 @@ import Testing
 
 /// A folder with a source, and a store to import it into.
 final class TrackerSandbox {
-    let folder: ImportFolder
+    let folder: TemporaryFolder
     let store: InMemoryHabitStore
     var options: TrackerImport.Options
 
     init(timeZone: String = "Europe/Berlin") throws {
-        folder = try ImportFolder()
+        folder = try TemporaryFolder()
         store = try InMemoryHabitStore(schema: HabitSchema.current)
         options = TrackerImport.Options(
             timeZone: try #require(TimeZone(identifier: timeZone)),

@@ -1,19 +1,20 @@
 import CSQLite
 import Foundation
+import HabitStoreTesting
 import Testing
 
 /// A Core Data file being written: its tables with SQL, its metadata and its model as Core Data writes them.
 final class CoreDataFixture {
     static let storeID = "11111111-2222-4333-8444-555555555555"
 
-    let folder: URL
+    private let temporary: TemporaryFolder
+    var folder: URL { temporary.url }
     let path: String
     private var database: OpaquePointer?
 
     init(log: Bool = false) throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("core-data-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        path = folder.appendingPathComponent("app.sqlite").path
+        temporary = try TemporaryFolder()
+        path = temporary.path("app.sqlite")
         try open()
         // No checkpoint may move pages into the main file in the background.
         if log { try sql("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0") }
@@ -26,10 +27,7 @@ final class CoreDataFixture {
         )
     }
 
-    deinit {
-        sqlite3_close_v2(database)
-        try? FileManager.default.removeItem(at: folder)
-    }
+    deinit { sqlite3_close_v2(database) }
 
     func open() throws { try #require(sqlite3_open(path, &database) == SQLITE_OK) }
 

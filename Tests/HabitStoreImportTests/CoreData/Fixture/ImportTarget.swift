@@ -2,6 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreLMDB
 @_spi(Engines) import HabitStoreSQLite
+import HabitStoreTesting
 
 @testable import HabitStoreImport
 
@@ -13,18 +14,16 @@ enum TargetEngine: String, CaseIterable, Sendable {
 }
 
 /// A folder with a target store.
-final class ImportTarget {
-    let folder: URL
+struct ImportTarget {
+    private let temporary: TemporaryFolder
     let engine: TargetEngine
-    var path: String { folder.appendingPathComponent("target.\(engine.rawValue)").path }
+    var folder: URL { temporary.url }
+    var path: String { temporary.path("target.\(engine.rawValue)") }
 
     init(_ engine: TargetEngine) throws {
         self.engine = engine
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("import-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        temporary = try TemporaryFolder()
     }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
 
     /// Opens the target for a file, or creates it.
     func open(_ file: CoreDataFile) throws -> any UserStoreBackend {

@@ -4,29 +4,6 @@ import HabitStoreLMDB
 import HabitStoreSQLite
 import Testing
 
-/// A test's folder, which is deleted with this object.
-final class MigrationFolder {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("migration-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-
-    /// The files in the folder, and their bytes.
-    func contents() throws -> [String: Data] {
-        var contents: [String: Data] = [:]
-        for name in try FileManager.default.contentsOfDirectory(atPath: path) {
-            contents[name] = try Data(contentsOf: URL(fileURLWithPath: file(name)))
-        }
-        return contents
-    }
-}
-
 /// The engines whose stores are migrated.
 enum MigratedEngine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case sqlite, lmdb
