@@ -145,13 +145,7 @@ package final class SmallDisk {
         // iOS has no other processes.
         throw HabitStoreError(.unsupported, "cannot mount a disk here")
         #else
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
+        return try ChildProcess.run(arguments[0], Array(arguments.dropFirst()), errors: .discarded).status
         #endif
     }
 }

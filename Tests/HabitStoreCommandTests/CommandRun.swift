@@ -1,12 +1,11 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 /// The result of a run of the command.
-struct CommandRun {
-    let status: Int32
-    let output: String
-    let errors: String
+typealias CommandRun = ChildProcess.End
 
+extension CommandRun {
     /// Standard output as a JSON object.
     func json() throws -> [String: Any] {
         let object = try JSONSerialization.jsonObject(with: Data(output.utf8))

@@ -13,22 +13,13 @@ struct CutFileTests {
         _ arguments: [String],
         haltedAfter seconds: Double,
         _ meanwhile: (Int32) throws -> Void
-    ) throws -> (status: Int32, isExit: Bool, errors: String) {
-        let process = Process()
-        let errors = Pipe()
-        process.executableURL = try Sandbox.binary()
-        process.arguments = arguments
-        process.currentDirectoryURL = sandbox.url
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = errors
-        try process.run()
+    ) throws -> CommandRun {
+        let process = try sandbox.start(arguments, output: .discarded)
         Thread.sleep(forTimeInterval: seconds)
-        kill(process.processIdentifier, SIGSTOP)
-        try meanwhile(process.processIdentifier)
-        kill(process.processIdentifier, SIGCONT)
-        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, process.terminationReason == .exit, text)
+        process.signal(SIGSTOP)
+        try meanwhile(process.id)
+        process.signal(SIGCONT)
+        return try process.end()
     }
 
     /// The outcome depends on where the command was. It never ends by the signal, and prints one line.
@@ -47,7 +38,7 @@ struct CutFileTests {
             ) { _ in
                 truncate(sandbox.path("\(turn).\(file)"), 0)
             }
-            #expect(run.isExit, "turn \(turn): \(run.errors)")
+            #expect(!run.isSignalled, "turn \(turn): \(run.errors)")
             #expect([0, 1, 65, 74].contains(run.status), "turn \(turn): \(run.status) \(run.errors)")
             #expect(run.errors.filter { $0 == "\n" }.count <= 1, "turn \(turn): \(run.errors)")
         }
@@ -65,7 +56,7 @@ struct CutFileTests {
             let run = try run(sandbox, ["verify", source, source], haltedAfter: whole * (0.4 + 0.1 * Double(turn))) {
                 kill($0, SIGBUS)
             }
-            #expect(run.isExit, "turn \(turn): \(run.errors)")
+            #expect(!run.isSignalled, "turn \(turn): \(run.errors)")
             guard run.status == 74 else { continue }
             ended += 1
             #expect(run.errors.hasPrefix("habitstore: error: a store's file was cut off by another program"))

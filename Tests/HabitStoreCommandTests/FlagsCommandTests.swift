@@ -450,18 +450,10 @@ struct FlagsCommandTests {
     /// The file is replaced by renaming, so that a reader always sees a complete one.
     @Test func setThatIsKilledAtAnyTimeLeavesAWholeFile() throws {
         let sandbox = try sandbox()
-        let binary = try Sandbox.binary()
         for round in 0..<20 {
-            let process = Process()
-            process.executableURL = binary
             let variant = round % 2 == 0 ? "small" : "large"
-            process.arguments = ["flags", "set", "size", "--variant", variant, "--file", sandbox.path("flags.json")]
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            usleep(useconds_t(round) * 1_500)
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+            _ = try sandbox.start(["flags", "set", "size", "--variant", variant, "--file", sandbox.path("flags.json")])
+                .kill(afterSeconds: Double(round) * 0.0015)
             let text = try content(sandbox)
             #expect(text == Self.text || text == Self.text.replacing(#""large","#, with: #""small","#))
         }

@@ -54,15 +54,8 @@ struct FleetTests {
         #expect(!metrics.output.contains("user-0"), "a user is not a label")
         // Set if `make test` has found it.
         guard let promtool = ProcessInfo.processInfo.environment["HABITSTORE_PROMTOOL"] else { return }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: promtool)
-        process.arguments = ["check", "metrics"]
-        process.standardInput = try FileHandle(
-            forReadingFrom: URL(fileURLWithPath: sandbox.write("metrics.prom", metrics.output))
-        )
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let file = try sandbox.write("metrics.prom", metrics.output)
+        #expect(try ChildProcess.run(promtool, ["check", "metrics"], input: .file(file)).isSuccess)
     }
 
     @Test func aPlanIsDrawnRunAndReported() throws {
@@ -101,13 +94,7 @@ struct FleetTests {
         #expect(try run("plan", sandbox.path("plan.json")).status == 0)
         let members = try #require(FileManager.default.contents(atPath: root + "/fleet/members.tsv"))
         for _ in 0..<8 {
-            let process = try sandbox.process(["fleet", "run"], environment: [:])
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            Thread.sleep(forTimeInterval: Double.random(in: 0.05...0.8, using: &generator))
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+            _ = try sandbox.start(["fleet", "run"]).kill(afterSeconds: .random(in: 0.05...0.8, using: &generator))
         }
         let done = try run("run")
         #expect(done.status == 0, "seed \(seed): \(done.errors)")

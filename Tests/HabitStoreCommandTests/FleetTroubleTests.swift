@@ -144,10 +144,7 @@ struct FleetTroubleTests {
         let root = sandbox.path("root")
         try prepare(root)
         #expect(try fleet(root, "plan", hookedPlan(answer: "exit 1", #", "confirmsWaves": true"#)).status == 0)
-        let process = try sandbox.process(["fleet", "run"], environment: ["HABITSTORE_ROOT": root])
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        let process = try sandbox.start(["fleet", "run"], environment: ["HABITSTORE_ROOT": root])
         var doing = ""
         for _ in 0..<100 where !doing.contains("wave 1; it ended with exit code 1") {
             Thread.sleep(forTimeInterval: 0.1)
@@ -161,8 +158,7 @@ struct FleetTroubleTests {
             halted.status == 0 && halted.errors.contains("the run that is at work notifies the hooks"),
             "\(halted.errors)"
         )
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 1)
+        #expect(try process.end().status == 1)
         try expectNobodyWasMoved(root)
     }
 
@@ -174,13 +170,8 @@ struct FleetTroubleTests {
         try prepare(root)
         #expect(try fleet(root, "plan", hookedPlan(answer: "exit 0", #", "confirmsWaves": true"#)).status == 0)
         for _ in 0..<6 {
-            let process = try sandbox.process(["fleet", "run"], environment: ["HABITSTORE_ROOT": root])
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            Thread.sleep(forTimeInterval: Double.random(in: 0.05...0.6, using: &generator))
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+            _ = try sandbox.start(["fleet", "run"], environment: ["HABITSTORE_ROOT": root])
+                .kill(afterSeconds: .random(in: 0.05...0.6, using: &generator))
         }
         let done = try fleet(root, "run")
         #expect(done.status == 0, "seed \(seed): \(done.errors)")

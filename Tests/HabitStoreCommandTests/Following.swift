@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 /// A run of the command that continues until it is stopped, and its output so far.
@@ -11,14 +12,13 @@ final class Following {
 
     private static let patienceSeconds = 20.0
 
-    let process: Process
+    let process: ChildProcess
     private let descriptor: Int32
     private let isTerminal: Bool
     private var read = Data()
 
     /// Starts the command for the user `alice`.
     init(_ sandbox: Sandbox, _ arguments: [String], to output: Output = .file) throws {
-        process = try sandbox.process(arguments)
         isTerminal = output == .terminal
         let other: Int32
         switch output {
@@ -29,12 +29,11 @@ final class Following {
         case .terminal: (descriptor, other) = try Self.terminal()
         }
         try #require(descriptor >= 0 && other >= 0)
-        process.standardOutput = FileHandle(fileDescriptor: other, closeOnDealloc: true)
-        process.standardError = FileHandle.nullDevice
+        let end = FileHandle(fileDescriptor: other, closeOnDealloc: true)
         // If the tests run in a shell's background, the signal is ignored, and their children inherit that.
         let disposition = signal(SIGINT, SIG_DFL)
         defer { signal(SIGINT, disposition) }
-        try process.run()
+        process = try sandbox.start(arguments, output: .handle(end), errors: .discarded)
     }
 
     /// Whether pseudoterminals are available.
@@ -55,10 +54,7 @@ final class Following {
         return (end, open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC))
     }
 
-    deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     /// The output so far.
     func output() -> String {
@@ -93,9 +89,8 @@ final class Following {
     }
 
     /// Interrupts it like Ctrl-C at a terminal.
-    func interrupt() -> (reason: Process.TerminationReason, status: Int32) {
-        kill(process.processIdentifier, SIGINT)
-        process.waitUntilExit()
-        return (process.terminationReason, process.terminationStatus)
+    func interrupt() throws -> CommandRun {
+        process.signal(SIGINT)
+        return try process.end()
     }
 }

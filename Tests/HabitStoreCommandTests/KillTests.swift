@@ -25,19 +25,7 @@ struct KillTests {
 
     /// Starts the command and kills it after some milliseconds.
     private func runKilled(_ sandbox: Sandbox, _ arguments: [String], afterMilliseconds: Int) throws {
-        let process = Process()
-        process.executableURL = try Sandbox.binary()
-        process.arguments = arguments
-        process.currentDirectoryURL = sandbox.url
-        process.environment = [
-            "HOME": sandbox.url.path, "XDG_DATA_HOME": sandbox.path("data"), "HABITSTORE_USER": "alice",
-        ]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        Thread.sleep(forTimeInterval: Double(afterMilliseconds) / 1_000)
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        _ = try sandbox.start(arguments).kill(afterSeconds: Double(afterMilliseconds) / 1_000)
     }
 
     @Test(arguments: [("sqlite", "lmdb"), ("lmdb", "sqlite")])

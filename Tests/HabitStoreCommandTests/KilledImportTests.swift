@@ -58,18 +58,9 @@ struct KilledImportTests {
     }
 
     private func kill(_ sandbox: Sandbox, _ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = try Sandbox.binary()
-        process.arguments = arguments
-        process.currentDirectoryURL = sandbox.url
-        var environment = ProcessInfo.processInfo.environment
-        environment["HABITSTORE_CRASH_POINT"] = "filling.batch"
-        process.environment = environment
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL)
+        try #require(
+            try sandbox.start(arguments, environment: ["HABITSTORE_CRASH_POINT": "filling.batch"]).end().isKilled
+        )
     }
     #endif
 }

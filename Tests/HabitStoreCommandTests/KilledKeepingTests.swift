@@ -19,12 +19,7 @@ struct KilledKeepingTests {
     ///
     /// - Returns: whether it did.
     private func run(_ arguments: [String], dyingAt point: String, count: Int = 1) throws -> Bool {
-        let process = try sandbox.process(arguments, environment: ["HABITSTORE_CRASH_POINT": "\(point):\(count)"])
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationReason == .uncaughtSignal
+        try sandbox.start(arguments, environment: ["HABITSTORE_CRASH_POINT": "\(point):\(count)"]).end().isSignalled
     }
 
     private func points(_ prefix: String) -> [String] { CrashPoint.keeping.filter { $0.hasPrefix(prefix) } }

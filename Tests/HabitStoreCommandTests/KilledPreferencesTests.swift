@@ -115,19 +115,7 @@ struct KilledPreferencesTests {
 
     /// - Returns: whether the command was killed at the point.
     private func kill(_ sandbox: Sandbox, _ arguments: [String], at point: String) throws -> Bool {
-        let process = Process()
-        process.executableURL = try Sandbox.binary()
-        process.arguments = arguments
-        process.currentDirectoryURL = sandbox.url
-        var environment = ProcessInfo.processInfo.environment
-        environment["HABITSTORE_ROOT"] = sandbox.path("data/habitstore")
-        environment["HABITSTORE_USER"] = "alice"
-        environment["HABITSTORE_CRASH_POINT"] = point
-        process.environment = environment
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
+        try sandbox.start(arguments, environment: ["HABITSTORE_CRASH_POINT": point]).end().isKilled
     }
     #endif
 

@@ -89,16 +89,6 @@ struct KilledUpkeepTests {
 
     /// - Returns: whether the command was killed before it ended.
     private func run(_ sandbox: Sandbox, _ arguments: [String], killedAfterMilliseconds time: Int) throws -> Bool {
-        let process = Process()
-        process.executableURL = try Sandbox.binary()
-        process.arguments = arguments
-        process.currentDirectoryURL = sandbox.url
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        usleep(UInt32(time) * 1_000)
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        return process.terminationReason == .uncaughtSignal
+        try sandbox.start(arguments).kill(afterSeconds: Double(time) / 1_000)
     }
 }

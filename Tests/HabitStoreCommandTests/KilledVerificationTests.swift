@@ -40,16 +40,8 @@ struct KilledVerificationTests {
 
     /// Starts the verification and kills it after a time.
     private func kill(_ sandbox: Sandbox, afterMilliseconds time: Int) throws {
-        let process = Process()
-        process.executableURL = try Sandbox.binary()
-        process.arguments = ["verify", "a.sqlite", "b.lmdb", "--checkpoint", "checkpoint", "--quiet"]
-        process.currentDirectoryURL = sandbox.url
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        usleep(UInt32(time) * 1_000)
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        _ = try sandbox.start(["verify", "a.sqlite", "b.lmdb", "--checkpoint", "checkpoint", "--quiet"])
+            .kill(afterSeconds: Double(time) / 1_000)
     }
 
     @Test func killsDoNotChangeTheVerdict() throws {

@@ -1,25 +1,16 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 /// The command's output: its contents, its place, and the behaviour without a reader.
 struct OutputTests {
     /// Runs a shell line in which `$H` is the command.
-    private func shell(_ line: String, _ sandbox: Sandbox) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", line]
-        process.currentDirectoryURL = sandbox.url
-        process.environment = [
-            "H": try Sandbox.binary().path, "HOME": sandbox.url.path, "PATH": "/usr/bin:/bin",
+    private func shell(_ line: String, _ sandbox: Sandbox) throws -> CommandRun {
+        let variables = [
+            "H": try Sandbox.binary(), "HOME": sandbox.url.path, "PATH": "/usr/bin:/bin",
             "HABITSTORE_USER": "alice", "HABITSTORE_ROOT": sandbox.path("data/habitstore"),
         ]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+        return try ChildProcess.run("/bin/sh", ["-c", line], in: sandbox.url, environment: variables, errors: .output)
     }
 
     @Test func theVersionIsTold() throws {

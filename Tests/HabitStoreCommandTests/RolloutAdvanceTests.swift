@@ -44,16 +44,8 @@ struct RolloutAdvanceTests {
     @Test func whatWasKilledGoesOnWhereItWas() throws {
         let sandbox = try sandbox(wanting: "shadow")
         for milliseconds in [5, 20, 40, 80, 120, 160] {
-            let process = Process()
-            process.executableURL = try Sandbox.binary()
-            process.arguments = ["rollout", "advance", "--all"]
-            process.environment = ["HOME": sandbox.url.path, "XDG_DATA_HOME": sandbox.path("data")]
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            Thread.sleep(forTimeInterval: Double(milliseconds) / 1_000)
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+            _ = try sandbox.start(["rollout", "advance", "--all"], environment: ["HABITSTORE_USER": nil])
+                .kill(afterSeconds: Double(milliseconds) / 1_000)
         }
         try sandbox.run("rollout", "advance", "--all").expectSuccess()
         for user in Self.users {

@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 /// `habitstore rollout evidence`: what happened, and whether the evidence was altered.
@@ -19,14 +20,7 @@ struct RolloutEvidenceTests {
         #expect(records.map { $0["sequence"] as? Int } == Array(1...records.count))
         // The command in its output prints the hash of the last line.
         let command = try #require(run.output.split(separator: "`").dropFirst().first)
-        let shell = Process()
-        let pipe = Pipe()
-        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = ["-c", String(command)]
-        shell.standardOutput = pipe
-        try shell.run()
-        let printed = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        shell.waitUntilExit()
+        let printed = try ChildProcess.run("/bin/sh", ["-c", String(command)]).output
         #expect(try printed.hasPrefix(#require(records.last?["hash"] as? String)))
         #expect(try sandbox.state() == before)
     }

@@ -1,32 +1,18 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 /// A temporary home folder, with the command run in it.
 final class Sandbox: Sendable {
-    let url: URL
+    let folder: TemporaryFolder
+    var url: URL { folder.url }
 
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appendingPathComponent("command-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
+    init() throws { folder = try TemporaryFolder() }
 
-    deinit {
-        _ = try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: url.path)
-        _ = try? FileManager.default.removeItem(at: url)
-    }
-
-    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+    func path(_ name: String) -> String { folder.path(name) }
 
     @discardableResult
-    func write(_ name: String, _ text: String) throws -> String {
-        let file = url.appendingPathComponent(name)
-        try FileManager.default.createDirectory(
-            at: file.deletingLastPathComponent(),
-            withIntermediateDirectories: true
-        )
-        try Data(text.utf8).write(to: file)
-        return file.path
-    }
+    func write(_ name: String, _ text: String) throws -> String { try folder.write(name, text) }
 
     /// Writes a default flag file that names an engine for all users.
     func want(_ engine: String) throws {
@@ -46,53 +32,37 @@ final class Sandbox: Sendable {
     }
 
     func run(_ arguments: [String], environment: [String: String?] = [:]) throws -> CommandRun {
-        let process = try process(arguments, environment: environment)
-        // Files instead of pipes: a full pipe would block the command forever.
-        let streams = (try stream(), try stream())
-        process.standardOutput = streams.0.handle
-        process.standardError = streams.1.handle
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit, "\(arguments) ended by signal \(process.terminationStatus)")
-        return CommandRun(
-            status: process.terminationStatus,
-            output: try streams.0.text(),
-            errors: try streams.1.text()
-        )
+        let run = try start(arguments, environment: environment).end()
+        #expect(!run.isSignalled, "\(arguments) ended by signal \(run.status)")
+        return run
     }
 
-    /// The command's process for the user `alice`, without standard input.
-    func process(_ arguments: [String], environment: [String: String?] = [:]) throws -> Process {
-        let process = Process()
-        process.executableURL = try Self.binary()
-        process.arguments = arguments
-        process.currentDirectoryURL = url
-        let inherited = ProcessInfo.processInfo.environment
-        var variables = inherited.filter { name, _ in ["PATH", "LD_LIBRARY_PATH", "TMPDIR"].contains(name) }
-        variables["HOME"] = url.path
-        variables["XDG_DATA_HOME"] = path("data")
-        variables["XDG_CONFIG_HOME"] = path("config")
-        variables["HABITSTORE_USER"] = "alice"
-        variables["HABITSTORE_TIME_ZONE"] = "Europe/Berlin"
-        for (name, value) in environment { variables[name] = value }
-        process.environment = variables
-        process.standardInput = FileHandle.nullDevice
-        return process
-    }
-
-    /// The built command next to the tests.
-    static func binary() throws -> URL {
-        let folders = [
-            Bundle.main.executableURL?.deletingLastPathComponent(),
-            Bundle(for: Sandbox.self).bundleURL.deletingLastPathComponent(),
-            CommandLine.arguments.first.map { URL(fileURLWithPath: $0).deletingLastPathComponent() },
+    /// Starts the command for the user `alice`, without standard input.
+    func start(
+        _ arguments: [String],
+        environment: [String: String?] = [:],
+        output: ChildProcess.Destination = .captured,
+        errors: ChildProcess.Destination = .captured
+    ) throws -> ChildProcess {
+        let own: [String: String?] = [
+            "HOME": url.path, "XDG_DATA_HOME": path("data"), "XDG_CONFIG_HOME": path("config"),
+            "HABITSTORE_USER": "alice", "HABITSTORE_TIME_ZONE": "Europe/Berlin",
         ]
-        let candidates = folders.compactMap { $0?.appendingPathComponent("habitstore") }
-        return try #require(
-            candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) },
-            "the command is not built; it is expected at one of \(candidates.map(\.path))"
+        return try ChildProcess(
+            Self.binary(),
+            arguments,
+            in: url,
+            environment: ChildProcess.environment(
+                own.merging(environment) { $1 },
+                of: ["PATH", "LD_LIBRARY_PATH", "TMPDIR"]
+            ),
+            output: output,
+            errors: errors
         )
     }
+
+    /// The path of the built command.
+    static func binary() throws -> String { try BuiltProgram.path("habitstore") }
 
     /// Every file and folder below a path with its content, to detect changes.
     ///
@@ -109,23 +79,5 @@ final class Sandbox: Sendable {
             state[item] = content
         }
         return state
-    }
-
-    private struct Stream {
-        let url: URL
-        let handle: FileHandle
-
-        func text() throws -> String {
-            try handle.close()
-            let data = try Data(contentsOf: url)
-            try FileManager.default.removeItem(at: url)
-            return String(decoding: data, as: UTF8.self)
-        }
-    }
-
-    private func stream() throws -> Stream {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("stream-\(UUID().uuidString)")
-        #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
-        return Stream(url: file, handle: try FileHandle(forWritingTo: file))
     }
 }

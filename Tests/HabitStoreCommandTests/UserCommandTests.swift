@@ -140,11 +140,11 @@ struct UserCommandTests {
         try sandbox.bring("alice", to: "live")
         let watching = try Following(sandbox, ["habit", "list", "--watch", "--format", "json"])
         try watching.wait("the first answer") { $0.contains("Run") }
-        kill(watching.process.processIdentifier, SIGSTOP)
+        watching.process.signal(SIGSTOP)
         try sandbox.run("user", "erase", "alice").expectError(74, containing: "a process has the user open")
         #expect(FileManager.default.fileExists(atPath: sandbox.folder(of: "alice") + "/store.sqlite"))
         try sandbox.run("user", "erase", "alice", "--force").expectSuccess()
-        kill(watching.process.processIdentifier, SIGCONT)
+        watching.process.signal(SIGCONT)
         let end = ContinuousClock.now + .seconds(30)
         while watching.process.isRunning, ContinuousClock.now < end { usleep(50_000) }
         #expect(!watching.process.isRunning)

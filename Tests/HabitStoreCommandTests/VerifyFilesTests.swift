@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -95,18 +96,8 @@ struct VerifyFilesTests {
     @Test func whatCommandsMakeIsForItsOwnerAloneWhateverTheUmaskIs() throws {
         let sandbox = try Sandbox()
         let (a, b) = try sandbox.differingStores()
-        let shell = Process()
-        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.currentDirectoryURL = sandbox.url
-        shell.arguments = [
-            "-c", #"umask 000; "$1" verify "$2" "$3" --html r.html; "$1" flags kill --by sentinel --sentinel s.kill"#,
-            "sh",
-            try Sandbox.binary().path, a, b,
-        ]
-        shell.standardOutput = FileHandle.nullDevice
-        shell.standardError = FileHandle.nullDevice
-        try shell.run()
-        shell.waitUntilExit()
+        let line = #"umask 000; "$1" verify "$2" "$3" --html r.html; "$1" flags kill --by sentinel --sentinel s.kill"#
+        _ = try ChildProcess.run("/bin/sh", ["-c", line, "sh", Sandbox.binary(), a, b], in: sandbox.url)
         #expect(try sandbox.permissions(of: "r.html") == 0o600)
         #expect(try sandbox.permissions(of: "s.kill") == 0o600)
     }

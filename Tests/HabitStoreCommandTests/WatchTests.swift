@@ -101,8 +101,8 @@ struct WatchTests {
         try wait("a write") { $0["token"] as? Int == token + 1 }
         try sandbox.run("rollout", "kill", "--user", "alice").expectSuccess()
         try wait("the kill") { $0["stage"] as? String == "off" && $0["isKilled"] as? Bool == true }
-        let end = status.interrupt()
-        #expect(end.reason == .uncaughtSignal)
+        let end = try status.interrupt()
+        #expect(end.isSignalled)
         #expect(end.status == SIGINT)
     }
 
@@ -124,7 +124,7 @@ struct WatchTests {
         let status = try Following(sandbox, ["rollout", "status", "--watch"])
         try status.wait("the first look") { $0.contains("alice") }
         let folder = sandbox.folder(of: "alice")
-        let process = "/proc/\(status.process.processIdentifier)"
+        let process = "/proc/\(status.process.id)"
         var left: [String] = []
         for _ in 0..<100 {
             usleep(20_000)

@@ -81,8 +81,7 @@ struct WatchedUserTests {
         let output = try entries.wait("the entry") { $0.contains("mine") }
         #expect(!output.contains("another"))
         try sandbox.run("habit", "delete", first.lowercased()).expectSuccess()
-        entries.process.waitUntilExit()
-        #expect(entries.process.terminationStatus == 64)
+        #expect(try entries.process.end().status == 64)
     }
 
     @Test func aTagThatGoesAndComesAgainEndsNothing() throws {
@@ -105,10 +104,10 @@ struct WatchedUserTests {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()
         let watch = try watching(sandbox, "entry", "list", "Run", "--record-queries", "recorded.json")
-        kill(watch.process.processIdentifier, number)
-        watch.process.waitUntilExit()
-        #expect(watch.process.terminationReason == .uncaughtSignal)
-        #expect(watch.process.terminationStatus == number)
+        watch.process.signal(number)
+        let end = try watch.process.end()
+        #expect(end.isSignalled)
+        #expect(end.status == number)
         #expect(try String(contentsOfFile: sandbox.path("recorded.json"), encoding: .utf8).contains("habitID"))
     }
 
@@ -121,19 +120,17 @@ struct WatchedUserTests {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()
         let store = sandbox.folder(of: "alice") + "/store.sqlite"
-        let process = try sandbox.process(arguments.map { $0 == "S" ? store : $0 })
         let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        let process = try sandbox.start(
+            arguments.map { $0 == "S" ? store : $0 },
+            output: .handle(pipe.fileHandleForWriting)
+        )
+        try pipe.fileHandleForWriting.close()
         #expect(!pipe.fileHandleForReading.availableData.isEmpty)
         try pipe.fileHandleForReading.close()
-        let end = Date() + 20
-        while process.isRunning, Date() < end { usleep(20_000) }
-        #expect(!process.isRunning)
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 141)
+        #expect(process.hasEnded(withinSeconds: 20))
+        if process.isRunning { process.kill() }
+        #expect(try process.end().status == 141)
     }
 
     /// "Resource temporarily unavailable", and 74: a program at the other end of the terminal or pipe had made it non-blocking.
@@ -144,16 +141,17 @@ struct WatchedUserTests {
             try sandbox.run("draft", "add", String(repeating: word, count: 20_000)).expectSuccess()
         }
         let expected = try sandbox.run("draft", "list", "--format", "json").output
-        let process = try sandbox.process(["draft", "list", "--format", "json"])
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         #expect(fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0)
-        process.standardOutput = pipe
-        try process.run()
+        let process = try sandbox.start(
+            ["draft", "list", "--format", "json"],
+            output: .handle(pipe.fileHandleForWriting)
+        )
+        try pipe.fileHandleForWriting.close()
         usleep(300_000)
         let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        #expect(try process.end().isSuccess)
         #expect(String(decoding: output, as: UTF8.self) == expected)
     }
 

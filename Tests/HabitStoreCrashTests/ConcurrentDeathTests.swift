@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 import Trials
 
@@ -94,36 +95,27 @@ struct ConcurrentDeathTests {
     /// The process is waiting for a line at that moment, in Swift's library and the C library below it.
     @Test(arguments: [false, true])
     func aProcessTellsWhereItWasAndWhetherThereWasMemory(hasNoMemory: Bool) throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concurrent-death-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let process = Process()
-        process.executableURL = try TrialsExecutable.url
-        process.arguments = [
-            "tangle-child", "--root", folder.appendingPathComponent("root").path,
-            "--flags", folder.appendingPathComponent("flags.json").path, "--old", "sqlite", "--lane", "1", "--seed",
-            "1", "--silent",
-        ]
-        process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
-        let (input, output, errors) = (Pipe(), Pipe(), Pipe())
-        (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
-        try process.run()
+        let folder = try TemporaryFolder()
+        let process = try ChildProcess(
+            TrialsExecutable.path,
+            [
+                "tangle-child", "--root", folder.path("root"), "--flags", folder.path("flags.json"),
+                "--old", "sqlite", "--lane", "1", "--seed", "1", "--silent",
+            ],
+            environment: ChildProcess.environment(["SWIFT_BACKTRACE": "enable=no"]),
+            input: .open
+        )
         // Once the user is open, nothing more happens.
-        var told = Data()
-        while !told.contains(UInt8(ascii: "\n")) {
-            let part = output.fileHandleForReading.availableData
-            try #require(!part.isEmpty)
-            told += part
-        }
-        #expect(String(decoding: told, as: UTF8.self) == "d opened\n")
+        try #require(process.waitForOutput { $0.contains(UInt8(ascii: "\n")) })
+        #expect(String(decoding: process.output, as: UTF8.self) == "d opened\n")
         if hasNoMemory {
             var nothing = rlimit(rlim_cur: 0, rlim_max: 0)
-            #expect(try Self.setLimit()(process.processIdentifier, Int32(RLIMIT_AS.rawValue), &nothing, nil) == 0)
+            #expect(try Self.setLimit()(process.id, Int32(RLIMIT_AS.rawValue), &nothing, nil) == 0)
         }
-        kill(process.processIdentifier, SIGSEGV)
-        let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGSEGV)
+        process.signal(SIGSEGV)
+        let end = try process.end()
+        let said = end.errors
+        #expect(end.isSignalled && end.status == SIGSEGV)
         #expect(said.hasPrefix("died of signal 11\(hasNoMemory ? " with no memory left" : "") at:\n"), "\(said)")
         let death = ConcurrentDeath(errors: said)
         #expect(death.summary.hasPrefix("libswiftCore.so("), "\(said)")

@@ -2,23 +2,9 @@ import Foundation
 import HabitStoreTesting
 import Testing
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 /// A second process: a small C program over liblmdb, built with the machine's compiler. Without a compiler, tests that need it are skipped and
 /// reported as skipped.
 enum LMDBWrapperTestHelper {
-    struct Outcome {
-        let status: Int32
-        let wasKilled: Bool
-        let output: String
-    }
-
     static let compiler = ["/usr/bin/gcc", "/usr/bin/cc", "/usr/bin/clang"].first {
         FileManager.default.isExecutableFile(atPath: $0)
     }
@@ -35,55 +21,25 @@ enum LMDBWrapperTestHelper {
         return program
     }
 
-    static func run(_ program: String, _ arguments: [String]) throws -> Outcome {
-        let process = Process()
-        let pipe = Pipe()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return Outcome(
-            status: process.terminationStatus,
-            wasKilled: process.terminationReason == .uncaughtSignal,
-            output: String(decoding: output, as: UTF8.self)
-        )
+    static func run(_ program: String, _ arguments: [String]) throws -> ChildProcess.End {
+        try ChildProcess.run(program, arguments, errors: .output)
     }
 
     /// Runs `body` while the program has a write transaction open on the file.
     static func whileWriting<Result>(_ program: String, path: String, _ body: () throws -> Result) throws -> Result {
-        let process = Process()
-        let (input, output) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["hold-writing", path]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        defer {
-            // It ends with its input.
-            try? input.fileHandleForWriting.close()
-            process.waitUntilExit()
-        }
+        // It ends with its input.
+        let process = try ChildProcess(program, ["hold-writing", path], input: .open, errors: .inherited)
+        defer { _ = try? process.finish() }
         // It prints a line once it holds LMDB's lock.
-        try #require(!output.fileHandleForReading.availableData.isEmpty)
+        try #require(process.waitForOutput())
         return try body()
     }
 
     /// Runs `body` while the program is frozen inside a write transaction on the file, then kills it.
     static func whileFrozen(_ program: String, path: String, _ body: () throws -> Void) throws {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["freeze-writing", path]
-        process.standardOutput = output
-        try process.run()
-        defer {
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
-        }
-        try #require(!output.fileHandleForReading.availableData.isEmpty)
+        let process = try ChildProcess(program, ["freeze-writing", path], errors: .inherited)
+        defer { process.kill() }
+        try #require(process.waitForOutput())
         try body()
     }
 

@@ -61,9 +61,9 @@ struct AlertRuleTests {
 
     @Test(.enabled(if: Promtool.isThere)) func promtoolTakesTheRulesAndTheirTests() throws {
         let checked = try Promtool.run(["check", "rules", Self.folder.appendingPathComponent(Self.rulesName).path])
-        #expect(checked.status == 0 && checked.text.contains("SUCCESS"), "\(checked.text)")
+        #expect(checked.status == 0 && checked.output.contains("SUCCESS"), "\(checked.output)")
         let tests = Self.testNames.map { Self.folder.appendingPathComponent($0).path }
         let tested = try Promtool.run(["test", "rules"] + tests)
-        #expect(tested.status == 0 && tested.text.contains("SUCCESS"), "\(tested.text)")
+        #expect(tested.status == 0 && tested.output.contains("SUCCESS"), "\(tested.output)")
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreRollout
@@ -60,15 +61,9 @@ struct EvidenceLogTests {
     @Test(arguments: [1, 2, 12])
     func anyLineIsCheckedWithSha256sum(line: Int) throws {
         try log.append(EvidenceSample.events, at: EvidenceSample.start)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", "sed -n \(line)p '\(log.path)' | cut -b 76- | sha256sum"]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let printed = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(String(decoding: printed.prefix(64), as: UTF8.self) == (try log.read().records[line - 1].hash))
+        let command = "sed -n \(line)p '\(log.path)' | cut -b 76- | sha256sum"
+        let printed = try ChildProcess.run("/bin/sh", ["-c", command]).output
+        #expect(printed.prefix(64) == (try log.read().records[line - 1].hash))
     }
     #endif
 

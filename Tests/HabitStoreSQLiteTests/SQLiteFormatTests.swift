@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -11,16 +12,9 @@ struct SQLiteFormatTests {
 
     /// Runs a program that prints the file's contents, using Python's SQLite.
     private func runPython(_ program: String, _ path: String) throws -> [String] {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.python)
-        process.arguments = ["-c", program, path]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return text.split(separator: "\n").map(String.init)
+        let run = try ChildProcess.run(Self.python, ["-c", program, path])
+        try #require(run.isSuccess, "\(run)")
+        return run.output.split(separator: "\n").map(String.init)
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python)))

@@ -1,32 +1,13 @@
 import Foundation
 import HabitStoreRollout
-import Synchronization
+import HabitStoreTesting
 
 /// A process of the concurrent sweep, as its parent sees it.
-final class ConcurrentProcess: Sendable {
-    /// How a process ended.
-    struct End {
-        let output: Data
-        /// Whether the sweep killed it.
-        let wasKilled: Bool
-        let isSignalled: Bool
-        let status: Int32
-        /// The contents of its standard error.
-        let death: ConcurrentDeath
-
-        /// Whether it ended because it ran out of memory.
-        var ranOutOfMemory: Bool { isSignalled && !wasKilled && death.isForWantOfMemory }
-    }
-
+struct ConcurrentProcess {
     let writerIndex: Int
     /// Where it dies; nil without a crash point.
     let crashPoint: String?
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Mutex(Data())
-    private let read = DispatchSemaphore(value: 0)
-    private let killed = Atomic<Bool>(false)
-
+    let child: ChildProcess
     private let errors: URL
 
     /// Its answers to "pause": it rests, or it could not.
@@ -46,72 +27,26 @@ final class ConcurrentProcess: Sendable {
         crashPoint: String?,
         errors: URL
     ) throws {
-        self.writerIndex = writerIndex
-        self.crashPoint = crashPoint
-        self.errors = errors
-        process.executableURL = program ?? Bundle.main.executableURL
-        process.arguments = [command] + arguments
-        var environment = ProcessInfo.processInfo.environment
-        environment["HABITSTORE_CRASH_POINT"] = crashPoint
-        environment["SWIFT_BACKTRACE"] = "enable=no"
-        process.environment = environment
+        (self.writerIndex, self.crashPoint, self.errors) = (writerIndex, crashPoint, errors)
         try Data().write(to: errors)
-        process.standardError = try FileHandle(forWritingTo: errors)
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardInput = input
-        try process.run()
-        try? pipe.fileHandleForWriting.close()
-        try? input.fileHandleForReading.close()
-        Thread.detachNewThread { [self] in
-            while true {
-                let part = pipe.fileHandleForReading.availableData
-                if part.isEmpty { break }
-                output.withLock { $0 += part }
-            }
-            read.signal()
-        }
+        child = try ChildProcess(
+            program?.path ?? ChildProcess.ownProgram,
+            [command] + arguments,
+            environment: ChildProcess.environment([
+                "HABITSTORE_CRASH_POINT": crashPoint, "SWIFT_BACKTRACE": "enable=no",
+            ]),
+            input: .open,
+            errors: .handle(FileHandle(forWritingTo: errors))
+        )
     }
-
-    var isRunning: Bool { process.isRunning }
-
-    /// Its output so far.
-    var told: Data { output.withLock { $0 } }
 
     /// How often it has written a line so far.
     func count(of line: String) -> Int {
-        told.split(separator: UInt8(ascii: "\n")).count { $0.elementsEqual(line.utf8) }
+        child.output.split(separator: UInt8(ascii: "\n")).count { $0.elementsEqual(line.utf8) }
     }
 
-    /// Stops it, continues it or kills it. The id stays its own until it was waited for.
-    func signal(_ signal: Int32) {
-        guard process.isRunning else { return }
-        if signal == SIGKILL { killed.store(true, ordering: .sequentiallyConsistent) }
-        kill(process.processIdentifier, signal)
-    }
-
-    /// Sends it a line.
-    func tell(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
-
-    /// Tells it to end.
-    func close() { try? input.fileHandleForWriting.close() }
-
-    /// Waits for it to end.
-    func wait() { process.waitUntilExit() }
-
-    /// Waits for it to end, and returns how it did; call it only once.
-    func end() -> End {
-        wait()
-        // Its output is complete once the other end of the pipe is closed.
-        read.wait()
-        return End(
-            output: told,
-            wasKilled: killed.load(ordering: .sequentiallyConsistent),
-            isSignalled: process.terminationReason == .uncaughtSignal,
-            status: process.terminationStatus,
-            death: ConcurrentDeath(errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "")
-        )
-    }
+    /// The contents of its standard error.
+    var death: ConcurrentDeath { ConcurrentDeath(errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "") }
 }
 
 /// The standard error of a process of the concurrent sweep that a signal ended, or that failed.

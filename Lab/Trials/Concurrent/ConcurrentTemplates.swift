@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitStoreTesting
 import HabitTracker
 import StandardEngines
 
@@ -127,14 +128,8 @@ struct ConcurrentFiles {
     ///
     /// - Returns: whether this system supports that.
     func setEvidence(isWritable: Bool) -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["chattr", isWritable ? "-i" : "+i", evidence]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        let run = try? ChildProcess.run("chattr", [isWritable ? "-i" : "+i", evidence])
+        return run?.isSuccess == true
     }
 
     // MARK: After all processes have ended

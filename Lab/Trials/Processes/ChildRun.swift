@@ -1,15 +1,11 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Synchronization
 
-/// The run of a child process.
-struct ChildRun {
-    /// Its standard output.
-    let output: Data
-    /// Whether the crash point killed it, rather than this process.
-    let diedByItself: Bool
-    let status: Int32
-    let isSignalled: Bool
+extension ChildProcess {
+    /// The path of this program.
+    static var ownProgram: String { Bundle.main.executablePath ?? CommandLine.arguments[0] }
 
     /// The time limit for a child to open its stores.
     private static let openingSeconds = 20.0
@@ -26,86 +22,30 @@ struct ChildRun {
         crashPoint: String?,
         lifetimeSeconds: Double,
         willKill: (Int32) throws -> Void = { _ in }
-    ) throws -> ChildRun {
-        let process = Process()
-        process.executableURL = Bundle.main.executableURL
-        process.arguments = [command] + arguments
-        var environment = ProcessInfo.processInfo.environment
-        environment["HABITSTORE_CRASH_POINT"] = crashPoint
-        process.environment = environment
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        try? pipe.fileHandleForWriting.close()
-        let descriptor = pipe.fileHandleForReading.fileDescriptor
-        var output = Data()
-        var deadline = Date(timeIntervalSinceNow: crashPoint == nil ? lifetimeSeconds : openingSeconds)
-        var diedByItself = true
-        while let part = read(descriptor, until: diedByItself ? deadline : nil) {
-            if part.isEmpty {
-                try willKill(process.processIdentifier)
-                diedByItself = false
-                // The process is this one's child and was not waited for, so the id is still its own.
-                kill(process.processIdentifier, SIGKILL)
-            }
-            if crashPoint != nil, output.isEmpty { deadline = Date(timeIntervalSinceNow: lifetimeSeconds) }
-            output += part
-        }
-        process.waitUntilExit()
-        return ChildRun(
-            output: output,
-            diedByItself: diedByItself,
-            status: process.terminationStatus,
-            isSignalled: process.terminationReason == .uncaughtSignal
+    ) throws -> End {
+        let child = try ChildProcess(
+            ownProgram,
+            [command] + arguments,
+            environment: environment(["HABITSTORE_CRASH_POINT": crashPoint]),
+            errors: .inherited
         )
-    }
-
-    /// Some bytes; empty at the deadline, nil if the other end is closed.
-    private static func read(_ descriptor: Int32, until deadline: Date?) -> Data? {
-        var waited = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        let milliseconds = deadline.map { Int32(max(0, $0.timeIntervalSinceNow * 1_000)) } ?? -1
-        guard poll(&waited, 1, milliseconds) > 0 else { return Data() }
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        let count = Foundation.read(descriptor, &buffer, buffer.count)
-        return count > 0 ? Data(buffer[..<count]) : nil
+        let isOpen = crashPoint == nil || child.waitForOutput(withinSeconds: openingSeconds)
+        if !child.hasEnded(withinSeconds: isOpen ? lifetimeSeconds : 0) {
+            try willKill(child.id)
+            child.signal(SIGKILL)
+        }
+        return try child.end()
     }
 }
 
 /// The executable of the trials, for tests.
 package enum TrialsExecutable {
-    private final class Marker {}
+    /// Its path next to the tests.
+    package static var path: String { get throws { try BuiltProgram.path("habitstore-trials") } }
 
-    /// Its location next to the tests.
-    package static var url: URL {
-        get throws {
-            let folders = [
-                Bundle.main.executableURL?.deletingLastPathComponent(),
-                Bundle(for: Marker.self).bundleURL.deletingLastPathComponent(),
-                URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent(),
-            ]
-            let candidates = folders.compactMap { $0?.appendingPathComponent("habitstore-trials") }
-            guard let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
-                throw HabitStoreError(
-                    .notFound,
-                    "the trials are not built; expected at one of \(candidates.map(\.path))"
-                )
-            }
-            return found
-        }
-    }
-
-    /// Runs a trial to its end, and returns its status and output.
-    package static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = try url
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, text)
+    /// Runs a trial to its end.
+    package static func run(_ arguments: [String]) throws -> ChildProcess.End {
+        try ChildProcess.run(path, arguments, errors: .inherited)
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreRollout
+import HabitStoreTesting
 import StandardEngines
 
 /// Opens the root of a dead process as the next process does, and reports every violation.
@@ -215,8 +216,8 @@ struct Report {
     var open: Set<Int> { begun.subtracting(acknowledged).subtracting(failed) }
 
     /// Adds the report of a child, which must not have exited on its own.
-    mutating func take(_ child: ChildRun) {
-        take(child.output)
+    mutating func take(_ child: ChildProcess.End) {
+        take(child.outputBytes)
         if !child.isSignalled { violations.append("the child exited on its own with status \(child.status)") }
     }
 

@@ -82,7 +82,7 @@ struct FleetDrill {
             try root.fleet.ledger.read().entries.contains { if case .waveBegan = $0.event { true } else { false } }
         }
         while try !hasBegun() {
-            try require(run.isRunning, "the run has ended")
+            try require(run.child.isRunning, "the run has ended")
             Thread.sleep(forTimeInterval: 0.2)
         }
         Thread.sleep(forTimeInterval: 2)
@@ -93,7 +93,7 @@ struct FleetDrill {
             let mebibytes = Double(memory) / 1_048_576
             figures.note("memory of a run over \(extent.indexed) users", mebibytes, "MiB", goal: goal(256))
         }
-        try require(run.kill(), "the run has ended")
+        try require(run.child.kill(), "the run has ended")
         try root.fleet.resume(by: "the drill", because: "the status was measured")
     }
 
@@ -349,7 +349,7 @@ extension FleetDrill {
         for kill in 0..<extent.kills {
             let run = try FleetDrillProcess("fleet-run-child", [root.path])
             Thread.sleep(forTimeInterval: Double.random(in: 0.02...0.6, using: &random))
-            guard run.kill() else {
+            guard run.child.kill() else {
                 let outcome = try run.outcome()
                 try require(outcome.isDone, "a run ended: \(outcome.because ?? "")")
                 return kill

@@ -56,7 +56,7 @@ struct LivePutBack {
             crashPoint: nil,
             errors: folder.appendingPathComponent("errors-follower")
         )
-        defer { process.signal(SIGKILL) }
+        defer { process.child.signal(SIGKILL) }
         let lost = random.int(1...Self.mostLost)
         let told = try withUser { store in
             for number in 1...lost { try store.save(Draft(content: "lost \(number)")) }
@@ -65,7 +65,7 @@ struct LivePutBack {
         guard isTold(process, "the first writes", { $0.contains(.history(told.token)) && Self.last(told, $0) }) else {
             return
         }
-        process.signal(SIGSTOP)
+        process.child.signal(SIGSTOP)
         try provider.remove(place.path)
         try provider.copy(copy, to: place.path)
         let stores = try UserStores(root: root, flags: flags.path, schema: HabitSchema.current, options: .concurrent)
@@ -76,7 +76,7 @@ struct LivePutBack {
             return try present(store)
         }
         let before = lines(process).count
-        process.signal(SIGCONT)
+        process.child.signal(SIGCONT)
         let what = "the restored store, which lost \(lost) writes and got \(found)"
         guard
             isTold(
@@ -97,10 +97,9 @@ struct LivePutBack {
             return try present(store)
         }
         guard isTold(process, "the last write", { Self.last(later, $0) }) else { return }
-        process.close()
-        let end = process.end()
+        let end = try process.child.finish()
         if end.isSignalled || end.status != 0 {
-            violations.append("the following process ended with \(end.status): \(end.death.summary)")
+            violations.append("the following process ended with \(end.status): \(process.death.summary)")
         }
     }
 
@@ -124,7 +123,7 @@ struct LivePutBack {
     }
 
     private func lines(_ process: ConcurrentProcess) -> [LiveChildLine] {
-        let text = String(decoding: process.told, as: UTF8.self)
+        let text = String(decoding: process.child.output, as: UTF8.self)
         // The text after the last newline is not a whole line.
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().compactMap { LiveChildLine($0) }
     }

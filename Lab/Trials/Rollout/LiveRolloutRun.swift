@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitStoreTesting
 import HabitTracker
 import StandardEngines
 
@@ -218,7 +219,7 @@ struct LiveRolloutRun {
 
     /// Ends the writers, and checks everything.
     private mutating func finish() throws {
-        let report = writers.finish()
+        let report = try writers.finish()
         faults += report.violations
         refusals.merge(report.refusals.merging(own.refusals, uniquingKeysWith: +), uniquingKeysWith: +)
         guard violations.isEmpty else { return }
@@ -308,10 +309,7 @@ struct LiveWriters {
     var canBeReplaced: Bool { processes.count + places.count <= Self.most }
 
     /// Kills a writer.
-    func kill(_ place: Int) {
-        processes[places[place]].signal(SIGKILL)
-        processes[places[place]].wait()
-    }
+    func kill(_ place: Int) { processes[places[place]].child.kill() }
 
     func killAll() { for place in places.indices { kill(place) } }
 
@@ -323,9 +321,9 @@ struct LiveWriters {
 
     /// Stops a writer for this long.
     func freeze(_ place: Int, milliseconds: Int) {
-        processes[places[place]].signal(SIGSTOP)
+        processes[places[place]].child.signal(SIGSTOP)
         Thread.sleep(forTimeInterval: Double(milliseconds) / 1_000)
-        processes[places[place]].signal(SIGCONT)
+        processes[places[place]].child.signal(SIGCONT)
     }
 
     /// Pauses all writers.
@@ -334,14 +332,14 @@ struct LiveWriters {
     func pause() -> Bool {
         let running = places.map { processes[$0] }
         let before = running.map { Self.answers($0) }
-        for process in running { process.tell("pause") }
+        for process in running { process.child.tell("pause") }
         let deadline = ContinuousClock.now + .seconds(Self.pausingSeconds)
-        while zip(running, before).contains(where: { $0.0.isRunning && Self.answers($0.0).all == $0.1.all }) {
+        while zip(running, before).contains(where: { $0.0.child.isRunning && Self.answers($0.0).all == $0.1.all }) {
             guard ContinuousClock.now < deadline else { break }
             Thread.sleep(forTimeInterval: Self.pauseSeconds)
         }
         // A process that died at its crash point counts as paused.
-        if zip(running, before).allSatisfy({ !$0.0.isRunning || Self.answers($0.0).resting > $0.1.resting }) {
+        if zip(running, before).allSatisfy({ !$0.0.child.isRunning || Self.answers($0.0).resting > $0.1.resting }) {
             return true
         }
         resume()
@@ -358,25 +356,25 @@ struct LiveWriters {
         processes.contains { $0.count(of: "\(Report.Line.acknowledged.rawValue) \(number)") > 0 }
     }
 
-    func resume() { for place in places { processes[place].tell("resume") } }
+    func resume() { for place in places { processes[place].child.tell("resume") } }
 
     /// Tells all processes to end, and waits for that.
     ///
     /// - Returns: their reports.
-    mutating func finish() -> Report {
-        for process in processes { process.close() }
+    mutating func finish() throws -> Report {
+        for process in processes { process.child.closeInput() }
         let deadline = ContinuousClock.now + .seconds(Self.endingSeconds)
-        while processes.contains(where: \.isRunning), ContinuousClock.now < deadline {
+        while processes.contains(where: \.child.isRunning), ContinuousClock.now < deadline {
             Thread.sleep(forTimeInterval: Self.pauseSeconds)
         }
         var report = Report()
         for process in processes {
-            if process.isRunning {
+            if process.child.isRunning {
                 report.note(violation: "process \(process.writerIndex) did not end within \(Self.endingSeconds) s")
-                process.signal(SIGKILL)
+                process.child.signal(SIGKILL)
             }
-            let end = process.end()
-            report.take(end.output)
+            let end = try process.child.end()
+            report.take(end.outputBytes)
             if end.isSignalled, end.wasKilled {
                 deaths["at random", default: 0] += 1
                 continue
@@ -387,12 +385,12 @@ struct LiveWriters {
                 continue
             }
             guard end.isSignalled || end.status != 0 else { continue }
-            let how = "\(end.isSignalled ? "signal" : "status") \(end.status): \(end.death.summary)"
+            let how = "\(end.isSignalled ? "signal" : "status") \(end.status): \(process.death.summary)"
             report.note(violation: "process \(process.writerIndex) ended with \(how)")
         }
         return report
     }
 
     /// Kills the remaining processes.
-    func abandon() { for process in processes { process.signal(SIGKILL) } }
+    func abandon() { for process in processes { process.child.signal(SIGKILL) } }
 }

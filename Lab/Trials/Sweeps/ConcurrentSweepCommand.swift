@@ -3,6 +3,7 @@ import CSystemFaults
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitStoreTesting
 import StandardEngines
 
 /// Runs several processes on one user at the same time; stops, continues and kills them, restores older files, and checks what is left.
@@ -170,7 +171,7 @@ struct ConcurrentRun {
     ///
     /// - Returns: the report of each process.
     mutating func run(_ figures: inout ConcurrentFigures) throws -> [Report] {
-        defer { for process in processes { process.signal(SIGKILL) } }
+        defer { for process in processes { process.child.signal(SIGKILL) } }
         for (place, part) in scenario.parts.enumerated() {
             places.append(place)
             try begin(part, crashPoint: part.crashPoint)
@@ -182,13 +183,13 @@ struct ConcurrentRun {
         }
         Thread.sleep(until: started.addingTimeInterval(scenario.seconds))
         showEvidence()
-        for process in processes { process.signal(SIGCONT) }
+        for process in processes { process.child.signal(SIGCONT) }
         for (place, part) in scenario.parts.enumerated() {
             let process = processes[places[place]]
-            if part.isKilled { process.signal(SIGKILL) } else { process.close() }
+            if part.isKilled { process.child.signal(SIGKILL) } else { process.child.closeInput() }
         }
         let isStuck = waitForAll()
-        return processes.map { report($0, isStuck: isStuck, &figures) }
+        return try processes.map { try report($0, isStuck: isStuck, &figures) }
     }
 
     private mutating func begin(_ part: ConcurrentScenario.Part, crashPoint: String?) throws {
@@ -222,10 +223,10 @@ struct ConcurrentRun {
         let process = processes[places[event.process]]
         switch event.kind {
         case .stop:
-            process.signal(SIGSTOP)
+            process.child.signal(SIGSTOP)
             count("stopped")
-        case .goOn: process.signal(SIGCONT)
-        case .kill: process.signal(SIGKILL)
+        case .goOn: process.child.signal(SIGCONT)
+        case .kill: process.child.signal(SIGKILL)
         case .begin:
             places[event.process] = processes.count
             try begin(scenario.parts[event.process], crashPoint: nil)
@@ -251,18 +252,18 @@ struct ConcurrentRun {
     private mutating func replace(_ engine: EngineName) throws {
         // An earlier version continues to write to the old file, under the lock of the new one.
         guard !isMixed || engine != .lmdb else { return count("replacements skipped: an earlier version took part") }
-        let running = processes.filter(\.isRunning)
+        let running = processes.filter(\.child.isRunning)
         for process in running {
-            process.signal(SIGCONT)
-            process.tell("pause")
+            process.child.signal(SIGCONT)
+            process.child.tell("pause")
         }
-        defer { for process in running { process.tell("resume") } }
+        defer { for process in running { process.child.tell("resume") } }
         let deadline = Date(timeIntervalSinceNow: Self.pausingSeconds)
-        while running.contains(where: { $0.isRunning && !isAnswered($0) }) {
+        while running.contains(where: { $0.child.isRunning && !isAnswered($0) }) {
             guard Date() < deadline else { return count("replacements skipped: a process did not pause") }
             Thread.sleep(forTimeInterval: 0.005)
         }
-        guard running.allSatisfy({ !$0.isRunning || $0.count(of: ConcurrentProcess.unpaused) == 0 }) else {
+        guard running.allSatisfy({ !$0.child.isRunning || $0.count(of: ConcurrentProcess.unpaused) == 0 }) else {
             return count("replacements skipped: a process did not pause")
         }
         if try files.replaceByCopy(engine) { count("store replaced by a copy of itself") }
@@ -277,9 +278,9 @@ struct ConcurrentRun {
     /// - Returns: whether some had to be killed.
     private func waitForAll() -> Bool {
         let deadline = Date(timeIntervalSinceNow: Self.endingSeconds)
-        while processes.contains(where: \.isRunning) {
+        while processes.contains(where: \.child.isRunning) {
             guard Date() < deadline else {
-                for process in processes { process.signal(SIGKILL) }
+                for process in processes { process.child.signal(SIGKILL) }
                 return true
             }
             Thread.sleep(forTimeInterval: 0.005)
@@ -287,12 +288,15 @@ struct ConcurrentRun {
         return false
     }
 
-    private func report(_ process: ConcurrentProcess, isStuck: Bool, _ figures: inout ConcurrentFigures) -> Report {
-        let end = process.end()
-        try? end.output.write(to: folder.appendingPathComponent("told-\(process.writerIndex)"))
+    private func report(_ process: ConcurrentProcess, isStuck: Bool, _ figures: inout ConcurrentFigures) throws
+        -> Report
+    {
+        let end = try process.child.end()
+        try? end.outputBytes.write(to: folder.appendingPathComponent("told-\(process.writerIndex)"))
         var report = Report()
-        report.take(end.output)
-        let hadNoMemory = report.done[Self.noMemory] != nil && end.ranOutOfMemory
+        report.take(end.outputBytes)
+        let hadNoMemory =
+            report.done[Self.noMemory] != nil && end.isSignalled && !end.wasKilled && process.death.isForWantOfMemory
         let point = process.crashPoint?.split(separator: ":").first.map(String.init)
         switch (end.isSignalled, end.wasKilled) {
         case (true, true): figures.died(at: "at random")
@@ -300,10 +304,12 @@ struct ConcurrentRun {
         case (true, false) where hadNoMemory: figures.died(at: "at an allocation, with no memory left")
         case (true, false) where end.status == SIGKILL && point != nil: figures.died(at: point ?? "")
         case (true, false):
-            report.note(violation: "process \(process.writerIndex) died of signal \(end.status): \(end.death.summary)")
+            report.note(
+                violation: "process \(process.writerIndex) died of signal \(end.status): \(process.death.summary)"
+            )
         case (false, _) where end.status != 0 || isStuck:
             report.note(
-                violation: "process \(process.writerIndex) exited with status \(end.status): \(end.death.summary)"
+                violation: "process \(process.writerIndex) exited with status \(end.status): \(process.death.summary)"
             )
         case (false, _): break
         }

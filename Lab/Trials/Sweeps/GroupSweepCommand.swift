@@ -38,7 +38,7 @@ struct GroupSweepCommand: ParsableCommand {
             var report = Report()
             for _ in 0..<Self.lives where killed < kills {
                 let arguments = ["--store", path, "--engine", engine.rawValue, "--threads", "\(threads)"]
-                let child = try ChildRun.run(
+                let child = try ChildProcess.run(
                     arguments + ["--first", "\((report.begun.max() ?? 0) + 1)"],
                     as: "group-child",
                     crashPoint: nil,

@@ -42,7 +42,7 @@ struct MigrationSweepCommand: ParsableCommand {
             try FileManager.default.copyItem(atPath: template.path, toPath: copy)
             for _ in 0..<Self.lives where figures.kills < kills {
                 let start = Date()
-                let child = try ChildRun.run(
+                let child = try ChildProcess.run(
                     template.arguments(copy),
                     as: "migration-child",
                     crashPoint: nil,
@@ -162,13 +162,13 @@ struct MigrationTemplates {
         try FileManager.default.copyItem(atPath: template.path, toPath: copy)
         defer { try? FileManager.default.removeItem(atPath: copy) }
         let start = Date()
-        let child = try ChildRun.run(
+        let child = try ChildProcess.run(
             template.arguments(copy),
             as: "migration-child",
             crashPoint: nil,
             lifetimeSeconds: 60
         )
-        guard child.status == 0, !child.isSignalled else {
+        guard child.isSuccess else {
             throw HabitStoreError(.internalInconsistency, "a process failed to migrate although it was not killed")
         }
         var template = template

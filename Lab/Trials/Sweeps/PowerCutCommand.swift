@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitStoreTesting
 
 #if canImport(Glibc)
 import Glibc
@@ -59,7 +60,7 @@ struct PowerCutCommand: ParsableCommand {
             ? [] : try templates.copy(scenario.start, scenario.pair, hasLongEvidence: scenario.isFiling, to: root)
         try flags.want(scenario.start)
         try disk.synchronize()
-        let child = try ChildRun.run(
+        let child = try ChildProcess.run(
             scenario.arguments(root: root, flags: flags, first: (base.max() ?? 0) + 1),
             as: "crash-child",
             crashPoint: nil,
@@ -119,7 +120,7 @@ struct Disk {
     func detach() throws {
         let deadline = Date(timeIntervalSinceNow: Self.detachingSeconds)
         while true {
-            do { return try Self.command("umount", mount, errors: .nullDevice) } catch  where Date() < deadline {
+            do { return try Self.command("umount", mount, errors: .discarded) } catch  where Date() < deadline {
                 usleep(Self.detachingPauseMicroseconds)
             }
         }
@@ -155,14 +156,10 @@ struct Disk {
         HabitStoreError(.inputOutput, "\(what): \(String(cString: strerror(errno)))")
     }
 
-    private static func command(_ arguments: String..., errors: FileHandle = .standardError) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = arguments
-        process.standardError = errors
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
+    private static func command(_ arguments: String..., errors: ChildProcess.Destination = .inherited) throws {
+        let program = arguments[0]
+        guard try ChildProcess.run(program, Array(arguments.dropFirst()), output: .inherited, errors: errors).isSuccess
+        else {
             throw HabitStoreError(.inputOutput, "\(arguments.joined(separator: " ")) failed")
         }
     }

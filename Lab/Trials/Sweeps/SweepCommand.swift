@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HabitStoreRollout
+import HabitStoreTesting
 
 /// Kills children one after another, and checks what each has left.
 struct SweepCommand: ParsableCommand {
@@ -52,14 +53,14 @@ struct SweepCommand: ParsableCommand {
         var next = (base.max() ?? 0) + 1
         let lives = [scenario.crashPoint.map { "\($0.name):\($0.count)" }] + (scenario.second.map { [$0] } ?? [])
         for point in lives {
-            let child = try ChildRun.run(
+            let child = try ChildProcess.run(
                 scenario.arguments(root: root, flags: flags, first: next) + swept.arguments,
                 as: "crash-child",
                 crashPoint: point,
                 lifetimeSeconds: point == nil ? scenario.lifetimeSeconds : pointSeconds
             )
             report.take(child)
-            let place = child.diedByItself ? point?.split(separator: ":").first : nil
+            let place = child.wasKilled ? nil : point?.split(separator: ":").first
             figures.died(at: place.map(String.init) ?? "at random")
             next = max(next, (report.begun.max() ?? 0) + 1)
         }

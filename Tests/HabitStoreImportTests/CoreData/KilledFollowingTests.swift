@@ -10,17 +10,12 @@ import Testing
 /// Stops between any two commits are tested with all other tests.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["HABITSTORE_KILLED_FOLLOWERS"] != nil), .serialized)
 struct KilledFollowingTests {
-    private func follower(_ fixture: CoreDataFixture, _ target: ImportTarget) throws -> Process {
-        let process = Process()
-        process.executableURL = try CommandLineRun.binary()
-        process.arguments = [
-            "import", "coredata", fixture.path, "--into", "\(target.engine.rawValue):\(target.path)", "--follow",
-            "--every", "0.01",
-        ]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        return process
+    private func follower(_ fixture: CoreDataFixture, _ target: ImportTarget) throws -> ChildProcess {
+        let store = "\(target.engine.rawValue):\(target.path)"
+        return try ChildProcess(
+            CommandLineRun.binary(),
+            ["import", "coredata", fixture.path, "--into", store, "--follow", "--every", "0.01"]
+        )
     }
 
     @Test(arguments: TargetEngine.onDisk, [true, false])
@@ -41,8 +36,7 @@ struct KilledFollowingTests {
                 while try transaction(target, fixture) <= position, Date() < deadline { try save(&app, 5) }
             }
             try save(&app, Int.random(in: 0...30, using: &generator))
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+            process.kill()
             let now = try transaction(target, fixture)
             if now > position { moves += 1 }
             position = now

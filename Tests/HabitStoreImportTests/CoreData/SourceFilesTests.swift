@@ -143,12 +143,9 @@ import Testing
     }
 
     @Test func theCopyOfAProcessThatWasKilledIsRemovedByTheNext() throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", "true"]
-        try process.run()
-        process.waitUntilExit()
-        let name = "habitstore-source-\(process.processIdentifier)-\(UUID().uuidString)"
+        let process = try ChildProcess("true")
+        _ = try process.end()
+        let name = "habitstore-source-\(process.id)-\(UUID().uuidString)"
         let abandoned = FileManager.default.temporaryDirectory.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: abandoned, withIntermediateDirectories: false)
         let fixture = try CoreDataFixture()

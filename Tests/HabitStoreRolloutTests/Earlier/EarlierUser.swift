@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import StandardEngines
 import Testing
@@ -47,14 +48,9 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
             .appendingPathComponent("../../../fixtures/\(version.rawValue).tar.gz").standardized
         let user = try StagedUser(old: old)
         try FileManager.default.createDirectory(atPath: user.root, withIntermediateDirectories: false)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "tar", "-xzf", archive.path, "-C", user.root, "--strip-components=1", "\(old.rawValue)-\(name)",
-        ]
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        let words = ["-xzf", archive.path, "-C", user.root, "--strip-components=1", "\(old.rawValue)-\(name)"]
+        let run = try ChildProcess.run("tar", words)
+        try #require(run.isSuccess, "\(run)")
         return user
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import ShadowVerifier
 import StandardEngines
@@ -48,15 +49,7 @@ struct InsertionOrderTests {
     }
 
     /// The first word of the program's output.
-    private static func run(_ program: String, _ path: String) throws -> Substring? {
-        let process = Process()
-        let pipe = Pipe()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = [path]
-        process.standardOutput = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: output, as: UTF8.self).split(separator: " ").first
+    private static func run(_ program: String, _ path: String) throws -> String? {
+        try ChildProcess.run(program, [path]).output.split(separator: " ").first.map(String.init)
     }
 }

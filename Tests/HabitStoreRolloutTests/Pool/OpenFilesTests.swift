@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import Testing
 import Trials
@@ -17,15 +18,8 @@ struct OpenFilesTests {
         let user = try StagedUser()
         try user.want("dualwrite")
         let log = user.folder.path("log")
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = [
-            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrialsExecutable.url.path,
-            "traffic", "many", user.root, user.flags, log, String(Self.users),
-        ]
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let run = try withFewFiles(["many", user.root, user.flags, log, String(Self.users)])
+        #expect(run.isSuccess, "\(run)")
         let report = try #require(ManyUsersReport(parsing: try String(contentsOfFile: log, encoding: .utf8)))
         #expect(report.failures == 0, "\(report.firstFailure)")
         #expect(report.written == Self.users && report.found == Self.users)
@@ -41,6 +35,12 @@ struct OpenFilesTests {
         }
     }
 
+    /// Runs traffic in a process that may open few files.
+    private func withFewFiles(_ arguments: [String]) throws -> ChildProcess.End {
+        let line = "ulimit -n \(Self.files) && exec \"$0\" \"$@\""
+        return try ChildProcess.run("/bin/sh", ["-c", line, TrialsExecutable.path, "traffic"] + arguments)
+    }
+
     /// A mirror that failed while the app had no file descriptors left crashed the app: Dispatch allocates what its timers need when the first one is
     /// set, and traps if it cannot. Now that happens before the first user is opened, and the process continues as soon as descriptors are available.
     @Test func aMirrorThatFailsWhereNoFilesAreLeftEndsNobody() throws {
@@ -49,15 +49,8 @@ struct OpenFilesTests {
         try user.bring(store, to: .dualwrite) { _ = try $0.all(Draft.self) }
         store.close()
         let log = user.folder.path("log")
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = [
-            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrialsExecutable.url.path,
-            "traffic", "crowded", user.root, user.flags, log,
-        ]
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+        let run = try withFewFiles(["crowded", user.root, user.flags, log])
+        #expect(run.isSuccess, "\(run)")
         #expect(try String(contentsOfFile: log, encoding: .utf8) == "1")
     }
 
@@ -74,12 +67,10 @@ struct OpenFilesTests {
 
     private func caches(budgetBytes: Int) throws -> CacheReport {
         let folder = try TemporaryFolder()
-        let process = Process()
-        process.executableURL = try TrialsExecutable.url
-        process.arguments = ["traffic", "caches", folder.path("root"), "", folder.path("log"), String(budgetBytes)]
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let run = try TrialsExecutable.run(
+            ["traffic", "caches", folder.path("root"), "", folder.path("log"), String(budgetBytes)]
+        )
+        #expect(run.isSuccess, "\(run)")
         return try #require(CacheReport(parsing: try String(contentsOfFile: folder.path("log"), encoding: .utf8)))
     }
 }

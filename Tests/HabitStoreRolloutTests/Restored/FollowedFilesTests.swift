@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import StandardEngines
 import Testing
@@ -32,9 +33,7 @@ struct FollowedFilesTests {
     }
 
     private func run(_ program: String, _ arguments: String...) throws {
-        let process = try Process.run(URL(fileURLWithPath: program), arguments: arguments)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        #expect(try ChildProcess.run(program, arguments).isSuccess)
     }
 
     /// The flags are not watched here, so that nothing else makes the process find the user again.
