@@ -170,27 +170,19 @@ struct ConcurrentRecovery {
 
     private func checkRecords(_ store: UserStore, _ outcome: inout Outcome) throws {
         let numbers = Set(try store.read(ConcurrentWorkload.numbers))
-        let (begun, open) = (union(\.begun), union(\.open))
-        let lost = base.union(union(\.acknowledged)).subtracting(numbers)
-        if !lost.isEmpty {
+        let ledger = reports.reduce(WriteLedger()) { $0 + $1.ledger }
+        for loss in ledger.losses(numbers, base: base) {
             if outcome.mayLack {
                 outcome.ends.append("without acknowledged writes, as reported")
             } else {
-                outcome.violations.append("acknowledged writes are lost: \(lost.sorted()); notes: \(store.notes)")
+                outcome.violations.append("\(loss); notes: \(store.notes)")
             }
         }
-        let undead = union(\.failed).intersection(numbers)
-        if !undead.isEmpty { outcome.violations.append("failed writes exist: \(undead.sorted())") }
-        let foreign = numbers.subtracting(base).subtracting(begun)
-        if !foreign.isEmpty { outcome.violations.append("writes exist that no process made: \(foreign.sorted())") }
-        outcome.keptOpen = open.intersection(numbers).count
+        outcome.violations += ledger.additions(numbers, base: base)
+        outcome.keptOpen = ledger.open.intersection(numbers).count
         outcome.violations += try store.read { transaction in
             try ConcurrentWorkload.faults(transaction, bulk: outcome.mayLack ? nil : scenario.start.bulk)
         }
-    }
-
-    private func union(_ numbers: KeyPath<Report, Set<Int>>) -> Set<Int> {
-        reports.reduce(into: []) { $0.formUnion($1[keyPath: numbers]) }
     }
 
     /// A killed user is on the engine that the kill chose, whatever other flag files say.

@@ -69,18 +69,8 @@ struct ConcurrentWriter: Sendable {
 
     /// Writes, and reports the result.
     private func write(_ number: Int, to store: UserStore) throws {
-        Report.Line.begun.tell("\(number)")
-        do {
-            try store.write(author: ConcurrentWorkload.author(number)) { try ConcurrentWorkload.write(number, in: $0) }
-            Report.Line.acknowledged.tell("\(number)")
-            progress.acknowledged.store(number, ordering: .sequentiallyConsistent)
-        } catch let error as HabitStoreError where error.code == .outcomeUnknown {
-            Report.Line.unknown.tell("\(number)")
-            throw error
-        } catch {
-            Report.Line.failed.tell("\(number) \(Report.text(error))")
-            throw error
-        }
+        try ConcurrentWorkload.tell(number, to: store)
+        progress.acknowledged.store(number, ordering: .sequentiallyConsistent)
     }
 
     func read() {
@@ -118,7 +108,7 @@ struct ConcurrentWriter: Sendable {
 /// Write `n` increments the counter, leaves a draft that stays, inserts an entry that write `n + 4` of its writerIndex deletes, and stores its number in one
 /// of
 /// its writerIndex's lasting entries. So a write that was overwritten, torn or undone by a copy is visible.
-enum ConcurrentWorkload {
+enum ConcurrentWorkload: NumberedWrites {
     /// The number of lanes; writerIndex 0 is for the writes before the scenario and for the recovery.
     static let lanes = 32
     /// The distance between the lanes' numbers.
@@ -128,17 +118,11 @@ enum ConcurrentWorkload {
     /// After how many writes of a writerIndex its passing entry is deleted.
     private static let passing = 4
 
-    private enum Kind: Int {
+    static let counterID = id(.counter, 0)
+
+    enum Kind: Int {
         case counter, lasting, passing, log, bulk
     }
-
-    private static func id(_ kind: Kind, _ number: Int) -> UUID {
-        let digits = String(max(0, number), radix: 16)
-        let padded = String(repeating: "0", count: 12 - digits.count) + digits
-        return UUID(uuidString: "00000000-0000-4000-800\(kind.rawValue)-\(padded)") ?? UUID()
-    }
-
-    private static func date(_ number: Int) -> Date { Date(timeIntervalSinceReferenceDate: 8e8 + Double(number) / 4) }
 
     private static func writerIndex(_ number: Int) -> Int { number / writerWidth }
 
@@ -149,22 +133,13 @@ enum ConcurrentWorkload {
         Entry(id: id(kind, place), date: date(place), note: "\(kind) \(value)", value: Double(value), habitID: nil)
     }
 
-    /// A write's author in the history.
-    static func author(_ number: Int) -> String { "write \(number)" }
-
-    /// The number of a write with this author in the history; nil for other authors.
-    static func number(_ author: String?) -> Int? {
-        guard let author, author.hasPrefix("write ") else { return nil }
-        return Int(author.dropFirst("write ".count))
-    }
-
     /// Write `number`.
     static func write(_ number: Int, in transaction: any WriteTransaction) throws {
-        if var counter = try transaction.model(Habit.self, id: id(.counter, 0)) {
+        if var counter = try transaction.model(Habit.self, id: counterID) {
             counter.streak += 1
             try transaction.save(counter)
         } else {
-            try transaction.insert(Habit(id: id(.counter, 0), name: "counter", createdAt: date(0), streak: 1))
+            try transaction.insert(Habit(id: counterID, name: "counter", createdAt: date(0), streak: 1))
         }
         try transaction.insert(Draft(id: id(.log, number), content: "\(number)", creationDate: date(number)))
         try transaction.insert(entry(.passing, number, number))
@@ -188,18 +163,6 @@ enum ConcurrentWorkload {
             throw HabitStoreError(.unknownEntity, "the schema has no entity \(name)")
         }
         try store.replicate { try $0.remove(entity: entity, id: id(.bulk, 0)) }
-    }
-
-    /// The numbers of the writes in a store, from the draft that each has left.
-    static func numbers(_ transaction: any ReadTransaction) throws -> [Int] {
-        try transaction.all(Draft.self).compactMap { Int($0.content) }
-    }
-
-    /// The contradiction that a reader sees in a store; nil if it sees a state between two writes.
-    static func contradiction(_ transaction: any ReadTransaction) throws -> String? {
-        let count = try transaction.model(Habit.self, id: id(.counter, 0))?.streak ?? 0
-        let written = try transaction.fetchCount(FetchDescriptor<Draft>())
-        return count == written ? nil : "the counter is \(count), but \(written) writes exist"
     }
 
     /// Whether a store contains a write.

@@ -60,19 +60,11 @@ struct CrashChildCommand: ParsableCommand {
     }
 
     private static func write(_ number: Int, _ store: UserStore) {
-        Report.Line.begun.tell("\(number)")
-        do {
-            try store.write(author: Workload.author(number)) { transaction in
-                try Workload.write(number, in: transaction)
-                // Sometimes one transaction both prunes history and writes.
-                guard number.isMultiple(of: 7) else { return }
-                try transaction.pruneHistory(through: HistoryToken(rawValue: Int64(number - 5)))
-            }
-            Report.Line.acknowledged.tell("\(number)")
-        } catch let error as HabitStoreError where error.code == .outcomeUnknown {
-            Report.Line.unknown.tell("\(number)")
-        } catch {
-            Report.Line.failed.tell("\(number) \(Report.text(error))")
+        // The parent is told of its failure.
+        try? Workload.tell(number, to: store) { transaction in
+            // Sometimes one transaction both prunes history and writes.
+            guard number.isMultiple(of: 7) else { return }
+            try transaction.pruneHistory(through: HistoryToken(rawValue: Int64(number - 5)))
         }
     }
 
@@ -184,31 +176,18 @@ enum Move: String, CaseIterable, ExpressibleByArgument {
 extension EngineName: ExpressibleByArgument {}
 extension Stage: ExpressibleByArgument {}
 
-/// The writes of a child. The effect of each follows from its number and from what earlier writes have left, so the expected contents of a store
-/// follow
-/// from the set of writes in it.
-enum Workload {
-    private enum Kind: Int {
+/// The writes of a child. What each does follows also from what earlier writes have left.
+enum Workload: NumberedWrites {
+    enum Kind: Int {
         case counter, tag, habit, morning, evening, log
     }
 
     /// How many habits exist at a time; each write deletes the habit that was inserted this many writes before.
     private static let livingHabits = 6
     private static let tags = 3
-    private static let counterID = id(.counter, 0)
-
-    private static func id(_ kind: Kind, _ number: Int) -> UUID {
-        let digits = String(max(0, number), radix: 16)
-        let padded = String(repeating: "0", count: 12 - digits.count) + digits
-        return UUID(uuidString: "00000000-0000-4000-800\(kind.rawValue)-\(padded)") ?? UUID()
-    }
-
-    private static func date(_ number: Int) -> Date { Date(timeIntervalSinceReferenceDate: 8e8 + Double(number) / 4) }
+    static let counterID = id(.counter, 0)
 
     private static func tagIDs(_ number: Int) -> Set<UUID> { [id(.tag, number % tags), id(.tag, number / 2 % tags)] }
-
-    /// A write's author in the history.
-    static func author(_ number: Int) -> String { "write \(number)" }
 
     /// Write `number`: increments the counter, inserts a habit with tags and entries, changes the records of the two writes before, deletes an old
     /// habit
@@ -245,18 +224,6 @@ enum Workload {
         }
         if number > livingHabits { try transaction.delete(Habit.self, id: id(.habit, number - livingHabits)) }
         try transaction.insert(Draft(id: id(.log, number), content: "\(number)", creationDate: date(number)))
-    }
-
-    /// The numbers of the writes in a store, from the draft that each has left.
-    static func numbers(_ transaction: any ReadTransaction) throws -> [Int] {
-        try transaction.all(Draft.self).compactMap { Int($0.content) }
-    }
-
-    /// The contradiction that a reader sees in a store; nil if it sees a state between two writes.
-    static func contradiction(_ transaction: any ReadTransaction) throws -> String? {
-        let count = try transaction.model(Habit.self, id: counterID)?.streak ?? 0
-        let written = try transaction.fetchCount(FetchDescriptor<Draft>())
-        return count == written ? nil : "the counter is \(count), but \(written) writes exist"
     }
 }
 

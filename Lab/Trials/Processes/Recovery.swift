@@ -46,7 +46,7 @@ struct Recovery {
         checkWrites(Set(numbers), &outcome)
         try checkState(user.store, Set(numbers), &outcome)
         try converge(user, &outcome)
-        let next = (numbers + Array(report.begun)).max().map { $0 + 1 } ?? 1
+        let next = (numbers + Array(report.ledger.begun)).max().map { $0 + 1 } ?? 1
         try user.store.write(author: Workload.author(next)) { try Workload.write(next, in: $0) }
         try compare(user.store, &outcome)
         try checkState(user.store, Set(numbers + [next]), &outcome)
@@ -54,20 +54,16 @@ struct Recovery {
     }
 
     private func checkWrites(_ numbers: Set<Int>, _ outcome: inout Outcome) {
-        let lost = base.union(report.acknowledged).subtracting(numbers)
-        if !lost.isEmpty { outcome.violations.append("acknowledged writes are lost: \(lost.sorted())") }
-        let undead = report.failed.intersection(numbers)
-        if !undead.isEmpty { outcome.violations.append("failed writes exist: \(undead.sorted())") }
-        let foreign = numbers.subtracting(base).subtracting(report.begun)
-        if !foreign.isEmpty { outcome.violations.append("writes exist that no process made: \(foreign.sorted())") }
-        outcome.keptOpen = report.open.intersection(numbers).count
+        outcome.violations += report.ledger.losses(numbers, base: base)
+        outcome.violations += report.ledger.additions(numbers, base: base)
+        outcome.keptOpen = report.ledger.open.intersection(numbers).count
     }
 
     /// The records are exactly those of the writes, and the history has each write once. On a server, a statement that a dead process had sent may
     /// still take
     /// effect: no caller knows of it, and other processes use the server too.
     private func checkState(_ store: UserStore, _ known: Set<Int>, _ outcome: inout Outcome) throws {
-        let mayComeLate = try flags.pair.names.contains { try engines.provider($0).isShared } ? report.open : []
+        let mayComeLate = try flags.pair.names.contains { try engines.provider($0).isShared } ? report.ledger.open : []
         try store.read { transaction in
             let numbers = Set(try Workload.numbers(transaction))
             guard numbers.isSuperset(of: known), numbers.subtracting(known).isSubset(of: mayComeLate) else {
@@ -190,10 +186,7 @@ struct Report {
     /// The evidence is about to be reset, and was.
     static let (resetBegun, resetEnded) = ("evidence reset begun", "evidence reset")
 
-    private(set) var begun: Set<Int> = []
-    private(set) var acknowledged: Set<Int> = []
-    /// Writes that the store reported as failed.
-    private(set) var failed: Set<Int> = []
+    private(set) var ledger = WriteLedger()
     /// The last stage of the child.
     private(set) var stage: Stage?
     private(set) var moves = 0
@@ -211,9 +204,6 @@ struct Report {
 
     /// Whether a reset of the evidence did not complete.
     var hasUnfinishedReset: Bool { done[Self.resetBegun, default: 0] > done[Self.resetEnded, default: 0] }
-
-    /// Writes whose outcome is open: the one in progress, and those that the store reported as unknown.
-    var open: Set<Int> { begun.subtracting(acknowledged).subtracting(failed) }
 
     /// Adds the report of a child, which must not have exited on its own.
     mutating func take(_ child: ChildProcess.End) {
@@ -240,10 +230,10 @@ struct Report {
     mutating func take(_ kind: Line, _ first: String, _ rest: String = "") {
         let number = Int(first) ?? 0
         switch kind {
-        case .begun: begun.insert(number)
-        case .acknowledged: acknowledged.insert(number)
+        case .begun: ledger.begun.insert(number)
+        case .acknowledged: ledger.acknowledged.insert(number)
         case .failed:
-            failed.insert(number)
+            ledger.failed.insert(number)
             refusals["write: \(rest)", default: 0] += 1
         case .unknown: refusals["write: outcome unknown", default: 0] += 1
         case .stage:

@@ -213,7 +213,7 @@ struct LiveRolloutRun {
         }
         // If even the last write is pruned, all feeds had received it.
         let number = last.flatMap { ConcurrentWorkload.number($0.author) }
-        let isAcknowledged = number.map { own.acknowledged.contains($0) || writers.haveAcknowledged($0) } ?? true
+        let isAcknowledged = number.map { own.ledger.acknowledged.contains($0) || writers.haveAcknowledged($0) } ?? true
         try followers.awaitPresent(user.store, isAcknowledged: isAcknowledged)
     }
 
@@ -251,12 +251,8 @@ struct LiveRolloutRun {
     /// Every acknowledged write is in the history, and no failed one is.
     private mutating func check(_ report: Report, _ history: [HistoryTransaction]) {
         let numbers = Set(history.compactMap { ConcurrentWorkload.number($0.author) })
-        let lost = report.acknowledged.union(own.acknowledged).subtracting(numbers)
-        if !lost.isEmpty { faults.append("acknowledged writes are lost: \(lost.sorted())") }
-        let undead = report.failed.union(own.failed).intersection(numbers)
-        if !undead.isEmpty { faults.append("failed writes exist: \(undead.sorted())") }
-        let foreign = numbers.subtracting(report.begun).subtracting(own.begun)
-        if !foreign.isEmpty { faults.append("writes exist that no process made: \(foreign.sorted())") }
+        let ledger = report.ledger + own.ledger
+        faults += ledger.losses(numbers) + ledger.additions(numbers)
     }
 }
 

@@ -107,8 +107,8 @@ struct ConcurrentFigures: ScenarioFigures {
         events.merge(run.done, uniquingKeysWith: +)
         skipped.formUnion(run.skipped)
         for report in reports {
-            acknowledged += report.acknowledged.count
-            open += report.open.count
+            acknowledged += report.ledger.acknowledged.count
+            open += report.ledger.open.count
             events.merge(report.done, uniquingKeysWith: +)
             refusals.merge(report.refusals, uniquingKeysWith: +)
         }

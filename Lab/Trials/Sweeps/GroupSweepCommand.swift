@@ -39,7 +39,7 @@ struct GroupSweepCommand: ParsableCommand {
             for _ in 0..<Self.lives where killed < kills {
                 let arguments = ["--store", path, "--engine", engine.rawValue, "--threads", "\(threads)"]
                 let child = try ChildProcess.run(
-                    arguments + ["--first", "\((report.begun.max() ?? 0) + 1)"],
+                    arguments + ["--first", "\((report.ledger.begun.max() ?? 0) + 1)"],
                     as: "group-child",
                     crashPoint: nil,
                     lifetimeSeconds: Double.random(in: Self.lifetime, using: &generator)
@@ -53,7 +53,7 @@ struct GroupSweepCommand: ParsableCommand {
                 }
                 store.close()
             }
-            acknowledged += report.acknowledged.count
+            acknowledged += report.ledger.acknowledged.count
         }
         print("\(killed) kills, \(acknowledged) acknowledged writes")
         print("\(violations) violations")
@@ -138,9 +138,8 @@ enum GroupWorkload {
             if entries.sorted() != (Array(numbers) + Array(numbers)).sorted() {
                 wrong.append("a partial write: entries")
             }
-            let lost = report.acknowledged.subtracting(numbers)
-            if !lost.isEmpty { wrong.append("acknowledged writes are lost: \(lost.sorted())") }
-            let foreign = numbers.subtracting(report.begun).union(numbers.filter(givesUp))
+            wrong += report.ledger.losses(numbers)
+            let foreign = numbers.subtracting(report.ledger.begun).union(numbers.filter(givesUp))
             if !foreign.isEmpty { wrong.append("writes exist that never began or gave up: \(foreign.sorted())") }
             let history = try moment.fetchHistory(after: .zero)
             if history.map(\.token.rawValue) != Array(0..<Int64(history.count)).map({ $0 + 1 }) {

@@ -62,7 +62,7 @@ struct SweepCommand: ParsableCommand {
             report.take(child)
             let place = child.wasKilled ? nil : point?.split(separator: ":").first
             figures.died(at: place.map(String.init) ?? "at random")
-            next = max(next, (report.begun.max() ?? 0) + 1)
+            next = max(next, (report.ledger.begun.max() ?? 0) + 1)
         }
         let outcome = Recovery(root: root.path, flags: flags, engines: try swept.engines, base: base, report: report)
             .check()
@@ -110,8 +110,8 @@ struct SweepFigures: ScenarioFigures {
         starts[scenario.start, default: 0] += 1
         if let stage = outcome.stage { ends[stage, default: 0] += 1 }
         ways["\(scenario.start.rawValue) \(scenario.move.rawValue)", default: 0] += 1
-        acknowledged += report.acknowledged.count
-        open += report.open.count
+        acknowledged += report.ledger.acknowledged.count
+        open += report.ledger.open.count
         keptOpen += outcome.keptOpen
         moves += report.moves
         refusals.merge(report.refusals, uniquingKeysWith: +)
