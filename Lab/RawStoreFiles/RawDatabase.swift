@@ -44,13 +44,19 @@ package final class RawDatabase {
         try check(sqlite3_reset(statement))
     }
 
-    /// The first column of each row, as text; NULL is empty.
-    package func texts(_ sql: String) throws -> [String] {
-        try rows(sql) { statement in
+    /// Runs a statement with parameters.
+    ///
+    /// - Returns: the first column of each row, as text; NULL is empty.
+    @discardableResult
+    package func run(_ sql: String, _ parameters: [Value] = []) throws -> [String] {
+        try rows(sql, parameters) { statement in
             guard let text = sqlite3_column_text(statement, 0) else { return "" }
             return String(decoding: UnsafeBufferPointer(start: text, count: byteCount(statement)), as: UTF8.self)
         }
     }
+
+    /// The number of rows that the last statement changed.
+    package var changes: Int { Int(sqlite3_changes(handle)) }
 
     private func byteCount(_ statement: OpaquePointer?) -> Int { Int(sqlite3_column_bytes(statement, 0)) }
 
@@ -67,7 +73,7 @@ package final class RawDatabase {
             PRAGMA writable_schema = OFF;
             """
         )
-        guard sqlite3_changes(handle) == 1 else {
+        guard changes == 1 else {
             throw HabitStoreError(.notFound, "\(name) is not declared with \(old)")
         }
     }
@@ -76,15 +82,15 @@ package final class RawDatabase {
     ///
     /// - Throws: also if the declaration does not change.
     package func rebuild(_ table: String, _ declare: (String) -> String) throws {
-        guard let old = try texts("SELECT sql FROM sqlite_schema WHERE name = '\(table)'").first else {
+        guard let old = try run("SELECT sql FROM sqlite_schema WHERE name = '\(table)'").first else {
             throw HabitStoreError(.notFound, "there is no table \(table)")
         }
         let new = declare(old)
         guard new != old else { throw HabitStoreError(.notFound, "\(table) is not declared as expected") }
-        let indexes = try texts(
+        let indexes = try run(
             "SELECT sql FROM sqlite_schema WHERE tbl_name = '\(table)' AND type = 'index' AND sql <> ''"
         )
-        let columns = try texts("SELECT '\"' || name || '\"' FROM pragma_table_info('\(table)')").joined(
+        let columns = try run("SELECT '\"' || name || '\"' FROM pragma_table_info('\(table)')").joined(
             separator: ", "
         )
         try execute("BEGIN; CREATE TABLE kept AS SELECT * FROM \"\(table)\"; DROP TABLE \"\(table)\"")
@@ -100,13 +106,13 @@ package final class RawDatabase {
         defer { other.close() }
         try other.execute("PRAGMA encoding = '\(encoding)'")
         for pragma in ["application_id", "user_version"] {
-            for number in try texts("PRAGMA \(pragma)") { try other.execute("PRAGMA \(pragma) = \(number)") }
+            for number in try run("PRAGMA \(pragma)") { try other.execute("PRAGMA \(pragma) = \(number)") }
         }
-        for sql in try texts("SELECT sql FROM sqlite_schema WHERE sql <> '' ORDER BY type = 'index'") {
+        for sql in try run("SELECT sql FROM sqlite_schema WHERE sql <> '' ORDER BY type = 'index'") {
             try other.execute(sql)
         }
-        for table in try texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql <> ''") {
-            let columns = try texts("SELECT name FROM pragma_table_info('\(table)')").count
+        for table in try run("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql <> ''") {
+            let columns = try run("SELECT name FROM pragma_table_info('\(table)')").count
             let insertion = try other.statement(table, columns)
             _ = try rows("SELECT * FROM \"\(table)\"") { row in
                 for column in 0..<Int32(columns) {
@@ -119,10 +125,15 @@ package final class RawDatabase {
         try other.execute("PRAGMA journal_mode = WAL")
     }
 
-    private func rows<Row>(_ sql: String, _ read: (OpaquePointer?) throws -> Row) throws -> [Row] {
+    private func rows<Row>(
+        _ sql: String,
+        _ parameters: [Value] = [],
+        _ read: (OpaquePointer?) throws -> Row
+    ) throws -> [Row] {
         var prepared: OpaquePointer?
         try check(sqlite3_prepare_v2(handle, sql, -1, &prepared, nil))
         defer { sqlite3_finalize(prepared) }
+        for (place, value) in zip(Int32(1)..., parameters) { try bind(value, prepared, place) }
         var rows: [Row] = []
         while true {
             let result = sqlite3_step(prepared)
@@ -149,6 +160,8 @@ package final class RawDatabase {
         case .double(let number): try check(sqlite3_bind_double(statement, index, number))
         case .date(let date):
             try check(sqlite3_bind_double(statement, index, date.timeIntervalSinceReferenceDate))
+        // An empty text may have no address, which would mean NULL.
+        case .string(""): try check(sqlite3_bind_text(statement, index, "", 0, csqlite_transient()))
         case .string(let text):
             try check(
                 Array(text.utf8).withUnsafeBufferPointer { bytes in
@@ -163,8 +176,13 @@ package final class RawDatabase {
                     sqlite3_bind_blob(statement, index, $0.baseAddress, 16, csqlite_transient())
                 }
             )
-        case .data, .strings, .links:
-            throw HabitStoreError(.unsupported, "fixtures write no such column")
+        case .data(let data):
+            try check(
+                data.withUnsafeBytes {
+                    sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), csqlite_transient())
+                }
+            )
+        case .strings, .links: throw HabitStoreError(.unsupported, "no column has such values")
         }
     }
 

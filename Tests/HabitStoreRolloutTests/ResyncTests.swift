@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
+import RawStoreFiles
 import RolloutTesting
 import StandardEngines
 import Testing
@@ -62,7 +63,7 @@ struct ResyncTests {
     @Test func aDamagedStoreIsNotCopied() throws {
         let (user, store) = try user(at: .shadow, old: .sqlite)
         store.close()
-        try SQLiteShell(user.address(.old).path).run("UPDATE Habit SET name = name || '!'")
+        try RawDatabase(path: user.address(.old).path).execute("UPDATE Habit SET name = name || '!'")
         let again = try user.stores().store(for: "alice")
         defer { again.close() }
         let error = #expect(throws: HabitStoreError.self) { try again.resync(by: "a test", because: "a mistake") }

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStoreRollout
 import HabitTracker
+import RawStoreFiles
 import StandardEngines
 
 @_spi(Engines) @testable import HabitStore
@@ -13,20 +14,10 @@ struct LMDBPlanter: OrderedKeyPlanter, CopyPlanter {
 
     var address: StoreAddress { StoreAddress(.lmdb, path: path) }
 
-    func write(_ body: (LMDBPlantedRows) throws -> Void) throws {
-        let environment = try LMDBEnvironment.open(path: path)
+    func write(_ body: (RawTransaction) throws -> Void) throws {
+        let environment = try RawEnvironment(path: path, isDurable: false)
         defer { environment.close() }
-        let names = [LMDBFormat.metadata] + (try LMDBCatalog.databaseNames(HabitSchema.current))
-        let databases = try environment.openDatabases(names: names, create: false)
-        try environment.withWrite { transaction in
-            try body(
-                LMDBPlantedRows(
-                    transaction: transaction,
-                    databases: Dictionary(uniqueKeysWithValues: zip(names, databases)),
-                    path: path
-                )
-            )
-        }
+        try environment.write(body)
     }
 
     // MARK: Copies
@@ -62,68 +53,38 @@ struct LMDBPlanter: OrderedKeyPlanter, CopyPlanter {
     }
 }
 
-/// The contents of an LMDB file, in a write transaction.
-struct LMDBPlantedRows: PlantedRows {
-    let transaction: LMDBTransaction
-    let databases: [String: LMDBDatabase]
-    let path: String
+extension RawTransaction: PlantedRows {
+    func record(_ entity: String, _ id: UUID) throws -> [UInt8]? { try get(entity, id.rawBytes) }
 
-    private func database(_ name: String) throws -> LMDBDatabase {
-        guard let database = databases[name] else { throw missing("the file has no database \(name)") }
-        return database
+    func putRecord(_ entity: String, _ id: UUID, _ record: [UInt8]) throws { try put(entity, id.rawBytes, record) }
+
+    func removeRecord(_ entity: String, _ id: UUID) throws { try remove(entity, id.rawBytes) }
+
+    func putKey(_ key: [UInt8], _ copy: [UInt8], _ index: String) throws { try put(index, key, copy) }
+
+    func removeKey(_ key: [UInt8], _ index: String) throws -> Bool {
+        guard try get(index, key) != nil else { return false }
+        try remove(index, key)
+        return true
     }
-
-    private func missing(_ message: String) -> HabitStoreError {
-        HabitStoreError(.notFound, message, at: .init(path: path))
-    }
-
-    func record(_ entity: String, _ id: UUID) throws -> [UInt8]? {
-        try withUnsafeBytes(of: id.uuid) { try transaction.get(database(entity), $0).map { Array($0) } }
-    }
-
-    func putRecord(_ entity: String, _ id: UUID, _ record: [UInt8]) throws {
-        try transaction.put(database(entity), withUnsafeBytes(of: id.uuid) { Array($0) }, record)
-    }
-
-    func removeRecord(_ entity: String, _ id: UUID) throws {
-        _ = try withUnsafeBytes(of: id.uuid) { try transaction.delete(database(entity), $0) }
-    }
-
-    func putKey(_ key: [UInt8], _ copy: [UInt8], _ index: String) throws {
-        try transaction.put(database(index), key, copy)
-    }
-
-    func removeKey(_ key: [UInt8], _ index: String) throws -> Bool { try transaction.delete(database(index), key) }
 
     func removeHistory(_ token: HistoryToken) throws -> Bool {
-        let database = try database(LMDBFormat.history)
-        var keys: [[UInt8]] = []
-        try transaction.forEach(database) { record in
-            if try HistoryKey(record.key, path: path).token == token.rawValue { keys.append(Array(record.key)) }
-            return true
+        let keys = try items(LMDBFormat.history).map(\.key).filter { key in
+            try key.withUnsafeBytes { try HistoryKey($0, path: "").token } == token.rawValue
         }
-        for key in keys { try transaction.delete(database, key) }
+        for key in keys { try remove(LMDBFormat.history, key) }
         return !keys.isEmpty
     }
 
-    func putHistory(_ key: HistoryKey, _ value: [UInt8]) throws {
-        try transaction.put(database(LMDBFormat.history), key.bytes, value)
-    }
+    func putHistory(_ key: HistoryKey, _ value: [UInt8]) throws { try put(LMDBFormat.history, key.bytes, value) }
 
-    func putMetadata(_ key: String, _ value: String) throws {
-        try transaction.put(database(LMDBFormat.metadata), Array(key.utf8), Array(value.utf8))
-    }
+    func putMetadata(_ key: String, _ value: String) throws { try setText(key, value) }
 
     func changeDigest(_ entity: String, _ change: (inout [UInt8]) -> Void) throws {
-        let database = try database(LMDBFormat.digests)
-        var found: [(key: [UInt8], value: [UInt8])] = []
-        try transaction.forEach(database) { record in
-            let isAsked = record.key.starts(with: Array(entity.utf8) + [0])
-            if isAsked { found.append((Array(record.key), Array(record.value))) }
-            return true
-        }
-        guard found.count == 1 else { throw missing("there is not one digest of \(entity)") }
-        change(&found[0].value)
-        try transaction.put(database, found[0].key, found[0].value)
+        let found = try items(LMDBFormat.digests).filter { $0.key.starts(with: Array(entity.utf8) + [0]) }
+        guard found.count == 1 else { throw HabitStoreError(.notFound, "there is not one digest of \(entity)") }
+        var value = found[0].value
+        change(&value)
+        try put(LMDBFormat.digests, found[0].key, value)
     }
 }
