@@ -282,7 +282,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreSQLiteTests",
-            dependencies: ["CSQLite", "HabitStoreSQLite", "HabitStoreTesting"],
+            dependencies: ["CSQLite", "HabitStoreSQLite", "HabitStoreTesting", "RawStoreFiles"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -315,7 +315,8 @@ let package = Package(
         .testTarget(
             name: "ShadowVerifierTests",
             dependencies: [
-                "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreReports", "HabitStoreSQLite", "ShadowVerifier",
+                "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreReports", "HabitStoreSQLite", "HabitStoreTesting",
+                "RawStoreFiles", "ShadowVerifier",
             ],
             swiftSettings: settings
         ),
@@ -335,7 +336,8 @@ let package = Package(
                 "StandardEngines",
                 "CSQLite", "CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitStoreLMDB",
                 "HabitStoreSQLite",
-                "HabitStoreTesting", "HabitTracker", "HabitTrackerImport", "JSONText", "ShadowVerifier",
+                "HabitStoreTesting", "HabitTracker", "HabitTrackerImport", "JSONText", "RawStoreFiles",
+                "ShadowVerifier",
             ],
             swiftSettings: crashSettings
         ),

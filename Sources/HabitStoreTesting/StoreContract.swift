@@ -143,6 +143,14 @@ final class ContractBench: Sendable {
     }
 }
 
+/// The code of a store's error; nil without one.
+package func errorCode(_ body: () throws -> Void) -> HabitStoreError.Code? {
+    do {
+        try body()
+        return nil
+    } catch { return (error as? HabitStoreError)?.code }
+}
+
 /// Throws unless the claim holds.
 package func expect(_ holds: Bool, _ claim: String, fileID: String = #fileID, line: Int = #line) throws {
     guard holds else { throw ContractViolation("expected that \(claim)", fileID: fileID, line: line) }

@@ -25,29 +25,22 @@ struct LMDBCutFileTests {
         try body(store) { try file.truncate(atOffset: length) }
     }
 
-    private func code(_ body: () throws -> Void) -> HabitStoreError.Code? {
-        do {
-            try body()
-            return nil
-        } catch { return (error as? HabitStoreError)?.code }
-    }
-
     @Test func aReadIsRefusedSoon() throws {
         try withCutFile { store, cut in
             try cut()
             let codes = (0..<64).compactMap { _ in
-                code { _ = try store.all(Habit.self) }
+                errorCode { _ = try store.all(Habit.self) }
             }
             #expect(codes.last == .corrupt && codes.allSatisfy { $0 == .corrupt })
             // And every later one.
-            #expect(code { _ = try store.all(Habit.self) } == .corrupt)
+            #expect(errorCode { _ = try store.all(Habit.self) } == .corrupt)
         }
     }
 
     @Test func aWriteIsRefusedAtOnce() throws {
         try withCutFile { store, cut in
             try cut()
-            #expect(code { try store.save(Habit(name: "Swim")) } == .corrupt)
+            #expect(errorCode { try store.save(Habit(name: "Swim")) } == .corrupt)
         }
     }
 

@@ -12,16 +12,9 @@ struct LMDBEngineTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func code(_ body: () throws -> Void) -> HabitStoreError.Code? {
-        do {
-            try body()
-            return nil
-        } catch { return (error as? HabitStoreError)?.code }
-    }
-
     @Test func aReadOnlyStoreIsReadAndNeverChanged() throws {
         #expect(
-            code {
+            errorCode {
                 _ = try LMDBHabitStore(
                     path: folder.store,
                     schema: HabitSchema.current,
@@ -30,7 +23,7 @@ struct LMDBEngineTests {
             } == .notFound
         )
         #expect(
-            code {
+            errorCode {
                 _ = try LMDBHabitStore(
                     path: folder.store,
                     schema: HabitSchema.current,
@@ -49,7 +42,7 @@ struct LMDBEngineTests {
             options: .init(isReadOnly: true)
         )
         #expect(try store.all(Habit.self) == [habit])
-        #expect(code { try store.save(Habit(name: "b")) } == .permissionDenied)
+        #expect(errorCode { try store.save(Habit(name: "b")) } == .permissionDenied)
         #expect(try store.check { _ in }.isEmpty)
         try store.backup(to: folder.path("copy"))
         store.close()
@@ -61,10 +54,10 @@ struct LMDBEngineTests {
         let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         store.close()
         store.close()
-        #expect(code { _ = try store.all(Habit.self) } == .closed)
-        #expect(code { try store.save(Habit(name: "a")) } == .closed)
-        #expect(code { try store.backup(to: folder.path("copy")) } == .closed)
-        #expect(code { _ = try store.check { _ in } } == .closed)
+        #expect(errorCode { _ = try store.all(Habit.self) } == .closed)
+        #expect(errorCode { try store.save(Habit(name: "a")) } == .closed)
+        #expect(errorCode { try store.backup(to: folder.path("copy")) } == .closed)
+        #expect(errorCode { _ = try store.check { _ in } } == .closed)
     }
 
     @Test func aReadInsideAWriteSeesTheStateBefore() throws {
@@ -73,7 +66,7 @@ struct LMDBEngineTests {
             try transaction.insert(HabitTag(name: "new"))
             #expect(try store.all(HabitTag.self).isEmpty)
             #expect(try transaction.all(HabitTag.self).map(\.name) == ["new"])
-            #expect(code { try store.save(HabitTag(name: "inner")) } == .unsupported)
+            #expect(errorCode { try store.save(HabitTag(name: "inner")) } == .unsupported)
         }
         #expect(try store.all(HabitTag.self).map(\.name) == ["new"])
     }
@@ -82,7 +75,7 @@ struct LMDBEngineTests {
         let store = try LMDBHabitStore(path: folder.store, schema: HabitSchema.current)
         let layout = HabitTag.entity.layout
         let record = try EncodedRecord([.uuid(UUID()), .string("a")], layout: layout)
-        let found = code {
+        let found = errorCode {
             try store.core.engine.write { writer in
                 _ = try record.withView(layout) { try writer.insert(entity: 2, id: UUID(), record: $0) }
             }
@@ -96,7 +89,7 @@ struct LMDBEngineTests {
         for round in 0..<30 { try store.insert((0..<100).map { HabitTag(name: "\(round)-\($0)") }) }
         try store.pruneHistory(through: HistoryToken(rawValue: 20))
         #expect(try store.fetchHistory(after: HistoryToken(rawValue: 20)).map(\.token.rawValue) == Array(21...30))
-        #expect(code { _ = try store.fetchHistory(after: HistoryToken(rawValue: 19)) } == .historyExpired)
+        #expect(errorCode { _ = try store.fetchHistory(after: HistoryToken(rawValue: 19)) } == .historyExpired)
         #expect(try store.fetchHistory(after: HistoryToken(rawValue: 27)).first?.changes.count == 100)
         try store.pruneHistory(through: HistoryToken(rawValue: 30))
         #expect(try store.currentToken().rawValue == 30)
@@ -122,7 +115,7 @@ struct LMDBEngineTests {
         let same = FetchDescriptor<Habit>(filter: try FilterExpression(text: "name == \"same\""))
         #expect(try store.fetchCount(same) == 10)
         #expect(try store.fetchCount(FetchDescriptor<Habit>()) == 10)
-        #expect(code { _ = try store.fetch(same) } == .corrupt)
+        #expect(errorCode { _ = try store.fetch(same) } == .corrupt)
     }
 
     @Test func aWalkDoesNotMeetWhatIsWrittenDuringIt() throws {

@@ -21,13 +21,6 @@ struct LMDBMovedFileTests {
         path = folder.path("user/store.lmdb")
     }
 
-    private func code(_ body: () throws -> Void) -> HabitStoreError.Code? {
-        do {
-            try body()
-            return nil
-        } catch { return (error as? HabitStoreError)?.code }
-    }
-
     @Test(arguments: FileTampering.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: FileTampering) throws {
         let outcome = try file.write(after: fate)
         #expect(outcome.code == .fileMoved)
@@ -52,14 +45,14 @@ struct LMDBMovedFileTests {
         let store = try file.open()
         defer { store.close() }
         try fate.befall(path)
-        #expect(code { try store.replicate { _ in } } == .fileMoved)
+        #expect(errorCode { try store.replicate { _ in } } == .fileMoved)
         #expect(try store.all(HabitTag.self).map(\.name) == [MovedFile<LMDBHabitStore>.kept])
     }
 
     @Test func aFileThatComesBackIsWrittenTo() throws {
         let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         try FileManager.default.moveItem(atPath: path, toPath: path + "-away")
-        #expect(code { try store.save(HabitTag(name: "lost")) } == .fileMoved)
+        #expect(errorCode { try store.save(HabitTag(name: "lost")) } == .fileMoved)
         try FileManager.default.moveItem(atPath: path + "-away", toPath: path)
         try store.save(HabitTag(name: "kept"))
         #expect(try store.all(HabitTag.self).map(\.name) == ["kept"])

@@ -16,13 +16,6 @@ import Testing
         (environment, database) = try folder.openRecords()
     }
 
-    func code(_ body: () throws -> Void) -> HabitStoreError.Code? {
-        do {
-            try body()
-            return nil
-        } catch { return (error as? HabitStoreError)?.code }
-    }
-
     // MARK: One environment per file
 
     @Test func oneFileHasOneEnvironmentByEveryName() throws {
@@ -46,10 +39,10 @@ import Testing
         #expect(other.core === environment.core)
         other.close()
         try FileManager.default.moveItem(atPath: folder.store, toPath: folder.path("moved"))
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.store) } == .notFound)
+        #expect(errorCode { _ = try LMDBEnvironment.open(path: folder.store) } == .notFound)
         try FileManager.default.copyItem(atPath: folder.path("moved"), toPath: folder.store)
-        #expect(code { _ = try LMDBEnvironment.open(path: alias + "/store.lmdb") } == .busy)
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.store) } == .busy)
+        #expect(errorCode { _ = try LMDBEnvironment.open(path: alias + "/store.lmdb") } == .busy)
+        #expect(errorCode { _ = try LMDBEnvironment.open(path: folder.store) } == .busy)
         environment.close()
         let replaced = try LMDBEnvironment.open(path: alias + "/store.lmdb")
         defer { replaced.close() }
@@ -63,8 +56,8 @@ import Testing
         environment.close()
         environment.close()
         #expect(core.environment != nil)
-        #expect(code { try environment.withRead { _ in } } == .closed)
-        #expect(code { try environment.withWrite { _ in } } == .closed)
+        #expect(errorCode { try environment.withRead { _ in } } == .closed)
+        #expect(errorCode { try environment.withWrite { _ in } } == .closed)
         try other.withRead { _ in }
         other.close()
         #expect(core.environment == nil)
@@ -86,14 +79,14 @@ import Testing
 
     @Test func aReplacedFileIsNotOpenedBesideTheOldOne() throws {
         try FileManager.default.removeItem(atPath: folder.store)
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.store) } == .notFound)
+        #expect(errorCode { _ = try LMDBEnvironment.open(path: folder.store) } == .notFound)
         #expect(
-            code { _ = try LMDBEnvironment.open(path: folder.store, options: LMDBWrapperTestSample.options()) }
+            errorCode { _ = try LMDBEnvironment.open(path: folder.store, options: LMDBWrapperTestSample.options()) }
                 == .busy
         )
         environment.close()
         let fresh = try LMDBEnvironment.open(path: folder.store, options: LMDBWrapperTestSample.options())
-        #expect(code { _ = try fresh.openDatabases(names: ["records"], create: false) } == .notFound)
+        #expect(errorCode { _ = try fresh.openDatabases(names: ["records"], create: false) } == .notFound)
     }
 
     @Test func filesAreForTheirOwnerOnly() throws {
@@ -106,13 +99,13 @@ import Testing
     }
 
     @Test func openingNothingOrSomethingElseIsATypedError() throws {
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.path("none")) } == .notFound)
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.url.path) } == .notAStore)
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.path("no/such/folder")) } == .notFound)
+        #expect(errorCode { _ = try LMDBEnvironment.open(path: folder.path("none")) } == .notFound)
+        #expect(errorCode { _ = try LMDBEnvironment.open(path: folder.url.path) } == .notAStore)
+        #expect(errorCode { _ = try LMDBEnvironment.open(path: folder.path("no/such/folder")) } == .notFound)
         let make = LMDBWrapperTestSample.options()
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.path("no/folder"), options: make) } == .notFound)
+        #expect(errorCode { _ = try LMDBEnvironment.open(path: folder.path("no/folder"), options: make) } == .notFound)
         try FileManager.default.createSymbolicLink(atPath: folder.path("dangling"), withDestinationPath: "nowhere")
-        #expect(code { _ = try LMDBEnvironment.open(path: folder.path("dangling"), options: make) } == .notFound)
+        #expect(errorCode { _ = try LMDBEnvironment.open(path: folder.path("dangling"), options: make) } == .notFound)
     }
 
     /// liblmdb follows a link at the lock file's path: opening the store overwrote whatever file the link led to, or created one if there was none. A
@@ -152,13 +145,13 @@ import Testing
         options.isReadOnly = true
         let reader = try LMDBEnvironment.open(path: folder.store, options: options)
         let found = try reader.openDatabases(names: ["records"], create: false)
-        #expect(code { _ = try reader.openDatabases(names: ["none"], create: true) } == .notFound)
-        #expect(code { try reader.withWrite { _ in } } == .permissionDenied)
+        #expect(errorCode { _ = try reader.openDatabases(names: ["none"], create: true) } == .notFound)
+        #expect(errorCode { try reader.withWrite { _ in } } == .permissionDenied)
         let writer = try LMDBEnvironment.open(path: folder.store)
         try writer.withWrite { try $0.put(found[0], [3], [4]) }
         #expect(try reader.withRead { try $0.get(found[0], [3]).map(Array.init) } == [4])
-        #expect(code { try reader.withWrite { _ in } } == .permissionDenied)
-        #expect(code { _ = try writer.withRead { try $0.put(found[0], [3], [4]) } } == .permissionDenied)
+        #expect(errorCode { try reader.withWrite { _ in } } == .permissionDenied)
+        #expect(errorCode { _ = try writer.withRead { try $0.put(found[0], [3], [4]) } } == .permissionDenied)
     }
 
     // MARK: Operations
@@ -192,10 +185,10 @@ import Testing
     @Test func keysOfImpossibleLengthAreTypedErrors() throws {
         let longest = [UInt8](repeating: 1, count: 511)
         try environment.withWrite { transaction throws in
-            #expect(code { try transaction.put(database, [], [1]) } == .invalidValue)
-            #expect(code { try transaction.put(database, longest + [1], [1]) } == .limitExceeded)
-            #expect(code { _ = try transaction.get(database, longest + [1]) } == .limitExceeded)
-            #expect(code { try transaction.delete(database, []) } == .invalidValue)
+            #expect(errorCode { try transaction.put(database, [], [1]) } == .invalidValue)
+            #expect(errorCode { try transaction.put(database, longest + [1], [1]) } == .limitExceeded)
+            #expect(errorCode { _ = try transaction.get(database, longest + [1]) } == .limitExceeded)
+            #expect(errorCode { try transaction.delete(database, []) } == .invalidValue)
             try transaction.put(database, longest, [1])
         }
         #expect(try environment.withRead { try $0.get(database, longest).map(Array.init) } == [1])
@@ -259,14 +252,14 @@ import Testing
         try environment.withRead { escaped = ($0, try $0.cursor(database)) }
         let read = try #require(escaped)
         #expect(!read.0.isActive)
-        #expect(code { _ = try read.0.get(database, [1]) } == .transactionEnded)
-        #expect(code { _ = try read.1.next() } == .transactionEnded)
+        #expect(errorCode { _ = try read.0.get(database, [1]) } == .transactionEnded)
+        #expect(errorCode { _ = try read.1.next() } == .transactionEnded)
         try environment.withWrite { escaped = ($0, try $0.cursor(database)) }
         let write = try #require(escaped)
-        #expect(code { try write.0.put(database, [1], [1]) } == .transactionEnded)
-        #expect(code { _ = try write.1.current() } == .transactionEnded)
+        #expect(errorCode { try write.0.put(database, [1], [1]) } == .transactionEnded)
+        #expect(errorCode { _ = try write.1.current() } == .transactionEnded)
         escaped = nil
-        #expect(code { try environment.withRead { _ in } } == nil)
+        #expect(errorCode { try environment.withRead { _ in } } == nil)
     }
 
     // MARK: Writers
@@ -281,7 +274,7 @@ import Testing
         }
         // Swallowing the error does not save the transaction.
         #expect(
-            code {
+            errorCode {
                 try environment.withWrite { transaction throws in
                     try transaction.put(database, [2], [2])
                     _ = try? transaction.put(database, [1], [1], mode: .append)
@@ -295,7 +288,7 @@ import Testing
                 }
             }
         }
-        #expect(code { try environment.withWrite { _ in try environment.withWrite { _ in } } } == .unsupported)
+        #expect(errorCode { try environment.withWrite { _ in try environment.withWrite { _ in } } } == .unsupported)
         #expect(try environment.withWrite { try $0.count(database) } == 0)
     }
 
@@ -319,13 +312,13 @@ import Testing
         func nest(_ depth: Int) throws { try small.withRead { _ in if depth > 1 { try nest(depth - 1) } } }
         let slots = try small.statistics().maxReaders
         try nest(slots)
-        #expect(code { try nest(slots + 1) } == .limitExceeded)
+        #expect(errorCode { try nest(slots + 1) } == .limitExceeded)
         try nest(slots)
     }
 
     @Test func moreDatabasesThanStatedIsATypedError() throws {
         let names = (0..<40).map { "database-\($0)" }
-        #expect(code { _ = try environment.openDatabases(names: names, create: true) } == .limitExceeded)
+        #expect(errorCode { _ = try environment.openDatabases(names: names, create: true) } == .limitExceeded)
         let opened = try environment.openDatabases(names: Array(names.prefix(31)) + ["records"], create: true)
         #expect(opened.count == 32)
         #expect(opened.last == database)
@@ -341,10 +334,10 @@ import Testing
             for number in 0..<500 { try $0.delete(database, LMDBWrapperTestSample.key(number)) }
         }
         try environment.copy(to: folder.path("copy"), compact: compact)
-        #expect(code { try environment.copy(to: folder.path("copy"), compact: compact) } == .inputOutput)
-        #expect(code { try environment.copy(to: folder.path("no/copy"), compact: compact) } == .notFound)
+        #expect(errorCode { try environment.copy(to: folder.path("copy"), compact: compact) } == .inputOutput)
+        #expect(errorCode { try environment.copy(to: folder.path("no/copy"), compact: compact) } == .notFound)
         #expect(
-            code {
+            errorCode {
                 try environment.withWrite { _ in try environment.copy(to: folder.path("other"), compact: compact) }
             } == .unsupported
         )

@@ -20,13 +20,6 @@ struct SQLiteMovedFileTests {
         path = folder.file("user/store.sqlite")
     }
 
-    private func code(_ body: () throws -> Void) -> HabitStoreError.Code? {
-        do {
-            try body()
-            return nil
-        } catch { return (error as? HabitStoreError)?.code }
-    }
-
     @Test(arguments: FileTampering.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: FileTampering) throws {
         let outcome = try file.write(after: fate)
         #expect(outcome.code == .fileMoved)
@@ -49,7 +42,7 @@ struct SQLiteMovedFileTests {
     @Test func aDeletedFolderIsAMovedFile() throws {
         let store = try file.open()
         try FileManager.default.removeItem(atPath: folder.file("user"))
-        #expect(code { try store.save(HabitTag(name: "lost")) } == .fileMoved)
+        #expect(errorCode { try store.save(HabitTag(name: "lost")) } == .fileMoved)
         store.close()
     }
 

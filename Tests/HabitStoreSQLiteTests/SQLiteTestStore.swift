@@ -1,8 +1,8 @@
-import CSQLite
 import Foundation
 import HabitStore
 import HabitStoreTesting
 import HabitTracker
+import RawStoreFiles
 
 @testable import HabitStoreSQLite
 
@@ -41,12 +41,7 @@ struct SQLiteTestStore {
     }
 
     /// Runs SQL on the file as the stock shell does, which may write the schema. Hazard: see ``sql(_:)``.
-    func shell(_ statements: String) throws {
-        var handle: OpaquePointer?
-        defer { sqlite3_close(handle) }
-        guard sqlite3_open(path, &handle) == SQLITE_OK, sqlite3_exec(handle, statements, nil, nil, nil) == SQLITE_OK
-        else { throw HabitStoreError(.inputOutput, "SQLite refuses: \(String(cString: sqlite3_errmsg(handle)))") }
-    }
+    func shell(_ statements: String) throws { try RawDatabase(path: path).execute(statements) }
 
     /// Marks the Unicode form of the store's text as unknown, as in a store of an older version.
     func makeOlder(_ statements: String = "") throws {

@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import HabitTracker
 import Testing
 
@@ -37,7 +38,7 @@ struct HistoryReplayTests {
         let record = try #require(try pair.a.replicaRead { try $0.record(entity: position, id: entry) })
         try pair.a.delete(Entry.self, where: #Predicate { $0.id == entry })
         let copy = try InMemoryHabitStore(schema: HabitSchema.current)
-        try StorePair.copy(pair.a, to: copy)
+        try pair.a.copyContents(to: copy)
         for store in [pair.a, copy] { try store.replicate { try $0.put(entity: position, id: entry, record) } }
         let report = try ShadowVerifier(.init(name: "A", store: pair.a), .init(name: "B", store: copy)).run()
         #expect(report.differences.map(\.kind) == [.history])
@@ -51,7 +52,7 @@ struct HistoryReplayTests {
         try pair.a.pruneHistory(through: try pair.a.currentToken())
         try pair.a.insert([later, kept])
         let copy = try InMemoryHabitStore(schema: HabitSchema.current)
-        try StorePair.copy(pair.a, to: copy)
+        try pair.a.copyContents(to: copy)
         let verifier = ShadowVerifier(.init(name: "A", store: pair.a), .init(name: "B", store: copy))
         let before = try verifier.run()
         #expect(before.verdict == .match)
@@ -91,7 +92,7 @@ struct HistoryReplayTests {
         }
         func verify() throws -> VerificationReport {
             let copy = try InMemoryHabitStore(schema: HabitSchema.current)
-            try StorePair.copy(store, to: copy)
+            try store.copyContents(to: copy)
             return try ShadowVerifier(.init(name: "A", store: store), .init(name: "B", store: copy)).run()
         }
         #expect(try verify().differenceCount == 2)

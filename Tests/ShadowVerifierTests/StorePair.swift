@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 
 @testable import ShadowVerifier
@@ -51,27 +52,7 @@ struct StorePair {
             try transaction.insert(Self.draft)
         }
         b = try InMemoryHabitStore(schema: HabitSchema.current)
-        try Self.copy(a, to: b)
-    }
-
-    /// Copies records, history and lineage unchanged.
-    static func copy(_ source: InMemoryHabitStore, to destination: InMemoryHabitStore) throws {
-        try source.replicaRead { from in
-            try destination.replicate { to in
-                for entity in source.schema.entities.indices {
-                    try from.enumerate(entity: entity, after: nil) { id, record in
-                        try to.put(entity: entity, id: id, record)
-                        return true
-                    }
-                }
-                let information = try from.information()
-                try to.adopt(lineage: information.lineage, floor: information.historyFloor)
-                try from.enumerateHistory(after: information.historyFloor) {
-                    try to.append($0)
-                    return true
-                }
-            }
-        }
+        try a.copyContents(to: b)
     }
 
     /// Changes values of a record without the history and the rules.

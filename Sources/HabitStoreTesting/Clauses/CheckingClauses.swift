@@ -151,7 +151,7 @@ extension StoreContract {
             let target = try bench.open(HabitSchema.current, folder: "target")
             try fill(source)
             try source.insert((0..<2_500).map { Draft(content: "\($0)") })
-            try copy(source, into: target)
+            try source.copyContents(to: target, withHistory: false)
             try requireKept(target)
             for entity in source.schema.entities.indices {
                 try expectEqual(try sum(target, entity), try sum(source, entity), "the digest of all records")

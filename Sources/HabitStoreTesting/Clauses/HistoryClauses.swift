@@ -253,7 +253,7 @@ extension StoreContract {
             let target = try bench.open(HabitSchema.current, folder: "target")
             try fill(source)
             let token = try source.currentToken()
-            try copy(source, into: target)
+            try source.copyContents(to: target, withHistory: false)
             try requireEqual(source, target)
             let information = try target.information()
             try expectEqual(information.lineage, try source.information().lineage, "the lineage")
@@ -339,21 +339,6 @@ extension StoreContract {
         }
     }
 
-    static func copy(_ source: any EngineBackedStore, into target: any EngineBackedStore) throws {
-        try source.replicaRead { moment in
-            try target.replicate { transaction in
-                for entity in source.schema.entities.indices {
-                    try moment.enumerate(entity: entity, after: nil) { id, record in
-                        try transaction.put(entity: entity, id: id, record)
-                        return true
-                    }
-                }
-                let information = try moment.information()
-                try transaction.adopt(lineage: information.lineage, floor: information.token)
-            }
-        }
-    }
-
     private static func replay(
         _ source: any EngineBackedStore,
         into target: any EngineBackedStore,
@@ -388,6 +373,32 @@ extension StoreContract {
                     }
                 }
                 try expectEqual(try second.information().token, try first.information().token, "the token")
+            }
+        }
+    }
+}
+
+extension ReplicableStore {
+    /// Copies all records and the lineage into an empty store, unchanged.
+    ///
+    /// - Parameter withHistory: whether the history is copied, too; otherwise that of the copy starts at this store's token.
+    package func copyContents(to target: any ReplicableStore, withHistory: Bool = true) throws {
+        try replicaRead { from in
+            try target.replicate { to in
+                for entity in schema.entities.indices {
+                    try from.enumerate(entity: entity, after: nil) { id, record in
+                        try to.put(entity: entity, id: id, record)
+                        return true
+                    }
+                }
+                let information = try from.information()
+                let floor = withHistory ? information.historyFloor : information.token
+                try to.adopt(lineage: information.lineage, floor: floor)
+                guard withHistory else { return }
+                try from.enumerateHistory(after: floor) {
+                    try to.append($0)
+                    return true
+                }
             }
         }
     }

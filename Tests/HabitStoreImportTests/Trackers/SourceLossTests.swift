@@ -1,7 +1,7 @@
-import CSQLite
 import Foundation
 import HabitStore
 import HabitTracker
+import RawStoreFiles
 import Testing
 
 @testable import HabitStoreImport
@@ -32,13 +32,11 @@ import Testing
             INSERT INTO tracks VALUES (1, 'Run', 1); INSERT INTO ticks VALUES (1, 1, 2024, 1, 28);
             """
         )
-        var connection: OpaquePointer?
-        try #require(sqlite3_open(live, &connection) == SQLITE_OK)
-        defer { sqlite3_close(connection) }
-        sqlite3_exec(connection, "PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE)", nil, nil, nil)
+        let connection = try RawDatabase(path: live)
+        defer { connection.close() }
+        try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE)")
         for day in 1...4 {
-            let sql = "INSERT INTO ticks (_track_id, year, month, day) VALUES (1, 2024, 2, \(day))"
-            try #require(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK)
+            try connection.execute("INSERT INTO ticks (_track_id, year, month, day) VALUES (1, 2024, 2, \(day))")
         }
         try FileManager.default.copyItem(atPath: live, toPath: sandbox.folder.path("x.db"))
         try sandbox.folder.write("x.db-wal", change(try Data(contentsOf: URL(fileURLWithPath: live + "-wal"))))

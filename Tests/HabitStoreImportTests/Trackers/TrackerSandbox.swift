@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreTesting
 import HabitTracker
+import RawStoreFiles
 import Testing
 
 @testable import HabitStoreImport
@@ -27,12 +28,7 @@ final class TrackerSandbox {
     func database(_ name: String, _ sql: String) throws -> String {
         let path = folder.path(name)
         try? FileManager.default.removeItem(atPath: path)
-        var connection: OpaquePointer?
-        #expect(sqlite3_open(path, &connection) == SQLITE_OK)
-        defer { sqlite3_close(connection) }
-        var message: UnsafeMutablePointer<CChar>?
-        let result = sqlite3_exec(connection, sql, nil, nil, &message)
-        #expect(result == SQLITE_OK, "\(message.map { String(cString: $0) } ?? "")")
+        try RawDatabase(path: path).execute(sql)
         return path
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreTesting
 import HabitTracker
 import RawStoreFiles
 import ShadowVerifier
@@ -39,22 +40,7 @@ struct ChangedPair: Sendable {
         try ChangedContents.write(to: source)
         try source.insert((0..<drafts).map { Draft(content: "\($0)", creationDate: ChangedContents.date(Double($0))) })
         try source.pruneHistory(through: HistoryToken(rawValue: Int64(ChangedContents.Token.pruned)))
-        try source.replicaRead { from in
-            try copy.replicate { to in
-                for entity in source.schema.entities.indices {
-                    try from.enumerate(entity: entity, after: nil) { id, record in
-                        try to.put(entity: entity, id: id, record)
-                        return true
-                    }
-                }
-                let information = try from.information()
-                try to.adopt(lineage: information.lineage, floor: information.historyFloor)
-                try from.enumerateHistory(after: information.historyFloor) {
-                    try to.append($0)
-                    return true
-                }
-            }
-        }
+        try source.copyContents(to: copy)
     }
 
     func path(_ engine: EngineName) -> String { folder.path("store.\(engine.rawValue)") }

@@ -1,26 +1,27 @@
-import CSQLite
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
+import HabitStoreTesting
 import HabitTracker
+import RawStoreFiles
 
 @testable import ShadowVerifier
 
 /// A store on SQLite and its copy on LMDB, in a separate folder.
 final class FilePair {
-    let folder: URL
+    private let temporary: TemporaryFolder
+    var folder: URL { temporary.url }
     private(set) var sqlite: SQLiteHabitStore
     private(set) var lmdb: LMDBHabitStore
 
-    var checkpoint: String { folder.appendingPathComponent("checkpoint").path }
+    var checkpoint: String { temporary.path("checkpoint") }
 
     /// Stores with `count` drafts and as many entries of one habit.
     init(drafts count: Int) throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("file-pair-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        sqlite = try SQLiteHabitStore(path: folder.appendingPathComponent("a.sqlite").path, schema: HabitSchema.current)
-        lmdb = try LMDBHabitStore(path: folder.appendingPathComponent("b.lmdb").path, schema: HabitSchema.current)
+        temporary = try TemporaryFolder()
+        sqlite = try SQLiteHabitStore(path: temporary.path("a.sqlite"), schema: HabitSchema.current)
+        lmdb = try LMDBHabitStore(path: temporary.path("b.lmdb"), schema: HabitSchema.current)
         let habit = Habit(name: "Run")
         try sqlite.write(author: "test") { transaction in
             try transaction.insert(habit)
@@ -29,27 +30,10 @@ final class FilePair {
                 try transaction.insert(Entry(value: Double(number), habitID: habit.id))
             }
         }
-        try sqlite.replicaRead { from in
-            try lmdb.replicate { to in
-                for entity in sqlite.schema.entities.indices {
-                    try from.enumerate(entity: entity, after: nil) { id, record in
-                        try to.put(entity: entity, id: id, record)
-                        return true
-                    }
-                }
-                try to.adopt(lineage: try from.information().lineage, floor: .zero)
-                try from.enumerateHistory(after: .zero) {
-                    try to.append($0)
-                    return true
-                }
-            }
-        }
+        try sqlite.copyContents(to: lmdb)
     }
 
-    deinit {
-        close()
-        try? FileManager.default.removeItem(at: folder)
-    }
+    deinit { close() }
 
     func close() {
         sqlite.close()
@@ -60,12 +44,12 @@ final class FilePair {
     func openForReading() throws {
         close()
         sqlite = try SQLiteHabitStore(
-            path: folder.appendingPathComponent("a.sqlite").path,
+            path: temporary.path("a.sqlite"),
             schema: HabitSchema.current,
             options: .init(isReadOnly: true)
         )
         lmdb = try LMDBHabitStore(
-            path: folder.appendingPathComponent("b.lmdb").path,
+            path: temporary.path("b.lmdb"),
             schema: HabitSchema.current,
             options: .init(isReadOnly: true)
         )
@@ -81,11 +65,9 @@ final class FilePair {
 
     /// Runs SQL on the SQLite file as any other program may: outside the store's transactions.
     func runSQL(_ sql: String) throws {
-        var database: OpaquePointer?
-        defer { sqlite3_close(database) }
-        guard sqlite3_open(folder.appendingPathComponent("a.sqlite").path, &database) == SQLITE_OK,
-            sqlite3_exec(database, sql, nil, nil, nil) == SQLITE_OK
-        else { throw HabitStoreError(.inputOutput, "the SQL could not be run") }
+        let database = try RawDatabase(path: temporary.path("a.sqlite"))
+        defer { database.close() }
+        try database.execute(sql)
     }
 
     func verify(

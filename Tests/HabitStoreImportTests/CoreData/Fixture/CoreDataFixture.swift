@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import HabitStoreTesting
+import RawStoreFiles
 import Testing
 
 /// A Core Data file being written: its tables with SQL, its metadata and its model as Core Data writes them.
@@ -44,12 +45,7 @@ final class CoreDataFixture {
     }
 
     /// Changes another database without the knowledge of its owner.
-    static func run(_ text: String, on path: String) throws {
-        var other: OpaquePointer?
-        try #require(sqlite3_open(path, &other) == SQLITE_OK)
-        defer { sqlite3_close_v2(other) }
-        try #require(sqlite3_exec(other, text, nil, nil, nil) == SQLITE_OK, "\(String(cString: sqlite3_errmsg(other)))")
-    }
+    static func run(_ text: String, on path: String) throws { try RawDatabase(path: path).execute(text) }
 
     func insert(_ data: Data, _ text: String) throws {
         var statement: OpaquePointer?
