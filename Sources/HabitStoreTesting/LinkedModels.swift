@@ -19,31 +19,19 @@ struct Hub: PersistentModel {
             .id(\Hub.id)
         ],
         relationships: [
-            .toMany(
-                "cascadingItems",
-                \Hub.cascadingItems,
-                destination: "Item",
-                inverse: "cascadingHub",
-                deleteRule: .cascade
-            ),
-            .toMany(
-                "nullifiedItems",
-                \Hub.nullifiedItems,
-                destination: "Item",
-                inverse: "nullifiedHub",
-                deleteRule: .nullify
-            ),
-            .toMany("denyingItems", \Hub.denyingItems, destination: "Item", inverse: "denyingHub", deleteRule: .deny),
-            .toMany(
-                "lingeringItems",
-                \Hub.lingeringItems,
-                destination: "Item",
-                inverse: "lingeringHub",
-                deleteRule: .noAction
-            ),
+            items("cascading", \.cascadingItems, .cascade), items("nullified", \.nullifiedItems, .nullify),
+            items("denying", \.denyingItems, .deny), items("lingering", \.lingeringItems, .noAction),
             .toMany("badges", \Hub.badges, destination: "Badge", inverse: "hub", deleteRule: .nullify),
         ]
     )
+
+    private static func items(
+        _ word: String,
+        _ keyPath: any KeyPath<Hub, [Item]> & Sendable,
+        _ rule: DeleteRule
+    ) -> RelationshipDescription {
+        .toMany(word + "Items", keyPath, destination: "Item", inverse: word + "Hub", deleteRule: rule)
+    }
 
     init(row: inout AttributeReader) throws {
         id = try row.nextUUID()
@@ -79,36 +67,17 @@ struct Item: PersistentModel {
             .attribute("lingeringHubID", \Item.lingeringHubID),
         ],
         relationships: [
-            .toOne(
-                "cascadingHub",
-                \Item.cascadingHub,
-                through: "cascadingHubID",
-                destination: "Hub",
-                inverse: "cascadingItems"
-            ),
-            .toOne(
-                "nullifiedHub",
-                \Item.nullifiedHub,
-                through: "nullifiedHubID",
-                destination: "Hub",
-                inverse: "nullifiedItems"
-            ),
-            .toOne(
-                "denyingHub",
-                \Item.denyingHub,
-                through: "denyingHubID",
-                destination: "Hub",
-                inverse: "denyingItems"
-            ),
-            .toOne(
-                "lingeringHub",
-                \Item.lingeringHub,
-                through: "lingeringHubID",
-                destination: "Hub",
-                inverse: "lingeringItems"
-            ),
+            hub("cascading", \.cascadingHub), hub("nullified", \.nullifiedHub), hub("denying", \.denyingHub),
+            hub("lingering", \.lingeringHub),
         ]
     )
+
+    private static func hub(
+        _ word: String,
+        _ keyPath: any KeyPath<Item, Hub?> & Sendable
+    ) -> RelationshipDescription {
+        .toOne(word + "Hub", keyPath, through: word + "HubID", destination: "Hub", inverse: word + "Items")
+    }
 
     init(row: inout AttributeReader) throws {
         id = try row.nextUUID()
@@ -175,36 +144,18 @@ struct Leaf: PersistentModel {
             .id(\Leaf.id)
         ],
         relationships: [
-            .manyToMany(
-                "cascadingBouquets",
-                \Leaf.cascadingBouquets,
-                destination: "Bouquet",
-                inverse: "cascadingLeaves",
-                deleteRule: .cascade
-            ),
-            .manyToMany(
-                "nullifiedBouquets",
-                \Leaf.nullifiedBouquets,
-                destination: "Bouquet",
-                inverse: "nullifiedLeaves",
-                deleteRule: .nullify
-            ),
-            .manyToMany(
-                "denyingBouquets",
-                \Leaf.denyingBouquets,
-                destination: "Bouquet",
-                inverse: "denyingLeaves",
-                deleteRule: .deny
-            ),
-            .manyToMany(
-                "lingeringBouquets",
-                \Leaf.lingeringBouquets,
-                destination: "Bouquet",
-                inverse: "lingeringLeaves",
-                deleteRule: .noAction
-            ),
+            bouquets("cascading", \.cascadingBouquets, .cascade), bouquets("nullified", \.nullifiedBouquets, .nullify),
+            bouquets("denying", \.denyingBouquets, .deny), bouquets("lingering", \.lingeringBouquets, .noAction),
         ]
     )
+
+    private static func bouquets(
+        _ word: String,
+        _ keyPath: any KeyPath<Leaf, [Bouquet]> & Sendable,
+        _ rule: DeleteRule
+    ) -> RelationshipDescription {
+        .manyToMany(word + "Bouquets", keyPath, destination: "Bouquet", inverse: word + "Leaves", deleteRule: rule)
+    }
 
     init(row: inout AttributeReader) throws {
         id = try row.nextUUID()
@@ -240,36 +191,18 @@ struct Bouquet: PersistentModel {
             .attribute("lingeringLeafIDs", \Bouquet.lingeringLeafIDs),
         ],
         relationships: [
-            .manyToMany(
-                "cascadingLeaves",
-                \Bouquet.cascadingLeaves,
-                through: "cascadingLeafIDs",
-                destination: "Leaf",
-                inverse: "cascadingBouquets"
-            ),
-            .manyToMany(
-                "nullifiedLeaves",
-                \Bouquet.nullifiedLeaves,
-                through: "nullifiedLeafIDs",
-                destination: "Leaf",
-                inverse: "nullifiedBouquets"
-            ),
-            .manyToMany(
-                "denyingLeaves",
-                \Bouquet.denyingLeaves,
-                through: "denyingLeafIDs",
-                destination: "Leaf",
-                inverse: "denyingBouquets"
-            ),
-            .manyToMany(
-                "lingeringLeaves",
-                \Bouquet.lingeringLeaves,
-                through: "lingeringLeafIDs",
-                destination: "Leaf",
-                inverse: "lingeringBouquets"
-            ),
+            leaves("cascading", \.cascadingLeaves), leaves("nullified", \.nullifiedLeaves),
+            leaves("denying", \.denyingLeaves), leaves("lingering", \.lingeringLeaves),
         ]
     )
+
+    private static func leaves(
+        _ word: String,
+        _ keyPath: any KeyPath<Bouquet, [Leaf]> & Sendable
+    ) -> RelationshipDescription {
+        let (links, inverse) = (word + "LeafIDs", word + "Bouquets")
+        return .manyToMany(word + "Leaves", keyPath, through: links, destination: "Leaf", inverse: inverse)
+    }
 
     init(row: inout AttributeReader) throws {
         id = try row.nextUUID()
@@ -325,72 +258,44 @@ struct Wrapper: PersistentModel {
             .attribute("lingeringLinkIDs", \Wrapper.lingeringLinkIDs),
         ],
         relationships: [
-            .toOne(
-                "cascadingLeaf",
-                \Wrapper.cascadingLeaf,
-                through: "cascadingLeafID",
-                destination: "Leaf",
-                inverse: nil,
-                deleteRule: .cascade
-            ),
-            .toOne(
-                "nullifiedLeaf",
-                \Wrapper.nullifiedLeaf,
-                through: "nullifiedLeafID",
-                destination: "Leaf",
-                inverse: nil,
-                deleteRule: .nullify
-            ),
-            .toOne(
-                "denyingLeaf",
-                \Wrapper.denyingLeaf,
-                through: "denyingLeafID",
-                destination: "Leaf",
-                inverse: nil,
-                deleteRule: .deny
-            ),
-            .toOne(
-                "lingeringLeaf",
-                \Wrapper.lingeringLeaf,
-                through: "lingeringLeafID",
-                destination: "Leaf",
-                inverse: nil,
-                deleteRule: .noAction
-            ),
-            .manyToMany(
-                "cascadingLinks",
-                \Wrapper.cascadingLinks,
-                through: "cascadingLinkIDs",
-                destination: "Leaf",
-                inverse: nil,
-                deleteRule: .cascade
-            ),
-            .manyToMany(
-                "nullifiedLinks",
-                \Wrapper.nullifiedLinks,
-                through: "nullifiedLinkIDs",
-                destination: "Leaf",
-                inverse: nil,
-                deleteRule: .nullify
-            ),
-            .manyToMany(
-                "denyingLinks",
-                \Wrapper.denyingLinks,
-                through: "denyingLinkIDs",
-                destination: "Leaf",
-                inverse: nil,
-                deleteRule: .deny
-            ),
-            .manyToMany(
-                "lingeringLinks",
-                \Wrapper.lingeringLinks,
-                through: "lingeringLinkIDs",
-                destination: "Leaf",
-                inverse: nil,
-                deleteRule: .noAction
-            ),
+            leaf("cascading", \.cascadingLeaf, .cascade), leaf("nullified", \.nullifiedLeaf, .nullify),
+            leaf("denying", \.denyingLeaf, .deny), leaf("lingering", \.lingeringLeaf, .noAction),
+            links("cascading", \.cascadingLinks, .cascade), links("nullified", \.nullifiedLinks, .nullify),
+            links("denying", \.denyingLinks, .deny), links("lingering", \.lingeringLinks, .noAction),
         ]
     )
+
+    private static func leaf(
+        _ word: String,
+        _ keyPath: any KeyPath<Wrapper, Leaf?> & Sendable,
+        _ rule: DeleteRule
+    ) -> RelationshipDescription {
+        let reference = word + "LeafID"
+        return .toOne(
+            word + "Leaf",
+            keyPath,
+            through: reference,
+            destination: "Leaf",
+            inverse: nil,
+            deleteRule: rule
+        )
+    }
+
+    private static func links(
+        _ word: String,
+        _ keyPath: any KeyPath<Wrapper, [Leaf]> & Sendable,
+        _ rule: DeleteRule
+    ) -> RelationshipDescription {
+        let links = word + "LinkIDs"
+        return .manyToMany(
+            word + "Links",
+            keyPath,
+            through: links,
+            destination: "Leaf",
+            inverse: nil,
+            deleteRule: rule
+        )
+    }
 
     init(row: inout AttributeReader) throws {
         id = try row.nextUUID()

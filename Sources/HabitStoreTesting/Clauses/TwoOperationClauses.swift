@@ -141,18 +141,12 @@ private struct TwoOperations {
         try store.replicate { replica in
             for (id, links) in records {
                 let isHolder = id == trio.holder
-                let entity = try store.schema.position(ofEntity: isHolder ? kind.holder : kind.target)
-                let model = isHolder ? kind.makeHolder(id, links) : kind.makeTarget(id)
-                try replica.put(entity: entity, id: id, try encoded(model, store.schema.entities[entity]))
+                let entity = try store.schema.position(ofEntity: (isHolder ? kind.holder : kind.target).name)
+                let record = isHolder ? try kind.holder(id, links) : try kind.target(id)
+                try replica.put(entity: entity, id: id, record)
             }
         }
         return records
-    }
-
-    private func encoded(_ model: any PersistentModel, _ entity: EntityDescription) throws -> EncodedRecord {
-        var writer = AttributeWriter(layout: entity.layout)
-        try model.write(to: &writer)
-        return try writer.finish { EncodedRecord(copying: $0) }
     }
 
     private func perform(_ operation: Operation, _ trio: Trio, _ oracle: inout LinkOracle) throws {
@@ -176,15 +170,17 @@ private struct TwoOperations {
     }
 
     private func perform(_ operation: Operation, _ trio: Trio, _ transaction: any WriteTransaction) throws {
-        func holder(_ links: Set<UUID>) -> any PersistentModel { kind.makeHolder(trio.holder, links) }
-        let target = kind.makeTarget(trio.target)
+        func holder(_ links: Set<UUID>) throws -> any PersistentModel {
+            try LinkedKind.model(kind.holder(trio.holder, links), of: kind.holder)
+        }
+        let target = try LinkedKind.model(kind.target(trio.target), of: kind.target)
         switch operation {
-        case .saveLinked: try transaction.save(holder([trio.target]))
-        case .saveUnlinked: try transaction.save(holder(kind.rules.isRequired ? [trio.other] : []))
-        case .saveElsewhere: try transaction.save(holder(elsewhere(trio)))
-        case .insertLinked: try transaction.insert(holder([trio.target]))
-        case .batchLinked: try insertBatch(holder([trio.target]), transaction)
-        case .deleteHolder: try transaction.delete(holder([]))
+        case .saveLinked: try transaction.save(try holder([trio.target]))
+        case .saveUnlinked: try transaction.save(try holder(kind.rules.isRequired ? [trio.other] : []))
+        case .saveElsewhere: try transaction.save(try holder(elsewhere(trio)))
+        case .insertLinked: try transaction.insert(try holder([trio.target]))
+        case .batchLinked: try insertBatch(try holder([trio.target]), transaction)
+        case .deleteHolder: try transaction.delete(try holder([]))
         case .saveTarget: try transaction.save(target)
         case .insertTarget: try transaction.insert(target)
         case .batchTarget: try insertBatch(target, transaction)
@@ -210,9 +206,8 @@ private struct TwoOperations {
     private func compare() throws {
         var found: LinkOracle.Records = [:]
         try store.read { transaction in
-            for name in Set([kind.holder, kind.target]) {
-                let entity = store.schema.entities[try store.schema.position(ofEntity: name)]
-                let position = name == kind.holder ? entity.position(of: kind.attribute) : nil
+            for name in Set([kind.holder.name, kind.target.name]) {
+                let position = name == kind.holder.name ? kind.holder.position(of: kind.attribute) : nil
                 for record in try transaction.records(RecordQuery(entity: name)) {
                     found[record.id] = position.map { links(record.values[$0]) } ?? []
                 }
@@ -256,16 +251,14 @@ struct LinkOracle {
     /// The relationship's declaration.
     struct Rules: Sendable {
         /// What happens to a holder if its target is deleted.
-        var ofHolders = Rule.noAction
+        let ofHolders: DeleteRule
         /// What happens to a target if its holder is deleted.
-        var ofTargets = Rule.nullify
+        let ofTargets: DeleteRule
         /// Whether a holder refers to at most one record.
-        var isToOne = true
+        let isToOne: Bool
         /// Whether a holder must refer to a record.
-        var isRequired = false
+        let isRequired: Bool
     }
-
-    enum Rule: String, Sendable { case cascade, nullify, deny, noAction }
 
     /// Why the store refuses a transaction.
     enum Refusal: String, Error { case taken, denied, dangling }
@@ -317,169 +310,70 @@ struct LinkOracle {
     }
 }
 
-/// A relationship of the kit: its holder, its target and how it is stored.
+/// A relationship of the kit that stores its references: how it is stored, and its rules as declared.
 struct LinkedKind: Sendable {
-    let name: String
-    let holder: String
-    let target: String
+    let holder: EntityDescription
+    let target: EntityDescription
     /// The attribute that stores the relationship.
     let attribute: String
     let rules: LinkOracle.Rules
-    let makeHolder: @Sendable (UUID, Set<UUID>) -> any PersistentModel
-    let makeTarget: @Sendable (UUID) -> any PersistentModel
+
+    var name: String { "\(holder.name).\(attribute)" }
 
     /// Every relationship of the kit's schema that stores its references.
-    static let all: [LinkedKind] = items + bouquets + wrappers + [badge, folder]
-
-    private static let items: [LinkedKind] = [
-        item("cascading", .cascade, \.cascadingHubID), item("nullified", .nullify, \.nullifiedHubID),
-        item("denying", .deny, \.denyingHubID), item("lingering", .noAction, \.lingeringHubID),
-    ]
-
-    private static func item(
-        _ name: String,
-        _ rule: LinkOracle.Rule,
-        _ reference: any WritableKeyPath<Item, UUID?> & Sendable
-    ) -> LinkedKind {
-        kind(name, "HubID", "Hub", .init(ofHolders: rule), Item.init, one: reference, makeHub)
+    static let all: [LinkedKind] = ContractSchema.schema.entities.flatMap { holder in
+        holder.relationships.compactMap { LinkedKind(holder, $0) }
     }
 
-    private static let bouquets: [LinkedKind] = [
-        bouquet("cascading", .cascade, \.cascadingLeafIDs), bouquet("nullified", .nullify, \.nullifiedLeafIDs),
-        bouquet("denying", .deny, \.denyingLeafIDs), bouquet("lingering", .noAction, \.lingeringLeafIDs),
-    ]
-
-    private static func bouquet(
-        _ name: String,
-        _ rule: LinkOracle.Rule,
-        _ links: any WritableKeyPath<Bouquet, Set<UUID>> & Sendable
-    ) -> LinkedKind {
-        kind(name, "LeafIDs", "Leaf", .init(ofHolders: rule, isToOne: false), Bouquet.init, many: links, makeLeaf)
-    }
-
-    private static let wrappers: [LinkedKind] = [
-        wrapper("cascading", .cascade, \.cascadingLeafID), wrapper("nullified", .nullify, \.nullifiedLeafID),
-        wrapper("denying", .deny, \.denyingLeafID), wrapper("lingering", .noAction, \.lingeringLeafID),
-        linkWrapper("cascading", .cascade, \.cascadingLinkIDs), linkWrapper("nullified", .nullify, \.nullifiedLinkIDs),
-        linkWrapper("denying", .deny, \.denyingLinkIDs), linkWrapper("lingering", .noAction, \.lingeringLinkIDs),
-    ]
-
-    private static func wrapper(
-        _ name: String,
-        _ rule: LinkOracle.Rule,
-        _ reference: any WritableKeyPath<Wrapper, UUID?> & Sendable
-    ) -> LinkedKind {
-        kind(name, "LeafID", "Leaf", .init(ofTargets: rule), Wrapper.init, one: reference, makeLeaf)
-    }
-
-    private static func linkWrapper(
-        _ name: String,
-        _ rule: LinkOracle.Rule,
-        _ links: any WritableKeyPath<Wrapper, Set<UUID>> & Sendable
-    ) -> LinkedKind {
-        kind(name, "LinkIDs", "Leaf", .init(ofTargets: rule, isToOne: false), Wrapper.init, many: links, makeLeaf)
-    }
-
-    private static let badge = LinkedKind(
-        name: "Badge.hubID",
-        holder: "Badge",
-        target: "Hub",
-        attribute: "hubID",
-        rules: .init(ofHolders: .nullify, isRequired: true),
-        makeHolder: { id, links in
-            var badge = Badge(hubID: links.first ?? id)
-            badge.id = id
-            return badge
-        },
-        makeTarget: makeHub
-    )
-
-    private static let folder = LinkedKind(
-        name: "Folder.parentID",
-        holder: "Folder",
-        target: "Folder",
-        attribute: "parentID",
-        rules: .init(ofHolders: .cascade),
-        makeHolder: { id, links in
-            var folder = Folder(parentID: links.first)
-            folder.id = id
-            return folder
-        },
-        makeTarget: { id in
-            var folder = Folder()
-            folder.id = id
-            return folder
+    private init?(_ holder: EntityDescription, _ relationship: RelationshipDescription) {
+        switch relationship.kind {
+        case .toOne(let attribute), .manyToManyOwner(let attribute): self.attribute = attribute
+        case .toMany, .manyToManyInverse: return nil
         }
-    )
-
-    private static let makeHub: @Sendable (UUID) -> any PersistentModel = { id in
-        var hub = Hub()
-        hub.id = id
-        return hub
-    }
-
-    private static let makeLeaf: @Sendable (UUID) -> any PersistentModel = { id in
-        var leaf = Leaf()
-        leaf.id = id
-        return leaf
-    }
-
-    private static func kind<M: IdentifiedModel>(
-        _ name: String,
-        _ suffix: String,
-        _ target: String,
-        _ rules: LinkOracle.Rules,
-        _ make: @escaping @Sendable () -> M,
-        one reference: any WritableKeyPath<M, UUID?> & Sendable,
-        _ makeTarget: @escaping @Sendable (UUID) -> any PersistentModel
-    ) -> LinkedKind {
-        LinkedKind(
-            name: "\(M.entity.name).\(name)\(suffix)",
-            holder: M.entity.name,
-            target: target,
-            attribute: name + suffix,
-            rules: rules,
-            makeHolder: { id, links in
-                var model = make()
-                model.id = id
-                model[keyPath: reference] = links.first
-                return model
-            },
-            makeTarget: makeTarget
+        guard let target = ContractSchema.schema.entities.first(where: { $0.name == relationship.destination }) else {
+            return nil
+        }
+        (self.holder, self.target) = (holder, target)
+        rules = LinkOracle.Rules(
+            ofHolders: relationship.inverse.flatMap { target.relationship($0)?.deleteRule } ?? .noAction,
+            ofTargets: relationship.deleteRule,
+            isToOne: relationship.isToOne,
+            isRequired: holder.attributes.contains { [attribute] in
+                $0.name == attribute && $0.kind == .uuid && !$0.isOptional
+            }
         )
     }
 
-    private static func kind<M: IdentifiedModel>(
-        _ name: String,
-        _ suffix: String,
-        _ target: String,
-        _ rules: LinkOracle.Rules,
-        _ make: @escaping @Sendable () -> M,
-        many links: any WritableKeyPath<M, Set<UUID>> & Sendable,
-        _ makeTarget: @escaping @Sendable (UUID) -> any PersistentModel
-    ) -> LinkedKind {
-        LinkedKind(
-            name: "\(M.entity.name).\(name)\(suffix)",
-            holder: M.entity.name,
-            target: target,
-            attribute: name + suffix,
-            rules: rules,
-            makeHolder: { id, targets in
-                var model = make()
-                model.id = id
-                model[keyPath: links] = targets
-                return model
-            },
-            makeTarget: makeTarget
-        )
+    /// A holder with these references, which is nil and empty otherwise.
+    func holder(_ id: UUID, _ links: Set<UUID>) throws -> EncodedRecord {
+        try record(holder, id) { attribute in
+            guard attribute.name == self.attribute else { return nil }
+            // A required reference needs a value also where none is wanted.
+            if rules.isToOne { return (links.first ?? (rules.isRequired ? id : nil)).map { .uuid($0) } }
+            return .links(links.sorted { $0.isBefore($1) })
+        }
+    }
+
+    /// A target without references.
+    func target(_ id: UUID) throws -> EncodedRecord { try record(target, id) { _ in nil } }
+
+    private func record(
+        _ entity: EntityDescription,
+        _ id: UUID,
+        _ value: (AttributeDescription) -> Value?
+    ) throws -> EncodedRecord {
+        let values = entity.attributes.map { attribute -> Value in
+            if attribute.name == "id" { return .uuid(id) }
+            return value(attribute) ?? (attribute.kind == .links ? .links([]) : .null)
+        }
+        return try EncodedRecord(values, layout: entity.layout)
+    }
+
+    /// The model of a record.
+    static func model(_ record: EncodedRecord, of entity: EntityDescription) throws -> any PersistentModel {
+        try record.withView(entity.layout) { view in
+            var reader = view.reader
+            return try entity.modelType.init(row: &reader)
+        }
     }
 }
-
-/// A model with a settable identifier.
-private protocol IdentifiedModel: PersistentModel {
-    var id: UUID { get set }
-}
-
-extension Item: IdentifiedModel {}
-extension Bouquet: IdentifiedModel {}
-extension Wrapper: IdentifiedModel {}
