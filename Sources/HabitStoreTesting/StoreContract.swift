@@ -204,6 +204,16 @@ func expectError<R>(
     }
 }
 
+/// Throws unless `body` ends with the error ``StoreContract/Abandoned``, which a closure in it throws.
+func expectAbandoned<R>(fileID: String = #fileID, line: Int = #line, _ body: () throws -> R) throws {
+    do {
+        _ = try body()
+    } catch is StoreContract.Abandoned {
+        return
+    }
+    throw ContractViolation("a closure's own error was not rethrown", fileID: fileID, line: line)
+}
+
 private func expectPart<T: Equatable>(
     _ found: T?,
     _ expected: T?,
@@ -239,6 +249,15 @@ public struct ContractViolation: Error, Sendable, CustomStringConvertible {
 
     /// The place and the message.
     public var description: String { "\(fileID):\(line): \(message)" }
+}
+
+extension HabitStore {
+    /// Inserts records of any entities in one transaction, in this order.
+    func insertAll(_ models: [any PersistentModel]) throws {
+        try write { transaction in
+            for model in models { try transaction.insert(model) }
+        }
+    }
 }
 
 extension StoreContract {

@@ -23,18 +23,18 @@ extension StoreContract {
         Clause("a throwing transaction's objects are refused after its end") { bench in
             let store = try filled(bench)
             var carried: [EscapedTransaction] = []
-            do {
+            try expectAbandoned {
                 try store.read {
                     carried.append(try EscapedTransaction($0))
                     throw Abandoned()
                 }
-            } catch is Abandoned {}
-            do {
+            }
+            try expectAbandoned {
                 try store.write {
                     carried.append(try EscapedTransaction($0))
                     throw Abandoned()
                 }
-            } catch is Abandoned {}
+            }
             try expectEqual(carried.count, 2, "the number of transactions")
             for carried in carried { try carried.requireRefusal() }
         },

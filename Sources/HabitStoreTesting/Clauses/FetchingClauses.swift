@@ -47,12 +47,9 @@ extension StoreContract {
                 try expectEqual(statistics.returned, 7, "the number of returned records")
                 try expect(statistics.examined <= 8, "records after the last one are not examined")
             }
-            do {
-                try store.read { moment in
-                    _ = try moment.enumerate(FetchDescriptor<Draft>()) { _ in throw Abandoned() }
-                }
-                throw ContractViolation("the consumer's error was not rethrown")
-            } catch is Abandoned {}
+            try expectAbandoned {
+                try store.read { try $0.enumerate(FetchDescriptor<Draft>()) { _ in throw Abandoned() } }
+            }
         },
         Clause("batches have every record once, in order") { bench in
             let store = try bench.habits()

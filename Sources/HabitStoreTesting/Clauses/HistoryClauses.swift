@@ -85,11 +85,7 @@ extension StoreContract {
             var items = (0..<2).map { _ in Item() }
             items[0].cascadingHubID = hub.id
             items[1].nullifiedHubID = hub.id
-            let stored = items
-            try store.write { transaction in
-                try transaction.insert(hub)
-                try stored.forEach(transaction.insert)
-            }
+            try store.insertAll([hub] + items)
             try store.write(author: "x") { try $0.delete(hub) }
             let transaction = try require(
                 try store.fetchHistory(after: HistoryToken(rawValue: 1)).first,

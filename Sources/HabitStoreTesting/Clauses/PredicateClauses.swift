@@ -27,12 +27,7 @@ extension StoreContract {
                 Entry(date: Self.day(3), note: "", value: nil, habitID: habits[1].id),
                 Entry(date: Self.day(4), note: "loose", value: 1, habitID: nil),
             ]
-            let (habits, tags) = (habits, tags)
-            try store.write { transaction in
-                try tags.forEach(transaction.insert)
-                try habits.forEach(transaction.insert)
-                try entries.forEach(transaction.insert)
-            }
+            try store.insertAll(tags + habits + entries)
         }
 
         static func day(_ number: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(number) * 86_400) }

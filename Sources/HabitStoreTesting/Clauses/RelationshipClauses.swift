@@ -27,11 +27,7 @@ extension StoreContract {
             let tags = ["a", "b", "c"].map { Tag(name: $0) }.sorted { $0.id.isBefore($1.id) }
             let one = Habit(name: "one", tagIDs: Set(tags.prefix(2).map(\.id)))
             let two = Habit(name: "two", tagIDs: [tags[1].id])
-            try store.write { transaction in
-                try transaction.insert(one)
-                try transaction.insert(two)
-                try tags.forEach(transaction.insert)
-            }
+            try store.insertAll([one, two] + tags)
             try store.read { moment in
                 try expectEqual(moment.related(\Habit.tags, of: one), Array(tags.prefix(2)), "the tags")
                 let both = [one, two].sorted { $0.id.isBefore($1.id) }
@@ -44,10 +40,7 @@ extension StoreContract {
             let store = try bench.habits()
             let habit = Habit(name: "Run", streak: 3)
             let stored = Entry(note: "a", habitID: habit.id)
-            try store.write { transaction in
-                try transaction.insert(habit)
-                try transaction.insert(stored)
-            }
+            try store.insertAll([habit, stored])
             // A record that is not stored can be asked the same way.
             let (fresh, loose) = (Entry(note: "b", habitID: habit.id), Entry(note: "c", habitID: nil))
             let named = #Predicate<Entry> { $0.habit?.name == "Run" }
@@ -87,14 +80,7 @@ extension StoreContract {
             item.lingeringHubID = hub.id
             var bouquet = Bouquet()
             bouquet.lingeringLeafIDs = [leaf.id, kept.id]
-            let (storedItem, storedBouquet) = (item, bouquet)
-            try store.write { transaction in
-                try transaction.insert(hub)
-                try transaction.insert(leaf)
-                try transaction.insert(kept)
-                try transaction.insert(storedItem)
-                try transaction.insert(storedBouquet)
-            }
+            try store.insertAll([hub, leaf, kept, item, bouquet])
             try store.delete(hub)
             try store.delete(leaf)
             try store.read { moment in
@@ -167,11 +153,7 @@ extension StoreContract {
             let hub = Hub()
             var item = Item()
             item.lingeringHubID = hub.id
-            let first = item
-            try store.write { transaction in
-                try transaction.insert(hub)
-                try transaction.insert(first)
-            }
+            try store.insertAll([hub, item])
             try store.delete(hub)
             let other = Hub()
             item.nullifiedHubID = other.id
@@ -231,11 +213,7 @@ extension StoreContract {
             items[0].cascadingHubID = hub.id
             items[1].nullifiedHubID = hub.id
             items[2].lingeringHubID = hub.id
-            let stored = items
-            try store.write { transaction in
-                try transaction.insert(hub)
-                try stored.forEach(transaction.insert)
-            }
+            try store.insertAll([hub] + items)
             try store.delete(hub)
             items[1].nullifiedHubID = nil
             let left = items.dropFirst().sorted { $0.id.isBefore($1.id) }
@@ -248,11 +226,7 @@ extension StoreContract {
             var item = Item()
             item.denyingHubID = hub.id
             item.cascadingHubID = hub.id
-            let stored = item
-            try store.write { transaction in
-                try transaction.insert(hub)
-                try transaction.insert(stored)
-            }
+            try store.insertAll([hub, item])
             try expect(try store.delete(hub), "the hub was deleted")
             try expectEqual(try store.all(Item.self), [], "the items")
         },
@@ -260,10 +234,7 @@ extension StoreContract {
             let store = try bench.contract()
             let hub = Hub()
             let badge = Badge(hubID: hub.id)
-            try store.write { transaction in
-                try transaction.insert(hub)
-                try transaction.insert(badge)
-            }
+            try store.insertAll([hub, badge])
             try expectError(.deleteDenied, entity: "Badge", id: badge.id) { try store.delete(hub) }
             try expectEqual(try store.all(Hub.self), [hub], "the hubs")
             try store.delete(badge)
@@ -277,12 +248,7 @@ extension StoreContract {
             bouquets[0].cascadingLeafIDs = [leaf.id, kept.id]
             bouquets[1].nullifiedLeafIDs = [leaf.id, kept.id]
             bouquets[2].lingeringLeafIDs = [leaf.id, kept.id]
-            let stored = bouquets
-            try store.write { transaction in
-                try transaction.insert(leaf)
-                try transaction.insert(kept)
-                try stored.forEach(transaction.insert)
-            }
+            try store.insertAll([leaf, kept] + bouquets)
             try store.delete(leaf)
             bouquets[1].nullifiedLeafIDs = [kept.id]
             let left = bouquets.dropFirst().sorted { $0.id.isBefore($1.id) }
@@ -294,11 +260,7 @@ extension StoreContract {
             let leaf = Leaf()
             var bouquet = Bouquet()
             bouquet.denyingLeafIDs = [leaf.id]
-            let stored = bouquet
-            try store.write { transaction in
-                try transaction.insert(leaf)
-                try transaction.insert(stored)
-            }
+            try store.insertAll([leaf, bouquet])
             try expectError(.deleteDenied, entity: "Leaf", id: leaf.id) { try store.delete(leaf) }
             try store.delete(bouquet)
             try expect(try store.delete(leaf), "the leaf can be deleted once nothing links to it")
@@ -307,11 +269,7 @@ extension StoreContract {
             let store = try bench.habits()
             let tag = Tag(name: "t")
             let habit = Habit(name: "h", tagIDs: [tag.id])
-            try store.write { transaction in
-                try transaction.insert(tag)
-                try transaction.insert(habit)
-                for index in 0..<5 { try transaction.insert(Entry(note: "\(index)", habitID: habit.id)) }
-            }
+            try store.insertAll([tag, habit] + (0..<5).map { Entry(note: "\($0)", habitID: habit.id) })
             try store.delete(tag)
             try expectEqual(try store.all(Habit.self).map(\.tagIDs), [[]], "the links of the habit")
             try store.delete(habit)
@@ -328,11 +286,7 @@ extension StoreContract {
             wrapper.cascadingLinkIDs = [leaves[1].id, leaves[2].id]
             wrapper.nullifiedLeafID = leaves[3].id
             wrapper.lingeringLinkIDs = [leaves[4].id]
-            let stored = wrapper
-            try store.write { transaction in
-                try leaves.forEach(transaction.insert)
-                try transaction.insert(stored)
-            }
+            try store.insertAll(leaves + [wrapper])
             try store.delete(wrapper)
             let left = leaves.suffix(2).sorted { $0.id.isBefore($1.id) }
             try expectEqual(try store.all(Leaf.self), left, "the leaves that are left")
@@ -344,11 +298,7 @@ extension StoreContract {
             var wrappers = (0..<2).map { _ in Wrapper() }
             wrappers[0].denyingLeafID = leaves[0].id
             wrappers[1].denyingLinkIDs = [leaves[1].id]
-            let stored = wrappers
-            try store.write { transaction in
-                try leaves.forEach(transaction.insert)
-                try stored.forEach(transaction.insert)
-            }
+            try store.insertAll(leaves + wrappers)
             for wrapper in wrappers {
                 try expectError(.deleteDenied, entity: "Wrapper", id: wrapper.id) { try store.delete(wrapper) }
             }
@@ -366,13 +316,7 @@ extension StoreContract {
             bouquet.cascadingLeafIDs = [leaf.id]
             var other = Bouquet()
             other.nullifiedLeafIDs = [leaf.id]
-            let (storedWrapper, storedBouquet, storedOther) = (wrapper, bouquet, other)
-            try store.write { transaction in
-                try transaction.insert(leaf)
-                try transaction.insert(storedWrapper)
-                try transaction.insert(storedBouquet)
-                try transaction.insert(storedOther)
-            }
+            try store.insertAll([leaf, wrapper, bouquet, other])
             try store.delete(wrapper)
             other.nullifiedLeafIDs = []
             try expectEqual(try store.all(Leaf.self), [], "the leaves")
@@ -387,11 +331,7 @@ extension StoreContract {
         items[0].denyingHubID = hub.id
         items[1].cascadingHubID = hub.id
         items[2].nullifiedHubID = hub.id
-        let stored = items
-        try store.write { transaction in
-            try transaction.insert(hub)
-            try stored.forEach(transaction.insert)
-        }
+        try store.insertAll([hub] + items)
         let before = try store.currentToken()
         try expectError(.deleteDenied, entity: "Hub", id: hub.id) { try store.delete(hub) }
         // Also if the transaction catches the refusal and continues.

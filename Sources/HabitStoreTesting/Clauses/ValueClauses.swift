@@ -92,10 +92,7 @@ extension StoreContract {
             let leaves = (0..<50).map { _ in Leaf() }
             var bouquet = Bouquet()
             bouquet.nullifiedLeafIDs = Set(leaves.map(\.id))
-            try store.write { transaction in
-                try leaves.forEach(transaction.insert)
-                try transaction.insert(bouquet)
-            }
+            try store.insertAll(leaves + [bouquet])
             try expectEqual(try store.model(Bouquet.self, id: bouquet.id), bouquet, "the record with links")
         },
     ]
