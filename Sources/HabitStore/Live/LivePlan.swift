@@ -48,16 +48,8 @@ struct LivePlan: Sendable {
     /// - Parameter variables: the entity of each variable of the expression.
     private mutating func follow(_ expression: BoundExpression, _ variables: [Int: Int], _ schema: Schema) {
         switch expression {
-        case .literal: break
         case .attribute(let path, let position, _, _): note(path, position, variables, schema)
         case .exists(let path): note(path, nil, variables, schema)
-        case .not(let inner), .isIn(let inner, _), .length(let inner), .least(let inner), .greatest(let inner):
-            follow(inner, variables, schema)
-        case .and(let parts), .or(let parts): for part in parts { follow(part, variables, schema) }
-        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right),
-            .caseInsensitiveOrder(let left, let right), .arithmetic(_, let left, let right):
-            follow(left, variables, schema)
-            follow(right, variables, schema)
         case .some(let collection, let inner), .every(let collection, let inner), .count(let collection, let inner):
             switch collection.storage {
             case .linked(let attribute):
@@ -68,8 +60,7 @@ struct LivePlan: Sendable {
                 add(.asksAgain, collection.destination, attribute)
             }
             follow(inner, variables.merging([collection.variable: collection.destination]) { $1 }, schema)
-        case .conditional(let test, let first, let second):
-            for part in [test, first, second] { follow(part, variables, schema) }
+        default: expression.forEachChild { follow($0, variables, schema) }
         }
     }
 

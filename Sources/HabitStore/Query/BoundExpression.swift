@@ -84,6 +84,61 @@ import Foundation
 }
 
 @_spi(Engines) extension BoundExpression {
+    /// Whether one of the expressions that it is made of fulfils a condition; they are asked in their order.
+    public func containsChild(where fulfils: (BoundExpression) throws -> Bool) rethrows -> Bool {
+        switch self {
+        case .literal, .attribute, .exists: return false
+        case .not(let inner), .isIn(let inner, _), .length(let inner), .least(let inner), .greatest(let inner),
+            .some(_, let inner), .every(_, let inner), .count(_, let inner):
+            return try fulfils(inner)
+        case .and(let parts), .or(let parts): return try parts.contains(where: fulfils)
+        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right),
+            .caseInsensitiveOrder(let left, let right), .arithmetic(_, let left, let right):
+            return try fulfils(left) || fulfils(right)
+        case .conditional(let test, let first, let second):
+            return try fulfils(test) || fulfils(first) || fulfils(second)
+        }
+    }
+
+    /// Calls `body` with each of the expressions that it is made of, in their order.
+    public func forEachChild(_ body: (BoundExpression) throws -> Void) rethrows {
+        _ = try containsChild {
+            try body($0)
+            return false
+        }
+    }
+
+    /// The same made of other expressions.
+    public func mapChildren<E: Error>(
+        _ transform: (BoundExpression) throws(E) -> BoundExpression
+    ) throws(E) -> BoundExpression {
+        switch self {
+        case .literal, .attribute, .exists: self
+        case .not(let inner): .not(try transform(inner))
+        case .and(let parts): .and(try parts.map(transform))
+        case .or(let parts): .or(try parts.map(transform))
+        case .compare(let comparison, let left, let right):
+            .compare(comparison, try transform(left), try transform(right))
+        case .isIn(let member, let values): .isIn(try transform(member), values)
+        case .text(let test, let text, let part): .text(test, try transform(text), try transform(part))
+        case .some(let collection, let inner): .some(collection, try transform(inner))
+        case .every(let collection, let inner): .every(collection, try transform(inner))
+        case .count(let collection, let inner): .count(collection, try transform(inner))
+        case .length(let inner): .length(try transform(inner))
+        case .coalesce(let first, let second): .coalesce(try transform(first), try transform(second))
+        case .conditional(let test, let first, let second):
+            .conditional(try transform(test), try transform(first), try transform(second))
+        case .least(let inner): .least(try transform(inner))
+        case .greatest(let inner): .greatest(try transform(inner))
+        case .caseInsensitiveOrder(let left, let right):
+            .caseInsensitiveOrder(try transform(left), try transform(right))
+        case .arithmetic(let operation, let left, let right):
+            .arithmetic(operation, try transform(left), try transform(right))
+        }
+    }
+}
+
+@_spi(Engines) extension BoundExpression {
     /// The conditions that must all hold and by which an engine may narrow its search: those before the first that can
     /// fail where Swift would trap, since narrowing by a later one would pass over records whose failure Swift reports.
     public var narrowingConditions: [BoundExpression] {
@@ -93,18 +148,8 @@ import Foundation
 
     /// Whether evaluating it can fail.
     public var canFail: Bool {
-        switch self {
-        case .literal, .attribute, .exists: return false
-        case .arithmetic(_, let left, let right): return kind != .double || left.canFail || right.canFail
-        case .not(let inner), .isIn(let inner, _), .length(let inner), .least(let inner), .greatest(let inner):
-            return inner.canFail
-        case .and(let parts), .or(let parts): return parts.contains { $0.canFail }
-        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right),
-            .caseInsensitiveOrder(let left, let right):
-            return left.canFail || right.canFail
-        case .some(_, let inner), .every(_, let inner), .count(_, let inner): return inner.canFail
-        case .conditional(let test, let first, let second): return test.canFail || first.canFail || second.canFail
-        }
+        if case .arithmetic = self, kind != .double { return true }
+        return containsChild { $0.canFail }
     }
 
     /// The kind of value that it gives; nil for a bare nil.
@@ -195,7 +240,7 @@ extension FilterExpression {
 
     /// A condition on the members of a collection as one on the record asked for; nil when it is about other records, too.
     public func rebased(fromMembersOf collection: BoundCollection) -> BoundExpression? {
-        moved([]) { path in
+        moved { path in
             path.variable == collection.variable ? BoundPath(variable: 0, hops: path.hops) : nil
         }
     }
@@ -204,7 +249,7 @@ extension FilterExpression {
     /// step; nil when it is about the record asked for itself, or about nothing.
     public func rebasedBehindFirstHop() -> (hop: BoundPath.Hop, condition: BoundExpression)? {
         var first: BoundPath.Hop?
-        let condition = moved([]) { path in
+        let condition = moved { path in
             guard path.variable == 0, let hop = path.hops.first, first == nil || first == hop else { return nil }
             first = hop
             return BoundPath(variable: 0, hops: Array(path.hops.dropFirst()))
@@ -214,78 +259,59 @@ extension FilterExpression {
     }
 
     /// The expression with every path replaced that does not begin inside of it; nil when one of them cannot be.
-    ///
-    /// - Parameter inner: the variables that collections around it bind.
-    fileprivate func moved(_ inner: Set<Int>, _ move: (BoundPath) -> BoundPath?) -> BoundExpression? {
-        func moved(_ expression: BoundExpression) -> BoundExpression? { expression.moved(inner, move) }
-        func all(_ parts: [BoundExpression]) -> [BoundExpression]? {
-            var result: [BoundExpression] = []
-            for part in parts {
-                guard let part = moved(part) else { return nil }
-                result.append(part)
-            }
-            return result
+    private func moved(_ move: (BoundPath) -> BoundPath?) -> BoundExpression? {
+        try? moved([]) { (path: BoundPath) throws(Unmovable) in
+            guard let path = move(path) else { throw Unmovable() }
+            return path
         }
-        func both(
-            _ left: BoundExpression,
-            _ right: BoundExpression,
-            _ join: (BoundExpression, BoundExpression) -> BoundExpression
-        ) -> BoundExpression? {
-            guard let left = moved(left), let right = moved(right) else { return nil }
-            return join(left, right)
+    }
+
+    /// - Parameter inner: the variables that collections around it bind.
+    private func moved(
+        _ inner: Set<Int>,
+        _ move: (BoundPath) throws(Unmovable) -> BoundPath
+    ) throws(Unmovable) -> BoundExpression {
+        func moved(_ path: BoundPath) throws(Unmovable) -> BoundPath {
+            inner.contains(path.variable) ? path : try move(path)
+        }
+        func members(
+            _ collection: BoundCollection,
+            _ condition: BoundExpression
+        ) throws(Unmovable) -> (BoundCollection, BoundExpression) {
+            // The variable of the record asked for must not be hidden, since paths are moved to it.
+            guard collection.variable != 0 else { throw Unmovable() }
+            let path = try moved(collection.path)
+            let condition = try condition.moved(inner.union([collection.variable]), move)
+            return (collection.at(path), condition)
         }
         switch self {
-        case .literal: return self
         case .attribute(let path, let position, let kind, let isOptional):
-            return path.moved(inner, move).map {
-                .attribute($0, position: position, kind: kind, isOptional: isOptional)
-            }
+            return .attribute(try moved(path), position: position, kind: kind, isOptional: isOptional)
         case .exists(let path):
-            return path.moved(inner, move).map { $0.isRoot ? .literal(.bool(true)) : .exists($0) }
-        case .not(let condition): return moved(condition).map { .not($0) }
-        case .and(let parts): return all(parts).map { .and($0) }
-        case .or(let parts): return all(parts).map { .or($0) }
-        case .compare(let comparison, let left, let right): return both(left, right) { .compare(comparison, $0, $1) }
-        case .isIn(let member, let values): return moved(member).map { .isIn($0, values) }
-        case .text(let test, let text, let part): return both(text, part) { .text(test, $0, $1) }
+            let path = try moved(path)
+            return path.isRoot ? .literal(.bool(true)) : .exists(path)
         case .some(let collection, let condition):
-            return collection.moved(condition, inner, move).map { .some($0, $1) }
+            let (collection, condition) = try members(collection, condition)
+            return .some(collection, condition)
         case .every(let collection, let condition):
-            return collection.moved(condition, inner, move).map { .every($0, $1) }
+            let (collection, condition) = try members(collection, condition)
+            return .every(collection, condition)
         case .count(let collection, let condition):
-            return collection.moved(condition, inner, move).map { .count($0, $1) }
-        case .length(let value): return moved(value).map { .length($0) }
-        case .coalesce(let first, let second): return both(first, second) { .coalesce($0, $1) }
-        case .conditional(let test, let first, let second):
-            guard let test = moved(test) else { return nil }
-            return both(first, second) { .conditional(test, $0, $1) }
-        case .least(let list): return moved(list).map { .least($0) }
-        case .greatest(let list): return moved(list).map { .greatest($0) }
-        case .caseInsensitiveOrder(let left, let right): return both(left, right) { .caseInsensitiveOrder($0, $1) }
-        case .arithmetic(let operation, let left, let right):
-            return both(left, right) { .arithmetic(operation, $0, $1) }
+            let (collection, condition) = try members(collection, condition)
+            return .count(collection, condition)
+        default:
+            return try mapChildren { (part: BoundExpression) throws(Unmovable) in try part.moved(inner, move) }
         }
     }
 }
 
-extension BoundPath {
-    fileprivate func moved(_ inner: Set<Int>, _ move: (BoundPath) -> BoundPath?) -> BoundPath? {
-        inner.contains(variable) ? self : move(self)
-    }
-}
+/// A path that cannot be moved.
+private struct Unmovable: Error {}
 
 extension BoundCollection {
-    fileprivate func moved(
-        _ condition: BoundExpression,
-        _ inner: Set<Int>,
-        _ move: (BoundPath) -> BoundPath?
-    ) -> (BoundCollection, BoundExpression)? {
-        // The variable of the record asked for must not be hidden, since paths are moved to it.
-        guard variable != 0, let path = path.moved(inner, move),
-            let condition = condition.moved(inner.union([variable]), move)
-        else { return nil }
-        let collection = BoundCollection(path: path, storage: storage, destination: destination, variable: variable)
-        return (collection, condition)
+    /// The same of the record at another path.
+    fileprivate func at(_ path: BoundPath) -> BoundCollection {
+        BoundCollection(path: path, storage: storage, destination: destination, variable: variable)
     }
 }
 
@@ -293,26 +319,12 @@ extension BoundExpression {
     /// The same with everything worked out that does not depend on records. What fails stays, to fail where it did.
     func folded() -> BoundExpression {
         switch self {
-        case .literal, .attribute, .exists: return self
-        case .not(let inner): return BoundExpression.not(inner.folded()).calculated
         case .and(let parts): return .foldedConjunction(parts)
         case .or(let parts): return .foldedDisjunction(parts)
         case .compare(let comparison, let left, let right):
             return .foldedComparison(comparison, left.folded(), right.folded())
-        case .isIn(let member, let values):
-            let member = member.folded()
-            if values.isEmpty, !member.canFail { return .literal(.bool(false)) }
-            return BoundExpression.isIn(member, values).calculated
-        case .text(let test, let text, let part):
-            return BoundExpression.text(test, text.folded(), part.folded()).calculated
-        case .some(let collection, let inner): return .some(collection, inner.folded())
-        case .every(let collection, let inner): return .every(collection, inner.folded())
-        case .count(let collection, let inner): return .count(collection, inner.folded())
-        case .length(let inner): return BoundExpression.length(inner.folded()).calculated
-        case .least(let inner): return BoundExpression.least(inner.folded()).calculated
-        case .greatest(let inner): return BoundExpression.greatest(inner.folded()).calculated
-        case .caseInsensitiveOrder(let left, let right):
-            return BoundExpression.caseInsensitiveOrder(left.folded(), right.folded()).calculated
+        case .isIn(let member, let values) where values.isEmpty && !member.folded().canFail:
+            return .literal(.bool(false))
         case .coalesce(let first, let second):
             let first = first.folded()
             guard case .literal(let value) = first else { return .coalesce(first, second.folded()) }
@@ -321,32 +333,24 @@ extension BoundExpression {
             let test = test.folded()
             guard case .literal(let value) = test else { return .conditional(test, first.folded(), second.folded()) }
             return value == .bool(true) ? first.folded() : second.folded()
-        case .arithmetic(let operation, let left, let right):
-            return BoundExpression.arithmetic(operation, left.folded(), right.folded()).calculated
+        case .literal, .attribute, .exists: return self
+        case .some, .every, .count: return mapChildren { $0.folded() }
+        case .not, .isIn, .text, .length, .least, .greatest, .caseInsensitiveOrder, .arithmetic:
+            return mapChildren { $0.folded() }.calculated
         }
     }
 
     /// The value of an expression whose parts are constants.
     private var calculated: BoundExpression {
-        guard parts.allSatisfy(\.isLiteral), let value = try? FilterEvaluator.value(of: self) else { return self }
+        guard !containsChild(where: { !$0.isLiteral }), let value = try? FilterEvaluator.value(of: self) else {
+            return self
+        }
         return .literal(value)
     }
 
     private var isLiteral: Bool {
         if case .literal = self { return true }
         return false
-    }
-
-    /// The expressions that it is made of, as far as that is asked for here.
-    private var parts: [BoundExpression] {
-        switch self {
-        case .not(let inner), .isIn(let inner, _), .length(let inner), .least(let inner), .greatest(let inner):
-            return [inner]
-        case .compare(_, let left, let right), .text(_, let left, let right), .arithmetic(_, let left, let right),
-            .caseInsensitiveOrder(let left, let right):
-            return [left, right]
-        default: return [self]
-        }
     }
 
     private static func foldedComparison(

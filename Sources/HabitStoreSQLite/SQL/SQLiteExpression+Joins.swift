@@ -148,18 +148,13 @@ extension BoundExpression {
     /// The paths that start outside the expression.
     var freePaths: [BoundPath] {
         switch self {
-        case .literal: return []
         case .attribute(let path, _, _, _), .exists(let path): return [path]
-        case .not(let inner), .isIn(let inner, _), .length(let inner), .least(let inner), .greatest(let inner):
-            return inner.freePaths
-        case .and(let parts), .or(let parts): return parts.flatMap(\.freePaths)
-        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right),
-            .caseInsensitiveOrder(let left, let right), .arithmetic(_, let left, let right):
-            return left.freePaths + right.freePaths
         case .some(let collection, let inner), .every(let collection, let inner), .count(let collection, let inner):
             return [collection.path] + inner.freePaths.filter { $0.variable != collection.variable }
-        case .conditional(let test, let first, let second):
-            return test.freePaths + first.freePaths + second.freePaths
+        default:
+            var paths: [BoundPath] = []
+            forEachChild { paths += $0.freePaths }
+            return paths
         }
     }
 

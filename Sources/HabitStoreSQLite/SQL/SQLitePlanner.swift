@@ -168,23 +168,13 @@ extension BoundExpression {
             positions.insert(position)
         }
         switch self {
-        case .literal: break
         case .attribute(let path, let position, _, _): add(path, position)
         case .exists(let path): add(path)
-        case .not(let inner), .isIn(let inner, _), .length(let inner), .least(let inner), .greatest(let inner):
-            inner.addRootAttributes(to: &positions)
-        case .and(let parts), .or(let parts):
-            for part in parts { part.addRootAttributes(to: &positions) }
-        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right),
-            .caseInsensitiveOrder(let left, let right), .arithmetic(_, let left, let right):
-            left.addRootAttributes(to: &positions)
-            right.addRootAttributes(to: &positions)
         case .some(let collection, let inner), .every(let collection, let inner), .count(let collection, let inner):
             // Links are read by the identifier and have no column.
             add(collection.path)
             inner.addRootAttributes(to: &positions)
-        case .conditional(let test, let first, let second):
-            for part in [test, first, second] { part.addRootAttributes(to: &positions) }
+        default: forEachChild { $0.addRootAttributes(to: &positions) }
         }
     }
 }
