@@ -131,10 +131,9 @@ private struct Builder {
         let title = "\(entity.name).\(attribute.name)"
         guard let source, source.attribute.kind == attribute.kind else {
             if let source, !isCustom {
-                throw impossible(
-                    entity,
-                    attribute,
-                    "\(title) changes from \(source.attribute.kind) to \(attribute.kind), which needs a custom stage"
+                throw entity.contradiction(
+                    "\(title) changes from \(source.attribute.kind) to \(attribute.kind), which needs a custom stage",
+                    at: attribute.name
                 )
             }
             let value = try begin(attribute, of: entity)
@@ -163,19 +162,10 @@ private struct Builder {
         if let value = attribute.defaultValue { return value }
         if attribute.kind == .links { return .links([]) }
         if attribute.isOptional { return .null }
-        throw impossible(
-            entity,
-            attribute,
-            "\(entity.name).\(attribute.name) is new and may not be nil; declare a default for existing records"
+        throw entity.contradiction(
+            "\(entity.name).\(attribute.name) is new and may not be nil; declare a default for existing records",
+            at: attribute.name
         )
-    }
-
-    private func impossible(
-        _ entity: EntityDescription,
-        _ attribute: AttributeDescription,
-        _ message: String
-    ) -> HabitStoreError {
-        HabitStoreError(.schemaMismatch, message, at: .init(entity: entity.name, attribute: attribute.name))
     }
 }
 

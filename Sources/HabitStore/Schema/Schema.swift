@@ -288,10 +288,9 @@ extension Schema {
     private static func requireIndexedAttributes(of entity: EntityDescription) throws(HabitStoreError) {
         for index in entity.indexes {
             for name in index.attributes where entity.position(of: name) == nil {
-                throw HabitStoreError(
-                    .schemaMismatch,
+                throw entity.contradiction(
                     "an index of \(entity.name) names \(name), which is not one of its attributes",
-                    at: .init(entity: entity.name, attribute: name)
+                    at: name
                 )
             }
         }
@@ -300,11 +299,7 @@ extension Schema {
     private static func requireCombinations(of entity: EntityDescription) throws(HabitStoreError) {
         for combination in entity.uniqueness {
             func contradiction(_ message: String, _ name: String? = nil) -> HabitStoreError {
-                HabitStoreError(
-                    .schemaMismatch,
-                    "a unique combination of \(entity.name) \(message)",
-                    at: .init(entity: entity.name, attribute: name)
-                )
+                entity.contradiction("a unique combination of \(entity.name) \(message)", at: name)
             }
             guard !combination.attributes.isEmpty else { throw contradiction("has no attributes") }
             for (place, name) in combination.attributes.enumerated() {
@@ -323,16 +318,15 @@ extension Schema {
 
     private static func requireOneClusteringIndex(of entity: EntityDescription) throws(HabitStoreError) {
         let clustering = entity.indexes.filter(\.isClustering)
-        func contradiction(_ message: String) -> HabitStoreError {
-            HabitStoreError(.schemaMismatch, "\(entity.name) \(message)", at: .init(entity: entity.name))
-        }
         guard let index = clustering.first else { return }
         guard clustering.count == 1 else {
-            throw contradiction("has \(clustering.count) clustering indexes, and can have one")
+            throw entity.contradiction(
+                "\(entity.name) has \(clustering.count) clustering indexes, and can have one"
+            )
         }
         // Each link has a separate key, so the record would be copied for each.
         for name in index.attributes where entity.attributes.contains(where: { $0.name == name && $0.kind == .links }) {
-            throw contradiction("has a clustering index over \(name), which are links")
+            throw entity.contradiction("\(entity.name) has a clustering index over \(name), which are links")
         }
     }
 
@@ -343,10 +337,9 @@ extension Schema {
         _ positions: [String: Int]
     ) throws(HabitStoreError) -> Relationship {
         func contradiction(_ message: String) -> HabitStoreError {
-            HabitStoreError(
-                .schemaMismatch,
+            entity.contradiction(
                 "the relationship \(entity.name).\(relationship.name) \(message)",
-                at: .init(entity: entity.name, attribute: relationship.name)
+                at: relationship.name
             )
         }
         guard let destination = positions[relationship.destination] else {

@@ -10,26 +10,22 @@ enum SchemaProof {
     static func run(_ entities: [EntityDescription]) throws(HabitStoreError) {
         for entity in entities {
             guard let first = entity.attributes.first, first.name == "id", first.kind == .uuid, !first.isOptional else {
-                throw HabitStoreError(
-                    .schemaMismatch,
-                    "the first attribute of \(entity.name) must be .id(\\.id)",
-                    at: .init(entity: entity.name)
+                throw entity.contradiction(
+                    "the first attribute of \(entity.name) must be .id(\\.id)"
                 )
             }
             for attribute in entity.attributes where attribute.hasInvalidDefault {
-                throw HabitStoreError(
-                    .schemaMismatch,
+                throw entity.contradiction(
                     "the default of \(entity.name).\(attribute.name) is not a value that a store can keep",
-                    at: .init(entity: entity.name, attribute: attribute.name)
+                    at: attribute.name
                 )
             }
             for attribute in entity.attributes
             where !entity.isUntyped && !attribute.isOptional && attribute.probe(0).isNull {
-                throw HabitStoreError(
-                    .schemaMismatch,
+                throw entity.contradiction(
                     "no sample can be made up for \(entity.name).\(attribute.name); give it a default, or let its type be "
                         + "JSONAttributeProbing",
-                    at: .init(entity: entity.name, attribute: attribute.name)
+                    at: attribute.name
                 )
             }
             // Without a Swift type there is no code that could differ from the declaration.
@@ -68,11 +64,10 @@ enum SchemaProof {
         for (position, attribute) in entity.attributes.enumerated() {
             let sample = attribute.probe(place(position))
             guard sample.kind == attribute.kind || (sample.isNull && attribute.isOptional) else {
-                throw HabitStoreError(
-                    .schemaMismatch,
+                throw entity.contradiction(
                     "probe(position:) of the type of \(entity.name).\(attribute.name) gives \(sample.kind?.rawValue ?? "nil"), and "
                         + "values of the type are kept as \(attribute.kind.rawValue); give one of these",
-                    at: .init(entity: entity.name, attribute: attribute.name)
+                    at: attribute.name
                 )
             }
             do {
@@ -96,12 +91,11 @@ enum SchemaProof {
             guard let other = seen.updateValue(position, forKey: rounds.map { $0[position] }) else { continue }
             // A type with one value is the same wherever it is stored.
             if attribute.hasOneSample, entity.attributes[other].hasOneSample { continue }
-            throw HabitStoreError(
-                .schemaMismatch,
+            throw entity.contradiction(
                 "probe(position:) gives the same for \(entity.name).\(entity.attributes[other].name) and "
                     + "\(entity.name).\(attribute.name), so a model that exchanges them would go unnoticed; let it give "
                     + "another value for each position, or declare hasOneValue if the type has only one",
-                at: .init(entity: entity.name, attribute: attribute.name)
+                at: attribute.name
             )
         }
     }

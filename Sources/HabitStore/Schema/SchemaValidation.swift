@@ -22,21 +22,10 @@ extension Schema {
     /// Refuses a model whose description is that of another one.
     static func requireOwnEntity(_ models: [any PersistentModel.Type]) throws(HabitStoreError) {
         for model in models where model.entity.modelType != model {
-            let name = model.entity.name
-            throw HabitStoreError(
-                .schemaMismatch,
-                "the entity of the model \(model) is that of \(model.entity.modelType); write EntityDescription(\(model).self, …)",
-                at: .init(entity: name)
+            throw model.entity.contradiction(
+                "the entity of the model \(model) is that of \(model.entity.modelType); write EntityDescription(\(model).self, …)"
             )
         }
-    }
-
-    private static func contradiction(
-        _ entity: EntityDescription,
-        _ attribute: String?,
-        _ message: String
-    ) -> HabitStoreError {
-        HabitStoreError(.schemaMismatch, message, at: .init(entity: entity.name, attribute: attribute))
     }
 
     // MARK: Key paths
@@ -51,10 +40,9 @@ extension Schema {
         for (name, keyPath) in properties(of: entity) {
             let root = type(of: keyPath as AnyKeyPath).rootType
             guard root != entity.modelType else { continue }
-            throw contradiction(
-                entity,
-                name,
-                "\(entity.name).\(name) is declared by a key path of \(root); write one of \(entity.modelType)"
+            throw entity.contradiction(
+                "\(entity.name).\(name) is declared by a key path of \(root); write one of \(entity.modelType)",
+                at: name
             )
         }
     }
@@ -65,11 +53,10 @@ extension Schema {
         let alike = Set(entity.attributes.filter(\.hasOneValue).map(\.name))
         for (name, keyPath) in properties(of: entity) where !alike.contains(name) {
             guard let other = taken.updateValue(name, forKey: keyPath) else { continue }
-            throw contradiction(
-                entity,
-                name,
+            throw entity.contradiction(
                 "\(entity.name).\(other) and \(entity.name).\(name) are declared by the same key path, so that a predicate could "
-                    + "mean either; declare each by its own property"
+                    + "mean either; declare each by its own property",
+                at: name
             )
         }
     }
@@ -78,40 +65,34 @@ extension Schema {
 
     private static func requireKinds(of entity: EntityDescription) throws(HabitStoreError) {
         guard entity.attributes.count <= mostAttributes else {
-            throw contradiction(
-                entity,
-                nil,
+            throw entity.contradiction(
                 "\(entity.name) has \(entity.attributes.count) attributes, and can have \(mostAttributes)"
             )
         }
         for attribute in entity.attributes {
             let title = "\(entity.name).\(attribute.name)"
             if attribute.kind == .links, attribute.isOptional {
-                throw contradiction(
-                    entity,
-                    attribute.name,
-                    "\(title) is optional links, and nil is kept as no links; declare a Set<UUID>"
+                throw entity.contradiction(
+                    "\(title) is optional links, and nil is kept as no links; declare a Set<UUID>",
+                    at: attribute.name
                 )
             }
             if let model = attribute.copiedModel {
-                throw contradiction(
-                    entity,
-                    attribute.name,
-                    "\(title) would keep copies of \(model), which no change of those records reaches; declare a relationship"
+                throw entity.contradiction(
+                    "\(title) would keep copies of \(model), which no change of those records reaches; declare a relationship",
+                    at: attribute.name
                 )
             }
             if attribute.isOptional, attribute.isOptionalTwice {
-                throw contradiction(
-                    entity,
-                    attribute.name,
-                    "\(title) is an optional of an optional, which would be read back as nil where it holds nil; declare it optional once"
+                throw entity.contradiction(
+                    "\(title) is an optional of an optional, which would be read back as nil where it holds nil; declare it optional once",
+                    at: attribute.name
                 )
             }
             guard attribute.isUnique, attribute.kind == .links || attribute.kind == .strings else { continue }
-            throw contradiction(
-                entity,
-                attribute.name,
-                "\(title) is a list and cannot be unique; take .unique from it"
+            throw entity.contradiction(
+                "\(title) is a list and cannot be unique; take .unique from it",
+                at: attribute.name
             )
         }
         try requireComparableUniqueness(of: entity)
@@ -123,11 +104,10 @@ extension Schema {
         let combined = Set(entity.uniqueness.flatMap(\.attributes))
         for attribute in entity.attributes
         where (attribute.isUnique || combined.contains(attribute.name)) && attribute.isJSON {
-            throw contradiction(
-                entity,
-                attribute.name,
+            throw entity.contradiction(
                 "\(entity.name).\(attribute.name) is kept as JSON, which can differ where values are equal, and cannot be unique, alone or "
-                    + "in a combination; keep what is unique as text or a number"
+                    + "in a combination; keep what is unique as text or a number",
+                at: attribute.name
             )
         }
     }
@@ -139,35 +119,34 @@ extension Schema {
         for index in entity.indexes {
             let title = "the index of \(entity.name) over \(index.attributes.joined(separator: ", "))"
             guard !index.attributes.isEmpty else {
-                throw contradiction(entity, nil, "an index of \(entity.name) names no attributes; take it out")
+                throw entity.contradiction("an index of \(entity.name) names no attributes; take it out")
             }
             if let name = index.attributes.enumerated().first(where: { index.attributes[..<$0].contains($1) })?.element
             {
-                throw contradiction(entity, name, "\(title) names \(name) twice; name it once")
+                throw entity.contradiction("\(title) names \(name) twice; name it once", at: name)
             }
             let attributes = index.attributes.compactMap { name in entity.attributes.first { $0.name == name } }
             if let list = attributes.first(where: { $0.kind == .strings }) {
-                throw contradiction(
-                    entity,
-                    list.name,
-                    "\(title) has \(list.name), which is a list of texts and cannot be indexed; take it out"
+                throw entity.contradiction(
+                    "\(title) has \(list.name), which is a list of texts and cannot be indexed; take it out",
+                    at: list.name
                 )
             }
             if let opaque = attributes.first(where: \.isOpaque) {
-                throw contradiction(
-                    entity,
-                    opaque.name,
-                    "\(title) has \(opaque.name), which is kept as JSON, so that no filter or order can use the index; take it out"
+                throw entity.contradiction(
+                    "\(title) has \(opaque.name), which is kept as JSON, so that no filter or order can use the index; take it out",
+                    at: opaque.name
                 )
             }
             let links = attributes.filter { $0.kind == .links }
             guard links.count <= 1 else {
-                throw contradiction(entity, links[1].name, "\(title) has two attributes of links; declare two indexes")
+                throw entity.contradiction(
+                    "\(title) has two attributes of links; declare two indexes",
+                    at: links[1].name
+                )
             }
             guard IndexKeyRoom.textBudget(attributes.map(\.kind)) == nil else { continue }
-            throw contradiction(
-                entity,
-                nil,
+            throw entity.contradiction(
                 "\(title) has too many attributes for a key of \(IndexKeyRoom.longestKey) bytes; it can have \(IndexKeyRoom.most)"
             )
         }
@@ -186,11 +165,10 @@ extension Schema {
             let expected = destination.propertyType(of: relationship)
             let found = type(of: relationship.keyPath as AnyKeyPath).valueType
             guard found != expected else { continue }
-            throw contradiction(
-                entity,
-                relationship.name,
+            throw entity.contradiction(
                 "the relationship \(entity.name).\(relationship.name) leads to \(destination.name), and its property is a "
-                    + "\(found); make it a \(expected), or name the entity that it leads to"
+                    + "\(found); make it a \(expected), or name the entity that it leads to",
+                at: relationship.name
             )
         }
     }
@@ -203,17 +181,15 @@ extension Schema {
             case .toMany, .manyToManyInverse: continue
             case .toOne(let attribute), .manyToManyOwner(let attribute):
                 guard attribute != "id" else {
-                    throw contradiction(
-                        entity,
-                        relationship.name,
-                        "\(title) is stored in the identifier; declare a separate attribute for it"
+                    throw entity.contradiction(
+                        "\(title) is stored in the identifier; declare a separate attribute for it",
+                        at: relationship.name
                     )
                 }
                 guard let other = taken.updateValue(relationship.name, forKey: attribute) else { continue }
-                throw contradiction(
-                    entity,
-                    relationship.name,
-                    "\(title) is stored in \(attribute), and so is \(other); each needs its own attribute"
+                throw entity.contradiction(
+                    "\(title) is stored in \(attribute), and so is \(other); each needs its own attribute",
+                    at: relationship.name
                 )
             }
         }
@@ -221,6 +197,13 @@ extension Schema {
 }
 
 extension EntityDescription {
+    /// The error for a declaration that no store can implement.
+    ///
+    /// - Parameter attribute: the attribute or relationship; nil if it is about the entity.
+    func contradiction(_ message: String, at attribute: String? = nil) -> HabitStoreError {
+        HabitStoreError(.schemaMismatch, message, at: .init(entity: name, attribute: attribute))
+    }
+
     /// The type of a property that leads to records of this entity.
     fileprivate func propertyType(of relationship: RelationshipDescription) -> any Any.Type {
         func type<M: PersistentModel>(_ model: M.Type) -> any Any.Type {
@@ -235,10 +218,8 @@ extension Schema {
     static func requireDifferentEntities(_ entities: [EntityDescription]) throws(HabitStoreError) {
         var names: Set<String> = []
         for entity in entities where !names.insert(entity.name.lowercased()).inserted {
-            throw HabitStoreError(
-                .schemaMismatch,
-                "two entities are named \(entity.name), which upper and lower case do not tell apart; rename one of them",
-                at: .init(entity: entity.name)
+            throw entity.contradiction(
+                "two entities are named \(entity.name), which upper and lower case do not tell apart; rename one of them"
             )
         }
     }
@@ -252,11 +233,9 @@ extension Schema {
         var databases: [String: String] = [:]
         for entity in entities where !entity.isUntyped {
             if let problem = ModelNames.problem(ofEntity: entity.name) {
-                throw HabitStoreError(
-                    .schemaMismatch,
+                throw entity.contradiction(
                     "the name of the entity \(entity.name.quotedForFilter) \(problem); give its EntityDescription another one"
-                        + renaming,
-                    at: .init(entity: entity.name)
+                        + renaming
                 )
             }
             try requirePropertyNames(of: entity)
@@ -266,11 +245,9 @@ extension Schema {
             for name in ModelNames.databases(of: entity) {
                 try take(name, as: name, of: entity, &databases)
                 guard name.utf8.count <= ModelNames.longestIndex, !name.hasSuffix(ModelNames.clusteringMark) else {
-                    throw HabitStoreError(
-                        .schemaMismatch,
+                    throw entity.contradiction(
                         "the names of an index of \(entity.name) and its attributes are longer than "
-                            + "\(ModelNames.longestIndex) bytes, or end in \"\(ModelNames.clusteringMark)\"; shorten them",
-                        at: .init(entity: entity.name)
+                            + "\(ModelNames.longestIndex) bytes, or end in \"\(ModelNames.clusteringMark)\"; shorten them"
                     )
                 }
             }
@@ -286,11 +263,9 @@ extension Schema {
         _ taken: inout [String: String]
     ) throws(HabitStoreError) {
         guard let other = taken.updateValue(entity.name, forKey: key) else { return }
-        throw HabitStoreError(
-            .schemaMismatch,
+        throw entity.contradiction(
             "\(entity.name) and \(other) both need a table or an index that is called \(name); "
-                + "rename an entity or an attribute\(renaming)",
-            at: .init(entity: entity.name)
+                + "rename an entity or an attribute\(renaming)"
         )
     }
 
@@ -299,11 +274,10 @@ extension Schema {
         try requireNames(entity.relationships.map(\.name), "relationship", of: entity)
         for relationship in entity.relationships
         where relationship.isToOne && entity.attributes.contains(where: { $0.name == relationship.name }) {
-            throw HabitStoreError(
-                .schemaMismatch,
+            throw entity.contradiction(
                 "\(entity.name) has an attribute and a relationship that are both called \(relationship.name), so that "
                     + "`\(relationship.name) == nil` has two meanings; call the attribute \(relationship.name)ID\(renaming)",
-                at: .init(entity: entity.name, attribute: relationship.name)
+                at: relationship.name
             )
         }
     }
@@ -316,11 +290,10 @@ extension Schema {
         var taken: [String: String] = [:]
         for name in names {
             if let problem = ModelNames.problem(of: name) {
-                throw HabitStoreError(
-                    .schemaMismatch,
+                throw entity.contradiction(
                     "the name of the \(kind) \(name.quotedForFilter) of \(entity.name) \(problem); "
                         + "give it another one\(renaming)",
-                    at: .init(entity: entity.name, attribute: name)
+                    at: name
                 )
             }
             guard let other = taken.updateValue(name, forKey: name.lowercased()) else { continue }
@@ -328,10 +301,9 @@ extension Schema {
                 other == name
                 ? "two \(kind)s that are called \(name)"
                 : "the \(kind)s \(other) and \(name), which differ by upper and lower case alone"
-            throw HabitStoreError(
-                .schemaMismatch,
+            throw entity.contradiction(
                 "\(entity.name) has \(difference); rename one of them\(renaming)",
-                at: .init(entity: entity.name, attribute: name)
+                at: name
             )
         }
     }

@@ -117,13 +117,7 @@ extension StoredSchema {
         var differences: [SchemaDifference] = []
         for entity in declared.entities {
             guard let stored = entities.first(where: { $0.name == entity.name }) else {
-                differences.append(
-                    SchemaDifference(
-                        entity: entity.name,
-                        attribute: nil,
-                        description: "the store has no entity \(entity.name)"
-                    )
-                )
+                differences.append(entity.difference(nil, "the store has no entity \(entity.name)"))
                 continue
             }
             differences += stored.attributeDifferences(from: entity) + stored.relationshipDifferences(from: entity)
@@ -131,11 +125,7 @@ extension StoredSchema {
         }
         for entity in entities where !declared.entities.contains(where: { $0.name == entity.name }) {
             differences.append(
-                SchemaDifference(
-                    entity: entity.name,
-                    attribute: nil,
-                    description: "the store has an entity \(entity.name), which is not declared"
-                )
+                entity.difference(nil, "the store has an entity \(entity.name), which is not declared")
             )
         }
         return differences
@@ -143,11 +133,13 @@ extension StoredSchema {
 }
 
 extension EntityShape {
+    fileprivate func difference(_ attribute: String?, _ text: String) -> SchemaDifference {
+        SchemaDifference(entity: name, attribute: attribute, description: text)
+    }
+
     fileprivate func attributeDifferences(from declared: EntityShape) -> [SchemaDifference] {
         var differences: [SchemaDifference] = []
-        func differ(_ attribute: String, _ text: String) {
-            differences.append(SchemaDifference(entity: name, attribute: attribute, description: text))
-        }
+        func differ(_ attribute: String, _ text: String) { differences.append(difference(attribute, text)) }
         for attribute in declared.attributes {
             let title = "\(name).\(attribute.name)"
             guard let stored = attributes.first(where: { $0.name == attribute.name }) else {
@@ -182,8 +174,7 @@ extension EntityShape {
 
     fileprivate func uniquenessDifferences(from declared: EntityShape) -> [SchemaDifference] {
         func difference(_ combination: [String], _ text: String) -> SchemaDifference {
-            let title = "\(name).(\(combination.joined(separator: ", ")))"
-            return SchemaDifference(entity: name, attribute: combination.first, description: "\(title) \(text)")
+            self.difference(combination.first, "\(name).(\(combination.joined(separator: ", "))) \(text)")
         }
         return declared.uniqueness.filter { !uniqueness.contains($0) }
             .map { difference($0, "is not unique in the store and is as declared") }
@@ -193,9 +184,7 @@ extension EntityShape {
 
     fileprivate func relationshipDifferences(from declared: EntityShape) -> [SchemaDifference] {
         var differences: [SchemaDifference] = []
-        func differ(_ relationship: String, _ text: String) {
-            differences.append(SchemaDifference(entity: name, attribute: relationship, description: text))
-        }
+        func differ(_ relationship: String, _ text: String) { differences.append(difference(relationship, text)) }
         for relationship in declared.relationships {
             let title = "\(name).\(relationship.name)"
             guard let stored = relationships.first(where: { $0.name == relationship.name }) else {
