@@ -144,7 +144,7 @@ extension StoreContract {
     }
 
     /// Waits on a thread outside the cooperative pool.
-    private static func onThread(_ body: @escaping @Sendable () -> Void) async throws {
+    fileprivate static func onThread(_ body: @escaping @Sendable () -> Void) async throws {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 body()
@@ -331,12 +331,7 @@ private struct BegunOperation<R: Sendable> {
     /// Cancels the operation in its closure and returns its result.
     @discardableResult
     func cancelledOnceBegun() async throws -> R {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                hasBegun.wait()
-                continuation.resume()
-            }
-        }
+        try await StoreContract.onThread { hasBegun.wait() }
         task.cancel()
         gate.signal()
         return try await task.value

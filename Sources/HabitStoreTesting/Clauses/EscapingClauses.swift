@@ -176,6 +176,12 @@ final class EscapedTransaction: @unchecked Sendable {
     private func requireRefusal(_ transaction: any ReadTransaction, _ fetch: PreparedFetch) throws {
         try expectError(.transactionEnded) { try transaction.all(Tag.self) }
         try expectError(.transactionEnded) { try transaction.model(Tag.self, id: UUID()) }
+        try expectError(.transactionEnded) { try transaction.fetchCount(FetchDescriptor<Tag>()) }
+        try expectError(.transactionEnded) { try transaction.fetchIdentifiers(FetchDescriptor<Tag>()) }
+        try expectError(.transactionEnded) { try transaction.project(FetchDescriptor<Tag>(), [\.name]) }
+        try expectError(.transactionEnded) { try transaction.explain(FetchDescriptor<Tag>()) }
+        try expectError(.transactionEnded) { try transaction.records(RecordQuery(entity: "Tag")) }
+        try expectError(.transactionEnded) { try transaction.countRecords(RecordQuery(entity: "Tag")) }
         try expectError(.transactionEnded) { try transaction.enumerateRows(fetch) { _ in true } }
         try expectError(.transactionEnded) { try transaction.count(fetch) }
         try expectError(.transactionEnded) { try transaction.explain(fetch) }

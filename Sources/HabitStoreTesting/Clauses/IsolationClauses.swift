@@ -105,32 +105,13 @@ extension StoreContract {
 
     private static func endsTransactions(_ bench: ContractBench) throws {
         let store = try bench.habits()
-        var reading: (any ReadTransaction)?
-        var writing: (any WriteTransaction)?
-        try store.read { reading = $0 }
-        try store.write { transaction in
+        let ended = try store.read { try EscapedTransaction($0) }
+        let written = try store.write { transaction in
             try transaction.insert(Tag(name: "x"))
-            writing = transaction
+            return try EscapedTransaction(transaction)
         }
-        let ended = try require(reading, "the read transaction")
-        let written = try require(writing, "the write transaction")
-        let query = RecordQuery(entity: "Tag")
-        try expectError(.transactionEnded) { try ended.all(Tag.self) }
-        try expectError(.transactionEnded) { try ended.model(Tag.self, id: UUID()) }
-        try expectError(.transactionEnded) { try ended.fetchCount(FetchDescriptor<Tag>()) }
-        try expectError(.transactionEnded) { try ended.fetchIdentifiers(FetchDescriptor<Tag>()) }
-        try expectError(.transactionEnded) { try ended.project(FetchDescriptor<Tag>(), [\.name]) }
-        try expectError(.transactionEnded) { try ended.explain(FetchDescriptor<Tag>()) }
-        try expectError(.transactionEnded) { try ended.records(query) }
-        try expectError(.transactionEnded) { try ended.countRecords(query) }
-        try expectError(.transactionEnded) { try ended.currentToken() }
-        try expectError(.transactionEnded) { try ended.information() }
-        try expectError(.transactionEnded) { try ended.fetchHistory(after: .zero) }
-        try expectError(.transactionEnded) { try written.insert(Tag(name: "y")) }
-        try expectError(.transactionEnded) { try written.save(Tag(name: "y")) }
-        try expectError(.transactionEnded) { try written.delete(Tag.self, id: UUID()) }
-        try expectError(.transactionEnded) { try written.pruneHistory(through: .zero) }
-        try expectError(.transactionEnded) { try written.all(Tag.self) }
+        try ended.requireRefusal()
+        try written.requireRefusal()
         try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 1, "the number of tags")
     }
 }

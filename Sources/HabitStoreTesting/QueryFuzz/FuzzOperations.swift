@@ -152,22 +152,18 @@ extension FuzzPredicateMaker {
         }
         let bounds = (try value(lower, T.self), try value(upper, T.self))
         guard bounds.0 <= bounds.1 else { throw FuzzTypeMismatch(wanted: "bounds in order", found: "\(operands)") }
-        func make(_ element: some StandardPredicateExpression<T>) -> FuzzNode {
-            isClosed
-                ? take(
-                    PredicateExpressions.RangeExpressionContains(
-                        range: PredicateExpressions.Value(bounds.0...bounds.1),
-                        element: element
-                    )
-                )
-                : take(
-                    PredicateExpressions.RangeExpressionContains(
-                        range: PredicateExpressions.Value(bounds.0..<bounds.1),
-                        element: element
-                    )
-                )
-        }
-        return make(try element.typed(T.self))
+        let element = try element.typed(T.self)
+        return isClosed ? contained(element, bounds.0...bounds.1) : contained(element, bounds.0..<bounds.1)
+    }
+
+    /// Whether a value is in a captured range.
+    private func contained<R: RangeExpression & Codable & Sendable>(
+        _ element: some StandardPredicateExpression<R.Bound>,
+        _ range: R
+    ) -> FuzzNode {
+        take(
+            PredicateExpressions.RangeExpressionContains(range: PredicateExpressions.Value(range), element: element)
+        )
     }
 
     private func range<T: FuzzOutput & Comparable>(_ nodes: [FuzzNode], isClosed: Bool, _ type: T.Type) throws
@@ -208,27 +204,9 @@ extension FuzzPredicateMaker {
         let bound = try value(constant, T.self)
         let element = Erased(try element.typed(T.self))
         switch range {
-        case .from:
-            return take(
-                PredicateExpressions.RangeExpressionContains(
-                    range: PredicateExpressions.Value(bound...),
-                    element: element
-                )
-            )
-        case .through:
-            return take(
-                PredicateExpressions.RangeExpressionContains(
-                    range: PredicateExpressions.Value(...bound),
-                    element: element
-                )
-            )
-        case .upTo:
-            return take(
-                PredicateExpressions.RangeExpressionContains(
-                    range: PredicateExpressions.Value(..<bound),
-                    element: element
-                )
-            )
+        case .from: return contained(element, bound...)
+        case .through: return contained(element, ...bound)
+        case .upTo: return contained(element, ..<bound)
         }
     }
 
