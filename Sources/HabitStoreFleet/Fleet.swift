@@ -1,5 +1,4 @@
 import DurableFiles
-import FeatureFlags
 import Foundation
 import HabitStore
 import HabitStoreRollout
@@ -419,7 +418,7 @@ extension Fleet {
     ///
     /// - Throws: an error if the sentinel file cannot be created; no user is killed then.
     public func kill(by person: String, because reason: String) throws -> Kill {
-        let isNew = try SentinelFile(path: RolloutFlags.sentinelPath(root: root)).create()
+        let isNew = try KillSwitch(place).pull()
         do {
             try requireFleet()
             try ledger.append(.killed(by: person, because: Passwords.redacted(reason)))

@@ -186,7 +186,7 @@ struct FleetWatchTests {
             {"flags": {"habit-store-kill": {\(values), "defaultVariant": "off"}, "notes-store-kill": {\(values), "defaultVariant": "on"}}}
             """.utf8
         ).write(to: URL(fileURLWithPath: flags))
-        func killSwitch(_ store: String?) throws -> FleetKillSwitch {
+        func killSwitch(_ store: String?) throws -> KillSwitch.State {
             try FleetWatch(root: root, store: store, flags: flags).snapshot().killSwitch
         }
         #expect(try killSwitch(nil).isFlagPulled == false)

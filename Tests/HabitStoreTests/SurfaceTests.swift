@@ -42,7 +42,7 @@ struct SurfaceTests {
         "HabitStoreRollout": """
         Backfill BackupManifest BackupOutcome ExternalErasure ErasureOutcome EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
         EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision
-        FlagOrigin GateInput GatePolicy GateReason MigrationCopy MirrorOptions MirrorStatus QueryRecorder RolloutFlagProvider RolloutFlags RolloutOptions
+        FlagOrigin GateInput GatePolicy GateReason KillSwitch MigrationCopy MirrorOptions MirrorStatus QueryRecorder RolloutFlagProvider RolloutFlags RolloutOptions
         RestorationOutcome ResyncOutcome RetirementOutcome Runbook RunbookEntry ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide
         UserBackup UserDirectory UserFinding UserListing UserStatus UserStore UserStores VersionComparison
         """,

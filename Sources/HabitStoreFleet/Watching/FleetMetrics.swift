@@ -129,7 +129,7 @@ extension Fleet {
             status(by: plan, index),
             index,
             lastEvent: ledger.read().entries.last?.time,
-            isKillEngaged: RootKill(roots: place.killRoots).isEngaged
+            isKillEngaged: KillSwitch(place).isEngaged
         ).families(now: Date())
     }
 }

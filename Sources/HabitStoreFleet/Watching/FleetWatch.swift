@@ -91,12 +91,12 @@ public final class FleetWatch: Sendable {
             {
                 return snapshot
             }
-            let switches = RootSwitches(place, flags: flags)
+            let killSwitch = KillSwitch(place).state(flags: flags)
             let snapshot = FleetSnapshot(
                 number: (state.snapshot?.number ?? 0) + 1,
                 time: Date(),
-                killSwitch: FleetKillSwitch(switches),
-                newEngine: switches.newEngine,
+                killSwitch: killSwitch,
+                newEngine: killSwitch.newEngine,
                 fleet: overview(&state, isRunning: signs.isRunning)
             )
             (state.signs, state.snapshot, state.read) = (signs, snapshot, now)
@@ -204,7 +204,7 @@ public struct FleetSnapshot: Sendable {
     /// When the files were read.
     public let time: Date
     /// The state of the kill switch.
-    public let killSwitch: FleetKillSwitch
+    public let killSwitch: KillSwitch.State
     /// The engine to which the flags move users; nil if they do not say.
     public let newEngine: String?
     /// The fleet's status, or why it cannot be read.
@@ -256,37 +256,9 @@ struct FleetSigns: Hashable {
                 folder.ledger, folder.members, folder.halted, folder.paused, folder.plan + ".json",
                 folder.plan + ".yaml", folder.hooks, DifferenceMarks(root: place.path).path,
             ]
-            + RootSwitches.paths(place, flags: flags)
+            + KillSwitch(place).paths + [flags].compactMap { $0 }
         // A replaced database starts its counter again.
         files = (paths + [folder.index]).map(File.init)
         (self.version, self.isRunning) = (version, isRunning)
     }
-}
-
-/// The state of a root's kill switch, from its files alone: it needs neither an index nor a store.
-public struct FleetKillSwitch: Sendable, Hashable {
-    /// Whether the sentinel file exists, which takes all users back.
-    public let isSentinelThere: Bool
-    /// Whether the kill flag is true for all users; nil without a flag file.
-    public let isFlagPulled: Bool?
-    /// Whether the root's latch records that all users were killed, until it is re-armed.
-    public let isLatched: Bool
-    /// When it was first pulled, by these files; nil if none says so.
-    public let since: Date?
-    /// The trigger that the latch records.
-    public let trigger: String?
-    /// Why the flags in effect differ from the flag file.
-    public let notes: [String]
-
-    init(_ switches: RootSwitches) {
-        isSentinelThere = switches.sentinel != nil
-        isFlagPulled = switches.isFlagPulled
-        isLatched = switches.latch != nil
-        since = [switches.sentinel?.since, switches.latch?.since].compactMap { $0 }.min()
-        trigger = switches.latch.flatMap { $0.text.isEmpty ? nil : $0.text }
-        notes = switches.notes
-    }
-
-    /// Whether it is pulled, or was pulled and not re-armed since.
-    public var isPulled: Bool { isSentinelThere || isFlagPulled == true || isLatched }
 }

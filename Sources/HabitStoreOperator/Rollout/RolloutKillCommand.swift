@@ -246,14 +246,15 @@ struct RolloutRearmCommand: ReportingCommand {
     func run() async throws {
         let settings = try await Settings(userOptions)
         // Checked before anything else: a named store cannot be re-armed before its root.
-        try settings.stores(otherVersions: .asWrittenByAnyApp).requireRootRearmed()
+        let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
+        try KillSwitch(settings.place).requireOuterRearmed()
         let triggers = try settings.killTriggers(
             users: all ? nil : [settings.user],
             by: .both,
             sentinel: RolloutFlags.sentinelPath(root: settings.root)
         )
         let rearmed = try rearm(triggers)
-        let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
+        stores.reloadFlags()
         let isRootRearmed = all ? try stores.rearmRoot() : false
         let person = NSUserName()
         let results = await jobOptions.run("re-arming", try all ? stores.users() : UserListing(users: [settings.user]))

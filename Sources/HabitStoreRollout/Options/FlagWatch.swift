@@ -13,33 +13,33 @@ final class FlagWatch: Sendable {
     }
 
     let keys: RolloutFlagKeys
-    /// The roots whose kill switch holds for these stores: their own, and for named stores also the outer root.
-    let places: [KillPlace]
+    let killSwitch: KillSwitch
+    /// Check for the sentinel file of each root of the kill switch; the first one, next to the users, also reads the flag file.
+    let providers: [FlagProvider]
     let counter: Revision
     /// Asks the app's own provider; nil if the flags are in a file, or there are none.
     let provided: ProvidedFlags?
     private let ticker: Ticker?
 
     /// - Parameters:
-    ///   - roots: the roots whose kill switches hold, the stores' own first.
     ///   - origin: where the flags come from; nil for none.
     ///   - hooks: receive each evaluation for a user.
     ///   - onLook: called now, whenever files have changed, and each time that rules may give another result.
     init(
-        roots: [String],
+        _ killSwitch: KillSwitch,
         keys: RolloutFlagKeys,
         origin: FlagOrigin?,
         options: RolloutOptions,
         onLook: @escaping @Sendable () -> Void = {}
     ) throws {
         let counter = Revision()
-        (self.counter, self.keys) = (counter, keys)
+        (self.counter, self.keys, self.killSwitch) = (counter, keys, killSwitch)
         let onChange: @Sendable () -> Void = {
             counter.number.add(1, ordering: .releasing)
             onLook()
         }
-        places = try roots.enumerated().map { index, root in
-            let files = try FlagProvider(
+        providers = try killSwitch.roots.enumerated().map { index, root in
+            try FlagProvider(
                 sources: index == 0 ? origin?.path.map { [FlagSource(path: $0)] } ?? [] : [],
                 killSwitch: KillSwitchTriggers(
                     flagKey: index == 0 ? keys.kill : nil,
@@ -50,24 +50,20 @@ final class FlagWatch: Sendable {
                 metrics: index == 0 ? MetricsSystem.factory : NOOPMetricsHandler.instance,
                 hooks: index == 0 ? options.exposureHooks : []
             ) { _ in onChange() }
-            return KillPlace(files: files, latch: KillLatch(root: root))
         }
         provided = origin?.provider.map {
             ProvidedFlags($0, keys, waitSeconds: options.flagWaitSeconds, logger: options.logger)
         }
         ticker = options.followsFlags ? Ticker(everySeconds: options.recheckSeconds, onChange) : nil
         if options.followsFlags {
-            for place in places { place.files.startWatching() }
+            for provider in providers { provider.startWatching() }
             origin?.provider?.watch(onChange)
         }
         onLook()
     }
 
     /// Reads the flag file, and the sentinel file next to the users.
-    var provider: FlagProvider { places[0].files }
-
-    /// Records that the kill switch was pulled for all users of the stores.
-    var latch: KillLatch { places[0].latch }
+    var provider: FlagProvider { providers[0] }
 
     /// Changes whenever a flag, the sentinel file or the time may have. Costs one atomic load.
     var revision: Int { counter.number.load(ordering: .acquiring) }
@@ -75,13 +71,13 @@ final class FlagWatch: Sendable {
     /// Checks the files now, and makes the next answers ask a provider again. Call this before moving a user: if the process was suspended for an
     /// hour, acting on outdated flags would undo what happened meanwhile.
     func refresh(for subject: FlagSubject) {
-        for place in places { place.files.refresh() }
+        for provider in providers { provider.refresh() }
         subject.forgetAnswers()
     }
 
     /// Reads the flag file and checks the sentinel files now; the next use asks a provider again.
     func reload() {
-        for place in places { place.files.reload() }
+        for provider in providers { provider.reload() }
         if provided != nil { counter.number.add(1, ordering: .releasing) }
     }
 
@@ -91,7 +87,7 @@ final class FlagWatch: Sendable {
     /// file exists, the provider is not asked, since the file decides.
     func answers(for subject: FlagSubject) -> ProvidedAnswers? {
         guard let provided else { return nil }
-        if places.contains(where: { $0.sentinel != nil }) {
+        if sentinel != nil {
             return subject.accepted ?? provided.unasked(because: "it is not asked while the sentinel file is there")
         }
         return subject.answers(asOf: revision, provided.ask)
@@ -140,11 +136,7 @@ final class FlagWatch: Sendable {
     }
 
     /// Why the flags in force differ from the files, one line each.
-    var notes: [String] {
-        provider.state.sources.compactMap { source in
-            source.error.map { "the flag file changes nothing: \($0)" }
-        }
-    }
+    var notes: [String] { provider.notes }
 }
 
 /// The user for whom flags are evaluated. The app's attributes of the user may change while the user is open.
@@ -208,61 +200,5 @@ final class FlagSubject: Sendable {
             if answers.failure == nil { state.accepted = answers }
         }
         return answers
-    }
-}
-
-/// A kill switch that is pulled for a user.
-struct PulledKill: Sendable {
-    let text: String
-    /// Where to record the kill for all users whom it concerns, until a person re-arms it; nil if it concerns single users, or is already recorded.
-    var latch: KillLatch?
-}
-
-extension FlagWatch {
-    /// The kill switch that is pulled for the user, as far as this process knows, or was pulled for all users and not re-armed. Does not ask the
-    /// provider if a file decides.
-    func pulledKill(for subject: FlagSubject) -> PulledKill? {
-        for place in places {
-            guard let path = place.sentinel else { continue }
-            return PulledKill(text: KillSignal.sentinel(path: path).description, latch: place.latch)
-        }
-        if provided == nil, let signal = flagSignal(for: subject) {
-            // The sentinel file may have appeared since the check above.
-            if case .sentinel = signal { return PulledKill(text: signal.description, latch: latch) }
-            return PulledKill(text: signal.description)
-        }
-        if let latch = places.map(\.latch).first(where: \.isSet) {
-            return PulledKill(text: "the kill switch was pulled for everybody and not re-armed (\(latch.path))")
-        }
-        return provided == nil ? nil : flagSignal(for: subject).map { PulledKill(text: $0.description) }
-    }
-
-    /// The kill flag, if it is true for a user.
-    private func flagSignal(for subject: FlagSubject) -> KillSignal? {
-        guard provided != nil else { return provider.killSignal(context: subject.context) }
-        return answers(for: subject)?.killVariant.map { .flag(key: keys.kill, variant: $0) }
-    }
-
-    /// - Throws: ``HabitStoreError/Code/unsupported`` while the kill switch is pulled, or a provider does not say whether it is; the message says
-    ///   what to do.
-    func requireNoKill(for subject: FlagSubject) throws {
-        refresh(for: subject)
-        let sentinel = places.lazy.compactMap(\.sentinel).first.map { KillSignal.sentinel(path: $0) }
-        if let signal = sentinel ?? flagSignal(for: subject) {
-            throw HabitStoreError(.unsupported, "the kill switch is still pulled: \(signal); take that away first")
-        }
-        if let answers = answers(for: subject), let failure = answers.failure {
-            throw HabitStoreError(
-                .unsupported,
-                "it is unknown whether the kill switch is still pulled: \(answers.source): \(failure); re-arm once it answers"
-            )
-        }
-        if let latch = places.map(\.latch).first(where: \.isSet) {
-            throw HabitStoreError(
-                .unsupported,
-                "the kill switch was pulled for everybody; re-arm the whole root first",
-                at: .init(path: latch.path)
-            )
-        }
     }
 }

@@ -165,11 +165,11 @@ extension OpenUser {
     /// The kill that keeps the user back, or has yet to take the user back; nil if there is none, or it is already carried out.
     ///
     /// - Parameter pulled: the pulled kill switch, read once per kill, since a flag may have changed by a second reading.
-    func killTrigger(_ actual: ActualStage, _ control: ControlFile, _ pulled: PulledKill?) -> PulledKill? {
+    func killTrigger(_ actual: ActualStage, _ control: ControlFile, _ pulled: KillSwitch.Pull?) -> KillSwitch.Pull? {
         guard actual.stage != .off || !actual.state.isKilled else { return nil }
         if let pulled { return pulled }
         return actual.state.isKilled || isKilled(control, actual)
-            ? PulledKill(text: "the user was killed and not re-armed") : nil
+            ? KillSwitch.Pull(text: "the user was killed and not re-armed") : nil
     }
 
     /// Whether the control file records a kill that the stores do not know of. A user who belongs to no machine may have been re-armed on another one
@@ -210,12 +210,12 @@ extension OpenUser {
     ///
     /// The root's latch is set only while the sentinel file exists: this process may have been suspended since it checked, and all users re-armed
     /// meanwhile. For the same reason, a kill that passes by the lock is checked once more.
-    func recordKill(_ pulled: PulledKill, _ control: ControlFile) {
-        let isLatchDue = pulled.latch?.isSet == false
-        guard isLatchDue || !control.isKilled, let now = context.refreshKill() else { return }
-        if isLatchDue, let latch = pulled.latch, now.latch?.path == latch.path {
+    func recordKill(_ pulled: KillSwitch.Pull, _ control: ControlFile) {
+        let unlatched = pulled.root.flatMap { flags.killSwitch.isLatched($0) ? nil : $0 }
+        guard unlatched != nil || !control.isKilled, let now = context.refreshKill() else { return }
+        if let root = unlatched, now.root == root {
             do {
-                try latch.set(by: pulled.text)
+                try flags.killSwitch.latch(root, by: pulled.text)
                 context.metrics.killIsEngaged(true)
             } catch {
                 options.logger.error("the kill is not remembered for everybody: \(error)")
@@ -239,7 +239,7 @@ extension OpenUser {
     /// Takes the user back, and records it. Reads no evidence for it.
     ///
     /// - Throws: why the old store cannot be made current; the user is then served read-only.
-    func kill(_ actual: ActualStage, by trigger: PulledKill, _ change: StageSwitch) throws -> ActualStage {
+    func kill(_ actual: ActualStage, by trigger: KillSwitch.Pull, _ change: StageSwitch) throws -> ActualStage {
         CrashPoint.reach("kill.latched")
         // On another machine, the user may be in a later epoch than the recorded one.
         change.control.noteKilled(actual.epoch)

@@ -7,7 +7,7 @@ extension OpenUser {
     /// The state under the lock of the user's switches, read once. The files of the flags and the kill switch were checked there.
     struct Observation {
         var change: StageSwitch
-        let pulled: PulledKill?
+        let pulled: KillSwitch.Pull?
         /// The flags' revision from before they were read.
         let revision: Int
         /// The revision of the app's attributes of the user from before the flags were read.

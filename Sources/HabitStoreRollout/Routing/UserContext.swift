@@ -52,10 +52,10 @@ final class UserContext: Sendable {
     }
 
     /// The kill switch that is pulled for the user, as far as this process knows.
-    var pulledKill: PulledKill? { flags.pulledKill(for: subject) }
+    var pulledKill: KillSwitch.Pull? { flags.pulledKill(for: subject) }
 
     /// The kill switch that is pulled for the user now, after checking the files again.
-    func refreshKill() -> PulledKill? {
+    func refreshKill() -> KillSwitch.Pull? {
         flags.refresh(for: subject)
         return pulledKill
     }
@@ -98,7 +98,7 @@ final class SwitchLock: Sendable {
     /// nil if the holder was passed by.
     private let lock: FileLock?
     /// The kill for which the holder was passed by.
-    let passedFor: PulledKill?
+    let passedFor: KillSwitch.Pull?
 
     static let fileName = "switch.lock"
 
@@ -108,7 +108,7 @@ final class SwitchLock: Sendable {
     ///   of a re-arm meanwhile.
     /// - Throws: ``HabitStoreError/Code/busy`` if it is held for longer than ``RolloutOptions/lockWaitSeconds``; ``HabitStoreError/Code/notFound`` if
     ///   the user's folder is gone.
-    init(_ directory: UserDirectory, _ options: RolloutOptions, refreshKill: () -> PulledKill? = { nil }) throws {
+    init(_ directory: UserDirectory, _ options: RolloutOptions, refreshKill: () -> KillSwitch.Pull? = { nil }) throws {
         let path = directory.path + "/" + Self.fileName
         if let free = try? FileLock(path: path, timeoutSeconds: 0) {
             lock = consume free

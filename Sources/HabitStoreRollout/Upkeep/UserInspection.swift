@@ -482,8 +482,8 @@ extension UserStores {
 /// Shows that the status of all users may have changed: the flag files, the kill switch's files, and the gate's policy.
 package struct RootSigns: Sendable, Hashable {
     let flags: String
-    let isKillPulled: Bool
-    let isKillRemembered: Bool
+    /// The sentinel files and latches.
+    let killFiles: [String]
     let gate: GatePolicy
 }
 
@@ -492,11 +492,7 @@ extension UserStores {
     package var signs: RootSigns {
         RootSigns(
             flags: flags.identity,
-            isKillPulled: place.killRoots.contains { root in
-                var status = stat()
-                return lstat(RolloutFlags.sentinelPath(root: root), &status) == 0
-            },
-            isKillRemembered: flags.places.contains(where: \.latch.isSet),
+            killFiles: flags.killSwitch.presentFiles,
             gate: options.gate
         )
     }

@@ -41,7 +41,7 @@ struct OldLookTests {
         try other("bob") { _, store in try user.bring(store, to: .dualwrite) }
         // It finds its user moved, and determines what to do.
         try slept.save(Habit(name: "Swim"))
-        #expect(!KillLatch(root: user.root).isSet)
+        #expect(KillSwitch(StoreRoot(user.root)).latched == nil)
         #expect(try !isKilled())
         try other("bob") { _, store in
             try store.save(Habit(name: "Swim"))

@@ -75,7 +75,7 @@ struct KillBetweenVersionsTests {
         let error = #expect(throws: HabitStoreError.self) { try earlier(user).applyKill("alice") }
         #expect(error?.underlying is RecordedKill, "\(String(describing: error))")
         #expect(error?.message.contains("the kill is recorded, and lands when a program opens the user") == true)
-        #expect(KillLatch(root: user.root).isSet == bySentinel)
+        #expect((KillSwitch(StoreRoot(user.root)).latched != nil) == bySentinel)
         if bySentinel { try FileManager.default.removeItem(at: sentinel) } else { try user.want("complete") }
         #expect(try user.stores().status(of: "alice").isKilled)
         let store = try app(user)

@@ -39,7 +39,7 @@ struct ProvidedKillTests {
         #expect(try store.stage() == .off && store.applyKill())
         #expect(try stores.status(of: "alice").killTrigger == "the flag habit-store-kill is true (variant v)")
         // The kill is latched, for this user alone.
-        #expect(!stores.flags.latch.isSet)
+        #expect(stores.flags.killSwitch.latched == nil)
         #expect(throws: HabitStoreError.self) { try store.rearm(by: "test") }
         provided.flags.change { $0.flags[RolloutFlags.kill] = .bool(false) }
         store.reloadFlags()
@@ -99,7 +99,7 @@ struct ProvidedKillTests {
             #expect(opened.notes.contains { $0.contains("is not asked while the sentinel file is there") })
         }
         #expect(provided.flags.asked == asked)
-        #expect(other.flags.latch.isSet)
+        #expect(other.flags.killSwitch.latched != nil)
     }
 
     @Test func nobodyIsRearmedWhileTheProviderDoesNotSayThatNobodyKills() throws {

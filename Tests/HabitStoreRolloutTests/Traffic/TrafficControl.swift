@@ -81,7 +81,7 @@ struct TrafficControl {
         store.files.context.flags.provider.reload()
         // Another process that has not yet noticed that the sentinel file is gone may set the latch once more.
         for _ in 0..<1_000 {
-            try store.files.context.flags.latch.clear()
+            _ = try store.files.context.flags.killSwitch.rearm()
             do {
                 try store.rearm(by: "traffic")
             } catch let error as HabitStoreError where error.code == .unsupported {

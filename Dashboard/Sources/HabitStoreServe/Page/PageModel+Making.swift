@@ -16,7 +16,7 @@ extension PageModel {
 
     private init(
         _ fleet: FleetOverview,
-        _ kill: FleetKillSwitch,
+        _ kill: KillSwitch.State,
         _ subject: PageSubject,
         engine: String,
         _ clock: Clock
@@ -62,7 +62,7 @@ extension PageModel {
     private static let shownDifferences = 100
 
     /// If the fleet cannot be read, only the kill switch is shown, which needs no fleet.
-    private init(problem: String, _ kill: FleetKillSwitch, _ clock: Clock) {
+    private init(problem: String, _ kill: KillSwitch.State, _ clock: Clock) {
         self.problem = Piece.pieces(problem)
         (state, stateClass) = ("Unknown", "bad")
         sentence = "The fleet cannot be read; the kill switch below works without it."
@@ -122,7 +122,7 @@ extension PageModel {
         return lines
     }
 
-    private static func killBanner(_ kill: FleetKillSwitch, _ clock: Clock) -> String? {
+    private static func killBanner(_ kill: KillSwitch.State, _ clock: Clock) -> String? {
         guard kill.isPulled else { return nil }
         let since = kill.since.map { " since \(clock.time($0))" } ?? ""
         return

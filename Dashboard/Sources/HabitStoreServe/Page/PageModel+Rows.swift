@@ -106,7 +106,7 @@ extension PageModel {
             + "\(FleetOverview.counted(lag.transactions, "transaction")) in total, \(FleetOverview.grouped(lag.most)) at most."
     }
 
-    static func facts(_ kill: FleetKillSwitch, _ fleet: FleetOverview?, _ clock: Clock) -> [Fact] {
+    static func facts(_ kill: KillSwitch.State, _ fleet: FleetOverview?, _ clock: Clock) -> [Fact] {
         var facts = [
             Fact(
                 name: "Sentinel file",
