@@ -34,6 +34,31 @@ struct KillTriggers {
     /// The store to kill; nil for unnamed stores, or if the sentinel file is for all.
     let store: StoreName?
 
+    /// The triggers of the selected stores.
+    ///
+    /// - Parameters:
+    ///   - flag: the kill flag; nil for these stores' own.
+    ///   - file: the flag file; nil for the settings' own.
+    ///   - sentinel: the sentinel file; nil for that of the root.
+    ///   - isRootKnown: whether the readers of the flag file check the settings' root.
+    init(
+        _ settings: Settings,
+        users: [String]?,
+        by: KillOptions.Trigger,
+        flag: String? = nil,
+        file: String? = nil,
+        sentinel: String? = nil,
+        isRootKnown: Bool = true
+    ) throws {
+        self.flag = flag ?? settings.place.flags.kill
+        self.file = file ?? settings.flagFile
+        let path = sentinel ?? (isRootKnown ? RolloutFlags.sentinelPath(root: settings.root) : nil)
+        self.sentinel = try path.map { try SentinelFile(path: $0) }
+        makesFolder = sentinel == nil
+        self.by = settings.flagProvider == nil ? by : .sentinel
+        (self.users, store) = (users, settings.store)
+    }
+
     /// The users to kill, in words.
     var whom: String {
         (users.map { $0.joined(separator: ", ") } ?? "everybody") + (store.map { " in the store \($0.text)" } ?? "")
@@ -129,6 +154,14 @@ struct KillOptions: ParsableArguments {
     /// The triggers to use.
     enum Trigger: String, ExpressibleByArgument, CaseIterable {
         case flag, sentinel, both
+
+        /// - Throws: an error if it does not reach the named users.
+        func validate(_ users: [String], _ lists: NamedUsers) throws {
+            guard !users.contains("") else { throw ValidationError("the user id is empty; name a user with --user") }
+            guard self != .sentinel || users.isEmpty && lists.isEmpty else {
+                throw ValidationError("the sentinel file is for everybody; leave --users out")
+            }
+        }
     }
 
     @OptionGroup var fileOptions: FlagFileOptions
@@ -168,10 +201,7 @@ struct KillOptions: ParsableArguments {
     @OptionGroup var named: NamedUsers
 
     func validate() throws {
-        guard !user.contains("") else { throw ValidationError("the user id is empty; name a user with --user") }
-        guard by != .sentinel || user.isEmpty && named.isEmpty else {
-            throw ValidationError("the sentinel file is for everybody; leave --users out")
-        }
+        try by.validate(user, named)
     }
 
     /// The settings and the triggers.
@@ -182,13 +212,14 @@ struct KillOptions: ParsableArguments {
         let owner = try await fileOptions.owner(storeName: storeName)
         let users = try named.ids(and: user, root: owner?.root)
         try settings.requireKillFlag(users: users, by: by)
-        let triggers = try (owner ?? settings).killTriggers(
+        let triggers = try KillTriggers(
+            owner ?? settings,
             users: users,
             by: by,
             flag: flag,
             file: fileOptions.file,
-            sentinel: sentinel ?? owner.map { RolloutFlags.sentinelPath(root: $0.root) },
-            makesFolder: sentinel == nil
+            sentinel: sentinel,
+            isRootKnown: owner != nil
         )
         return (owner, triggers)
     }

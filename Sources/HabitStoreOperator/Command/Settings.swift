@@ -211,33 +211,6 @@ package struct Settings {
         }
     }
 
-    /// The triggers of the kill switch of the selected stores.
-    ///
-    /// - Parameters:
-    ///   - users: only these; nil for all.
-    ///   - flag: the kill flag; nil for these stores' own.
-    ///   - file: the flag file; nil for the settings' own.
-    ///   - sentinel: the sentinel file; nil if it is unknown which one the readers of the flag file check.
-    ///   - makesFolder: whether to create a missing folder for the sentinel file.
-    func killTriggers(
-        users: [String]?,
-        by: KillOptions.Trigger,
-        flag: String? = nil,
-        file: String? = nil,
-        sentinel: String?,
-        makesFolder: Bool = true
-    ) throws -> KillTriggers {
-        KillTriggers(
-            flag: flag ?? place.flags.kill,
-            file: file ?? flagFile,
-            sentinel: try sentinel.map { try SentinelFile(path: $0) },
-            makesFolder: makesFolder,
-            by: flagProvider == nil ? by : .sentinel,
-            users: users,
-            store: store
-        )
-    }
-
     /// How often a running command checks the flags for its user.
     private static let pollSeconds = 1.0
 

@@ -48,12 +48,7 @@ struct RolloutKillCommand: ReportingCommand {
     private static let jobsEach = 8
 
     func validate() throws {
-        guard !userOptions.users.contains("") else {
-            throw ValidationError("the user id is empty; name a user with --user")
-        }
-        guard by != .sentinel || userOptions.users.isEmpty && lists.isEmpty else {
-            throw ValidationError("the sentinel file is for everybody; leave --users out")
-        }
+        try by.validate(userOptions.users, lists)
     }
 
     func run() async throws {
@@ -62,11 +57,7 @@ struct RolloutKillCommand: ReportingCommand {
         let settings = try await Settings(options)
         let named = try lists.ids(and: userOptions.users, root: settings.root)
         try settings.requireKillFlag(users: named, by: by)
-        let triggers = try settings.killTriggers(
-            users: named,
-            by: by,
-            sentinel: RolloutFlags.sentinelPath(root: settings.root)
-        )
+        let triggers = try KillTriggers(settings, users: named, by: by)
         let begun = ContinuousClock.now
         let pulled = try triggers.pull()
         let places: (stores: [Settings], failure: (any Error)?) =
@@ -248,11 +239,7 @@ struct RolloutRearmCommand: ReportingCommand {
         // Checked before anything else: a named store cannot be re-armed before its root.
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         try KillSwitch(settings.place).requireOuterRearmed()
-        let triggers = try settings.killTriggers(
-            users: all ? nil : [settings.user],
-            by: .both,
-            sentinel: RolloutFlags.sentinelPath(root: settings.root)
-        )
+        let triggers = try KillTriggers(settings, users: all ? nil : [settings.user], by: .both)
         let rearmed = try rearm(triggers)
         stores.reloadFlags()
         let isRootRearmed = all ? try stores.rearmRoot() : false
