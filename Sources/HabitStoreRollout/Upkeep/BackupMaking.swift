@@ -212,7 +212,7 @@ struct BackupMaking {
 
     private func schemaVersion(_ engine: EngineName, in draft: String) -> Schema.Version {
         let copy = StoreAddress(engine, path: draft + "/" + Self.fileName(engine))
-        defer { removeSidecars(copy) }
+        defer { engines.removeSidecars(of: copy) }
         return (try? engines.outline(copy).version) ?? schema.version
     }
 
@@ -264,20 +264,14 @@ struct BackupMaking {
     private func copy(_ engine: EngineName, in draft: String, _ pair: StorePair) throws -> ReplicaStatus {
         let copy = StoreAddress(engine, path: draft + "/" + Self.fileName(engine))
         try BackupFiles.remove(copy.path)
-        removeSidecars(copy)
+        engines.removeSidecars(of: copy)
         try pair.read(engine) { store, _ in try store.backup(to: copy.path) }
         let store = try engines.openAsWritten(copy, .readOnly, schema: schema, plan: options.migrationPlan)
         defer {
             store.close()
-            removeSidecars(copy)
+            engines.removeSidecars(of: copy)
         }
         return try store.replicaRead { try pair.status(engine, $0) }
-    }
-
-    /// A copy is one file: the sidecars that an engine makes to read it are not part of a backup.
-    private func removeSidecars(_ copy: StoreAddress) {
-        guard let provider = try? engines.provider(copy.engine) as? any FileEngineProvider else { return }
-        for ending in provider.sidecars { unlink(copy.path + ending) }
     }
 
     /// Whether an opening of the copies would serve what they were made to serve.
@@ -305,6 +299,14 @@ struct BackupMaking {
         let names = try BackupFiles.names(directory.path).filter { $0.hasPrefix("evidence") && $0.hasSuffix(".jsonl") }
         for name in names { try BackupFiles.copy(directory.path + "/" + name, to: draft + "/" + name) }
         return names
+    }
+}
+
+extension Engines {
+    /// A copy is one file: the sidecars that an engine makes to read it are not part of a backup.
+    func removeSidecars(of copy: StoreAddress) {
+        guard let provider = try? provider(copy.engine) as? any FileEngineProvider else { return }
+        for ending in provider.sidecars { unlink(copy.path + ending) }
     }
 }
 

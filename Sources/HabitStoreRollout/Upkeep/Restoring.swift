@@ -249,7 +249,7 @@ struct Restoring {
             let opened = try engines.openAsWritten(address, .readOnly, schema: schema, plan: options.migrationPlan)
             defer {
                 opened.close()
-                removeSidecars(address)
+                engines.removeSidecars(of: address)
             }
             let status = try opened.replicaRead { try pair.status(store.engine, $0) }
             guard status.role == store.role, status.epoch == store.epoch, status.token == store.token,
@@ -271,11 +271,6 @@ struct Restoring {
     private func isServing(_ status: ReplicaStatus) -> Bool {
         guard let state = status.state else { return true }
         return state.stage == manifest.stage && state.engine(state.stage.authority) == status.engine
-    }
-
-    private func removeSidecars(_ copy: StoreAddress) {
-        guard let provider = try? engines.provider(copy.engine) as? any FileEngineProvider else { return }
-        for ending in provider.sidecars { unlink(copy.path + ending) }
     }
 
     // MARK: Deciding
