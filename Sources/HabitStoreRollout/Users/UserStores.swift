@@ -197,33 +197,29 @@ public final class UserStores: Sendable {
         _ progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> UserStore {
         let directory = try directory(of: user)
-        let store = handles.withLock { handles in
-            if let store = handles[user], !store.files.isClosed {
-                if let attributes { store.files.take(attributes) }
+        var shape = finishesMigration ? StoreShape.migrating : .current
+        var refused: UserStore?
+        while true {
+            let known = refused?.files.context.subject.context.attributes ?? attributes
+            let store = handles.withLock { handles in
+                // Other callers that found the same get the same store.
+                if let store = handles[user], store !== refused, !store.files.isClosed {
+                    if let attributes { store.files.take(attributes) }
+                    return store
+                }
+                let store = UserStore(UserFiles(makeContext(directory, shape, known ?? [:]), pool))
+                handles[user] = store
                 return store
             }
-            let shape = finishesMigration ? StoreShape.migrating : .current
-            let store = makeStore(directory, shape, attributes ?? [:])
-            handles[user] = store
-            return store
-        }
-        if mayBegin { store.files.context.mayBegin.store(true, ordering: .relaxed) }
-        do {
-            try store.files.begin(progress)
-            return store
-        } catch {
-            guard let shape = otherShape(of: directory, after: error) else { throw error }
-            // Other callers that found the same get the same store.
-            let other = handles.withLock { handles in
-                if let other = handles[user], other !== store, !other.files.isClosed { return other }
-                let other = makeStore(directory, shape, store.files.context.subject.context.attributes)
-                handles[user] = other
-                return other
+            refused?.close()
+            if mayBegin { store.files.context.mayBegin.store(true, ordering: .relaxed) }
+            do {
+                try store.files.begin(progress)
+                return store
+            } catch {
+                guard refused == nil, let other = otherShape(of: directory, after: error) else { throw error }
+                (refused, shape) = (store, other)
             }
-            store.close()
-            if mayBegin { other.files.context.mayBegin.store(true, ordering: .relaxed) }
-            try other.files.begin(progress)
-            return other
         }
     }
 
@@ -270,7 +266,7 @@ public final class UserStores: Sendable {
     private func applyKill(_ directory: UserDirectory, _ shape: StoreShape) throws -> (
         isKilled: Bool, owesEvidence: Bool
     ) {
-        let store = makeStore(directory, shape, [:])
+        let store = UserStore(UserFiles(makeContext(directory, shape), pool))
         defer { store.close() }
         store.files.context.mayBegin.store(true, ordering: .relaxed)
         try store.files.begin { _, _, _ in }
@@ -327,11 +323,11 @@ public final class UserStores: Sendable {
         return version.map { stored.differences(from: StoredSchema($0.earlierSchema)).isEmpty } ?? false
     }
 
-    private func makeStore(
+    private func makeContext(
         _ directory: UserDirectory,
         _ shape: StoreShape,
-        _ attributes: [String: FlagValue]
-    ) -> UserStore {
+        _ attributes: [String: FlagValue] = [:]
+    ) -> UserContext {
         var (options, schema) = (options, schema)
         var (followerPlan, versions) = (options.migrationPlan, StorePair.Versions.current)
         switch shape {
@@ -342,7 +338,7 @@ public final class UserStores: Sendable {
             (options.migrationPlan, followerPlan, schema) = (nil, nil, latest)
         case .migrating: break
         }
-        let context = UserContext(
+        return UserContext(
             directory: directory,
             schema: schema,
             engines: engines,
@@ -355,7 +351,6 @@ public final class UserStores: Sendable {
             metrics: metrics,
             writeTimes: writeTimes
         )
-        return UserStore(UserFiles(context, pool))
     }
 
     /// The schema to open a user's stores with; the one that they were written with, if the options say so.
