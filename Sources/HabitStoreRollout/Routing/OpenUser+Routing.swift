@@ -33,6 +33,16 @@ extension OpenUser {
         }
     }
 
+    /// Finds out for the first time where the user is, in a folder that is the user's.
+    func firstRoute() throws -> Route {
+        try state.withLock { state in
+            try withSwitch { look in
+                try directory.claim()
+                return try self.refreshRoute(&state, look)
+            }
+        }
+    }
+
     /// Marks the route as checked for these revisions, unless the app has changed the user's attributes meanwhile.
     private func check(_ revision: Int, said: Int) {
         checkedRevision.store(revision, ordering: .sequentiallyConsistent)

@@ -1,22 +1,16 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Opens a user for the first time, and puts the user on another engine if the flags want that directly.
+/// Puts a user on another engine, if the flags want that directly.
 struct Toggle {
     let open: OpenUser
 
     private var context: UserContext { open.context }
 
-    /// - Parameter progress: receives the current step.
-    func run(_ progress: (String, Int, Int) -> Void) throws {
-        if context.mayBegin.load(ordering: .relaxed) { try open.directory.make() }
-        removeTemporaryCopies()
-        let actual = try open.state.withLock { state in
-            try open.withSwitch { look in
-                try open.directory.claim()
-                return try open.refreshRoute(&state, look).actual
-            }
-        }
+    /// - Parameters:
+    ///   - actual: where the user is.
+    ///   - progress: receives the current step.
+    func run(from actual: ActualStage, _ progress: (String, Int, Int) -> Void) throws {
         let (known, notes) = open.state.withLock { ($0.wanted, $0.notes) }
         guard let wanted = known, wanted.isDirect, let stage = wanted.stage, stage.authority != actual.stage.authority,
             stage > actual.stage || WayBack(actual, wanted).isDirect
@@ -39,17 +33,6 @@ struct Toggle {
     private func isStillProposed(_ proposal: WantedStage) -> Bool {
         let wanted = context.stillWanted
         return wanted.isDirect && wanted.stage == proposal.stage && wanted.engines == proposal.engines
-    }
-
-    /// Removes copies with a user's records that a killed process left and that would otherwise stay until the next copy.
-    private func removeTemporaryCopies() {
-        // Opening a user must not wait for a server because of them: the doctor reports them, and making new ones removes them.
-        guard !context.engines.names.contains(where: context.engines.isShared) else { return }
-        do {
-            try TemporaryCopies.removeUnused(in: open.directory, context.engines, onlyKnown: true)
-        } catch {
-            open.options.logger.error("copies that a killed process has left cannot be removed: \(error)")
-        }
     }
 
     private func requireToggle(_ actual: ActualStage, to stage: Stage) throws {

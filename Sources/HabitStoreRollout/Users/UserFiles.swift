@@ -45,9 +45,26 @@ final class UserFiles: Sendable {
     /// Opens the user for the first time, after putting the user on another engine if the flags want that directly; an open user is left
     /// unchanged.
     func begin(_ progress: (String, Int, Int) -> Void) throws {
-        let lease = try leases.begin { try open { try Toggle(open: $0).run(progress) } }
+        let lease = try leases.begin {
+            try open { user in
+                if context.mayBegin.load(ordering: .relaxed) { try context.directory.make() }
+                removeTemporaryCopies()
+                try Toggle(open: user).run(from: user.firstRoute().actual, progress)
+            }
+        }
         try lease.user.requireOpen()
         if !worksByItself { applyKill(lease.user) }
+    }
+
+    /// Removes copies with a user's records that a killed process left and that would otherwise stay until the next copy.
+    private func removeTemporaryCopies() {
+        // Opening a user must not wait for a server because of them: the doctor reports them, and making new ones removes them.
+        guard !context.engines.names.contains(where: context.engines.isShared) else { return }
+        do {
+            try TemporaryCopies.removeUnused(in: context.directory, context.engines, onlyKnown: true)
+        } catch {
+            context.options.logger.error("copies that a killed process has left cannot be removed: \(error)")
+        }
     }
 
     /// Whether a thread moves the user while the app does nothing.
@@ -71,7 +88,7 @@ final class UserFiles: Sendable {
         try opening.withLock { _ in
             guard !isClosed else { throw OpenUser.closed(context.directory) }
             if !leases.isShut, let user = leases.openUser { return user }
-            try pool.enter(self)
+            try pool.enter(self, context.directory)
             let user = OpenUser(context, leases) { [weak self] in
                 guard let self else { return }
                 let lease = try lease()
@@ -165,6 +182,7 @@ final class UserPool: Sendable {
 
     private struct Place {
         let id: ObjectIdentifier
+        /// nil for a user at rest, who has no files to close before the work is done.
         weak var files: UserFiles?
     }
 
@@ -197,22 +215,22 @@ final class UserPool: Sendable {
     /// Takes a place for a user whose stores are about to be opened.
     ///
     /// - Throws: ``HabitStoreError/Code/busy`` when all places are taken by users at work for longer than the stated wait.
-    func enter(_ files: UserFiles) throws {
+    func enter(_ user: AnyObject, _ directory: UserDirectory) throws {
         let start = ContinuousClock.now
         var pause = 0.000_5
         while true {
-            if take(files) { return }
+            if take(user) { return }
             let waited = (ContinuousClock.now - start) / .seconds(1)
             if makeRoom(isPatient: waited < Self.patienceSeconds) { continue }
-            guard waited < waitSeconds else { throw full(files) }
+            guard waited < waitSeconds else { throw full(directory) }
             Thread.sleep(forTimeInterval: pause)
             pause = min(pause * 2, Self.longestPauseSeconds)
         }
     }
 
     /// Gives a user's place back, if the user has one.
-    func leave(_ files: UserFiles) {
-        let id = ObjectIdentifier(files)
+    func leave(_ user: AnyObject) {
+        let id = ObjectIdentifier(user)
         let count: Int? = state.withLock { state in
             guard let index = state.indexes.removeValue(forKey: id) else { return nil }
             let last = state.places.removeLast()
@@ -225,13 +243,13 @@ final class UserPool: Sendable {
         if let count { metrics.openUsers(count) }
     }
 
-    private func take(_ files: UserFiles) -> Bool {
-        let id = ObjectIdentifier(files)
+    private func take(_ user: AnyObject) -> Bool {
+        let id = ObjectIdentifier(user)
         let count: Int? = state.withLock { state in
             guard state.indexes[id] == nil else { return state.places.count }
             guard state.places.count < limit else { return nil }
             state.indexes[id] = state.places.count
-            state.places.append(Place(id: id, files: files))
+            state.places.append(Place(id: id, files: user as? UserFiles))
             return state.places.count
         }
         guard let count else { return false }
@@ -261,12 +279,12 @@ final class UserPool: Sendable {
         return state.places[state.hand].files
     }
 
-    private func full(_ files: UserFiles) -> HabitStoreError {
+    private func full(_ directory: UserDirectory) -> HabitStoreError {
         HabitStoreError(
             .busy,
             "all \(limit) users that may be open at a time were in use for \(waitSeconds) s; raise maximumOpenUsers, and the "
                 + "limit of open files with it",
-            at: .init(path: files.context.directory.path)
+            at: .init(path: directory.path)
         )
     }
 }

@@ -263,14 +263,20 @@ public final class UserStores: Sendable {
         }
     }
 
+    /// Works on the user's stores under the user's lock. The user's traffic, if there is any here, is not touched: it follows the control file.
     private func applyKill(_ directory: UserDirectory, _ shape: StoreShape) throws -> (
         isKilled: Bool, owesEvidence: Bool
     ) {
-        let store = UserStore(UserFiles(makeContext(directory, shape), pool))
-        defer { store.close() }
-        store.files.context.mayBegin.store(true, ordering: .relaxed)
-        try store.files.begin { _, _, _ in }
-        return (try store.applyKill(), store.owesEvidence)
+        let user = OpenUser(makeContext(directory, shape), Leases()) {}
+        user.context.mayBegin.store(true, ordering: .relaxed)
+        try pool.enter(user, directory)
+        defer {
+            user.end()
+            user.leases.clear()
+            pool.leave(user)
+        }
+        _ = try user.firstRoute()
+        return (try user.applyKill(), user.context.evidence.owes(user.control))
     }
 
     /// The schemas with which to open a user's stores.
