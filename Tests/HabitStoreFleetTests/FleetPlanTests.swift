@@ -41,6 +41,8 @@ struct FleetPlanTests {
         (#"{"hooks": {}}"#, 1, 11, "a list of hooks"),
         (#"{"hooks": [{"name": "a"}]}"#, 1, 12, "this one has none"),
         (#"{"hooks": [{"program": "hook"}]}"#, 1, 24, "begins with /"),
+        (#"{"hooks": [{"program": "/bin/sh\u0000x"}]}"#, 1, 24, "program contains U+0000"),
+        (#"{"hooks": [{"program": "/h", "arguments": ["a\u0000b"]}]}"#, 1, 44, "an argument contains U+0000"),
         (#"{"hooks": [{"program": "/h", "arguments": "x"}]}"#, 1, 43, "a list of strings"),
         (#"{"hooks": [{"url": "https://a/hidden", "secretFile": "/hidden"}]}"#, 1, 13, "url"),
         (#"{"hooks": [{"program": "/h", "events": ["halt"]}]}"#, 1, 41, "no event \"halt\""),

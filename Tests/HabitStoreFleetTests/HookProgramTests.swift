@@ -78,6 +78,60 @@ struct HookProgramTests {
         try deliver(hook)
     }
 
+    /// The program was its owner's alone, but its first line named an interpreter that everybody could write, and the run executed that.
+    @Test func anInterpreterThatOthersMayChangeIsRefused() throws {
+        let (open, script) = (folder + "/open", folder + "/script")
+        try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: true)
+        let interpreter = open + "/interpreter"
+        let hook = FleetPlan.Hook(name: "hook", program: script)
+        for (first, words) in [
+            (interpreter, "the interpreter that the first line of \(script) names; make it yours"),
+            (" \t\(interpreter) -e", "others may change the interpreter"),
+        ] {
+            _ = try program("exit 0", at: interpreter)
+            try Data("#!\(first)\n".utf8).write(to: URL(fileURLWithPath: script))
+            chmod(script, 0o755)
+            chmod(open, 0o755)
+            try HookProgram(hook).check()
+            chmod(interpreter, 0o777)
+            try hook.checkFails(words)
+            chmod(interpreter, 0o755)
+            chmod(open, 0o777)
+            try hook.checkFails("names by \(open); make that yours")
+        }
+        // The interpreter is a script itself.
+        chmod(open, 0o755)
+        let inner = folder + "/inner"
+        _ = try program("exit 0", at: inner)
+        try Data("#!\(inner)\n".utf8).write(to: URL(fileURLWithPath: interpreter))
+        try HookProgram(hook).check()
+        chmod(inner, 0o777)
+        try hook.checkFails("the interpreter that the first line of \(interpreter) names")
+    }
+
+    /// The error was "No such file or directory" for a program that was there.
+    @Test(arguments: [
+        ("/no/such/shell", "is missing; install it, or correct that line"),
+        ("/bin/sh\r", "ends with a carriage return"),
+        ("sh", "must be a path that begins with /"),
+        ("/dev/null", "is not a regular file"),
+    ])
+    func anInterpreterThatCannotBeExecutedIsNamed(_ interpreter: String, _ words: String) throws {
+        let script = folder + "/script"
+        try Data("#!\(interpreter)\nexit 0\n".utf8).write(to: URL(fileURLWithPath: script))
+        chmod(script, 0o755)
+        let hook = FleetPlan.Hook(name: "hook", program: script)
+        try hook.checkFails("the interpreter that the first line of \(script) names \(words)")
+        try hook.deliverFails(words)
+    }
+
+    /// The advice was to `chmod +x` a folder or a device.
+    @Test func aProgramThatIsNotARegularFileIsCalledThat() throws {
+        for path in [folder, "/dev/null"] {
+            try FleetPlan.Hook(name: "hook", program: path).checkFails("the hook program is not a regular file")
+        }
+    }
+
     @Test func aLinkThatOthersMayExchangeIsRefused() throws {
         let (open, link) = (folder + "/open", folder + "/link")
         try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: true)

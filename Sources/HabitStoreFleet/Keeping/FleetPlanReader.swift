@@ -420,6 +420,10 @@ extension FleetPlanReader {
             )
             return nil
         }
+        guard !path.contains("\u{0}") else {
+            add("program contains U+0000, at which the system would end the path", at: node.range.lowerBound)
+            return nil
+        }
         return path
     }
 
@@ -431,6 +435,10 @@ extension FleetPlanReader {
         return nodes.compactMap { node in
             guard case .string(let text) = node.value else {
                 add("an argument must be a string", at: node.range.lowerBound)
+                return nil
+            }
+            guard !text.contains("\u{0}") else {
+                add("an argument contains U+0000, at which the system would end it", at: node.range.lowerBound)
                 return nil
             }
             return text

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -23,29 +24,81 @@ struct HookProgram: Sendable {
         (path, arguments, timeoutSeconds) = (program, hook.arguments, hook.timeoutSeconds)
     }
 
-    /// Checks that the program can be executed, and that only its owner and root can change what it does.
+    /// Checks that the program and the interpreter that its first line names can be executed, and that only their owner and root can change what
+    /// they do.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` or ``HabitStoreError/Code/permissionDenied``.
     func check() throws(HabitStoreError) {
+        try Self.check(path, "the hook program", missing: "there is no hook program at this path")
+        var (script, depth) = (path, 0)
+        while let interpreter = Self.interpreter(of: script), depth < Self.mostInterpreters {
+            let named = "the interpreter that the first line of \(script) names"
+            guard interpreter.hasPrefix("/") else {
+                throw HabitStoreError(
+                    .permissionDenied,
+                    "\(named) must be a path that begins with /",
+                    at: .init(path: interpreter)
+                )
+            }
+            let isFromWindows = interpreter.hasSuffix("\r")
+            try Self.check(
+                interpreter,
+                named,
+                missing: isFromWindows
+                    ? "\(named) ends with a carriage return; save the program with Unix line ends"
+                    : "\(named) is missing; install it, or correct that line"
+            )
+            (script, depth) = (interpreter, depth + 1)
+        }
+    }
+
+    private static func check(_ path: String, _ what: String, missing: String) throws(HabitStoreError) {
+        let place = HabitStoreError.Location(path: path)
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw HabitStoreError(.notFound, "there is no hook program at this path", at: .init(path: path))
+            throw errno == ENOENT || errno == ENOTDIR
+                ? HabitStoreError(.notFound, missing, at: place)
+                : HabitStoreError(
+                    .permissionDenied,
+                    "\(what) cannot be reached: \(String(cString: strerror(errno)))",
+                    at: place
+                )
         }
-        guard status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else {
+        guard status.st_mode & S_IFMT == S_IFREG else {
             throw HabitStoreError(
                 .permissionDenied,
-                "the hook program cannot be executed; `chmod +x` it",
-                at: .init(path: path)
+                "\(what) is not a regular file; give the path of an executable file",
+                at: place
             )
+        }
+        guard access(path, X_OK) == 0 else {
+            throw HabitStoreError(.permissionDenied, "\(what) cannot be executed; `chmod +x` it", at: place)
         }
         guard let other = try UntrustedStep(on: path) else { return }
         let isProgram = other.path == path
         throw HabitStoreError(
             .permissionDenied,
-            "others may change the hook program" + (isProgram ? "" : " by \(other.path)")
+            "others may change \(what)" + (isProgram ? "" : " by \(other.path)")
                 + "; make \(isProgram ? "it" : "that") yours, and `chmod go-w` it",
-            at: .init(path: path)
+            at: place
         )
+    }
+
+    /// The number of interpreters, each a script that names the next one, after which Linux gives up.
+    private static let mostInterpreters = 5
+    /// How much of a program Linux reads to find the interpreter, in bytes.
+    private static let firstLineBytes = 256
+
+    /// The interpreter in a script's first line; nil for a binary, and for a file that cannot be read, which no interpreter could read either.
+    private static func interpreter(of path: String) -> String? {
+        guard let file = try? OpenFile(path, O_RDONLY | O_NONBLOCK) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: firstLineBytes)
+        let count = bytes.withUnsafeMutableBytes { read(file.descriptor, $0.baseAddress, $0.count) }
+        guard count > 2, bytes.starts(with: "#!".utf8) else { return nil }
+        let line = bytes[2..<count].prefix { $0 != UInt8(ascii: "\n") }
+        let (space, tab) = (UInt8(ascii: " "), UInt8(ascii: "\t"))
+        let name = line.drop { $0 == space || $0 == tab }.prefix { $0 != space && $0 != tab && $0 != 0 }
+        return String(decoding: name, as: UTF8.self)
     }
 
     /// Runs the program of a hook and waits for it, at most for the hook's timeout.
