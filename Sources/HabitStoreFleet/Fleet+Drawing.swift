@@ -122,6 +122,7 @@ extension Fleet {
     ) throws -> FleetMembers {
         // Creates nothing if there are no users or a hook cannot run.
         try requireUsers(users.isEmpty)
+        if !plan.hooks.isEmpty { try folder.requireOwnHooks() }
         for hook in plan.hooks { try HookProgram(hook).check() }
         let plan = CachedPlan(plan: plan, text: text, isYAML: isYAML)
         return try isDrawn()

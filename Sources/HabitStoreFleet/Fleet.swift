@@ -110,6 +110,7 @@ public struct Fleet: Sendable {
         let lease = try takeLease(folder)
         defer { withExtendedLifetime(lease) {} }
         try finishDrawing()
+        let refusal = hooksRefusal()
         let plan = try plan()
         if let halted = signals.halted {
             return .halted(by: halted.by, because: halted.because, user: halted.user)
@@ -131,7 +132,7 @@ public struct Fleet: Sendable {
             try index.set(FleetIndex.head, head)
         }
         try index.add(members.members)
-        let hooks = try deliveries(plan, members)
+        let hooks = try deliveries(plan, members, refusal: refusal)
         hooks?.start()
         defer {
             hooks?.finish()

@@ -32,8 +32,14 @@ extension Fleet {
     /// - Throws: ``HabitStoreError/Code/busy`` during a run, which delivers them itself; ``HabitStoreError/Code/notFound`` if the plan has no such
     ///   hook; an error if the files cannot be read.
     public func tellHooks(_ name: String? = nil, limitSeconds: Double? = nil) throws -> [HookTry] {
+        let refusal = hooksRefusal()
         let hooks = try hooks(called: name)
         guard !hooks.isEmpty else { return [] }
+        if let refusal {
+            // Not the lock: taking it would make a file that the folder's owner cannot open.
+            guard !isRunning else { throw hooksAreBusy() }
+            return hooks.map { HookTry(name: $0.name, told: 0, failure: refusal.description) }
+        }
         let lease = try takeHooksLease()
         defer { withExtendedLifetime(lease) {} }
         // A hook may know more than a truncated ledger.
@@ -50,10 +56,12 @@ extension Fleet {
     ///
     /// - Parameter name: the only hook to test; nil for all.
     public func testHooks(_ name: String? = nil) throws -> [HookTry] {
+        let refusal = hooksRefusal()
         let hooks = try hooks(called: name)
         guard !hooks.isEmpty else { return [] }
         let fleet = FleetName(root: root, waves: [])
         return beside(hooks, nil) { hook in
+            if let refusal { return HookTry(name: hook.name, told: 0, failure: refusal.description) }
             do {
                 let message = try HookMessage(test: fleet, at: Date(), to: hook)
                 try HookProgram.deliver(message, to: hook)
@@ -105,6 +113,17 @@ extension Fleet {
         let all = Mutex<[Int: HookTry]>([:])
     }
 
+    /// Why no hook may be run: others can change the plan that names its program. Ask before reading the plan; nil if only root and this process's
+    /// user can.
+    func hooksRefusal() -> HookFailure? {
+        do {
+            try folder.requireOwnHooks()
+            return nil
+        } catch {
+            return HookFailure("cannot be run: \(error)")
+        }
+    }
+
     private func hooks(called name: String?) throws -> [FleetPlan.Hook] {
         let hooks = try plan().hooks
         guard let name else { return hooks }
@@ -123,13 +142,17 @@ extension Fleet {
         do {
             return try LockedFile(folder.hooksLease, timeoutSeconds: 0)
         } catch {
+            guard !error.isBusy else { throw hooksAreBusy() }
             throw HabitStoreError(
-                error.isBusy ? .busy : .inputOutput,
-                error.isBusy
-                    ? "a run is at work, which notifies the hooks" : "the hooks' lock cannot be taken: \(error)",
+                .inputOutput,
+                "the hooks' lock cannot be taken: \(error)",
                 at: .init(path: folder.hooksLease)
             )
         }
+    }
+
+    private func hooksAreBusy() -> HabitStoreError {
+        HabitStoreError(.busy, "a run is at work, which notifies the hooks", at: .init(path: folder.hooksLease))
     }
 
     private func outbox() throws -> HookOutbox {
@@ -138,12 +161,18 @@ extension Fleet {
     }
 
     /// Delivers to the hooks of a run's plan; nil without hooks.
-    func deliveries(_ plan: FleetPlan, _ members: FleetMembers) throws -> HookDeliveries? {
+    ///
+    /// - Parameter refusal: why no hook may be run, asked before the plan was read.
+    func deliveries(
+        _ plan: FleetPlan,
+        _ members: FleetMembers,
+        refusal: HookFailure?
+    ) throws -> HookDeliveries? {
         guard !plan.hooks.isEmpty else { return nil }
-        let lease: LockedFile
+        var lease: LockedFile?
         do {
             // A command may be notifying the hooks.
-            lease = try LockedFile(folder.hooksLease, timeoutSeconds: Self.commandSeconds)
+            if refusal == nil { lease = try LockedFile(folder.hooksLease, timeoutSeconds: Self.commandSeconds) }
         } catch {
             throw HabitStoreError(
                 error.isBusy ? .busy : .inputOutput,
@@ -156,7 +185,7 @@ extension Fleet {
             ledger: ledger,
             places: try HookPlaces(folder)
         )
-        return HookDeliveries(plan.hooks, outbox, lease: lease)
+        return HookDeliveries(plan.hooks, outbox, lease: lease, refusal: refusal)
     }
 
     /// How long a run waits for a command that notifies the hooks.

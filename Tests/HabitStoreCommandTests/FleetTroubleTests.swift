@@ -200,6 +200,25 @@ struct FleetTroubleTests {
         #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
     }
 
+    /// Whoever can write the plan could make the account that halts the fleet execute any command.
+    @Test func aHaltRunsNoHookOfAPlanThatOthersMayChange() throws {
+        let root = sandbox.path("root")
+        try prepare(root)
+        #expect(try fleet(root, "plan", hookedPlan(answer: "exit 0")).status == 0)
+        chmod(root + "/fleet/plan.json", 0o666)
+        let tested = try fleet(root, "hooks", "--test")
+        #expect(tested.status == 1 && tested.output.contains("others may change the fleet's plan"), "\(tested.output)")
+        #expect(try fleet(root, "hooks", "--send").status == 1)
+        let halted = try fleet(root, "halt", "--because", "x")
+        #expect(halted.status == 0 && halted.output == "halted\n")
+        #expect(halted.errors.contains("`chmod go-w` it"), "\(halted.errors)")
+        #expect(halted.errors.contains("; the next run tries again"), "\(halted.errors)")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("received")))
+        chmod(root + "/fleet/plan.json", 0o600)
+        #expect(try fleet(root, "hooks", "--send").status == 0)
+        #expect(try String(contentsOfFile: sandbox.path("received"), encoding: .utf8).contains("\"halted\""))
+    }
+
     /// Retiring a wave: only its users' old stores are removed, and the fleet's ledger records it.
     @Test func aWaveIsRetiredByItsNameOrItsNumber() throws {
         let root = sandbox.path("root")

@@ -22,8 +22,9 @@ final class HookDeliveries: Sendable {
     private let hooks: [FleetPlan.Hook]
     private let outbox: HookOutbox
     private let retry: HookRetry
-    /// Held as long as this object lives.
-    private let lease: LockedFile
+    /// Held as long as this object lives; nil if no hook may be run.
+    private let lease: LockedFile?
+    private let refusal: HookFailure?
     private let state = Mutex(State())
     /// One for each hook: a wait by the wall clock would grow if the clock were set back.
     private let bells: [DispatchSemaphore]
@@ -35,10 +36,11 @@ final class HookDeliveries: Sendable {
     init(
         _ hooks: [FleetPlan.Hook],
         _ outbox: HookOutbox,
-        lease: consuming LockedFile,
+        lease: consuming LockedFile?,
+        refusal: HookFailure? = nil,
         retry: HookRetry = HookRetry()
     ) {
-        (self.hooks, self.outbox, self.retry) = (hooks, outbox, retry)
+        (self.hooks, self.outbox, self.refusal, self.retry) = (hooks, outbox, refusal, retry)
         self.lease = lease
         bells = hooks.map { _ in DispatchSemaphore(value: 0) }
     }
@@ -46,6 +48,10 @@ final class HookDeliveries: Sendable {
     // MARK: Used by the run
 
     func start() {
+        if let refusal {
+            for hook in hooks { say("the hook \(hook.name) \(refusal); this run does not try again") }
+            return
+        }
         for (hook, bell) in zip(hooks, bells) { Thread.detachNewThread { [self] in work(for: hook, bell) } }
     }
 
@@ -61,6 +67,7 @@ final class HookDeliveries: Sendable {
         state.withLock { state in
             state.question = HookQuestion(wave: wave, users: users, bytes: bytes, moved: moved, time: Date())
             (state.confirmed, state.taken, state.refusals) = (known, known, [:])
+            for hook in hooks { state.refusals[hook.name] = refusal?.description }
         }
         wake()
     }
@@ -105,6 +112,7 @@ final class HookDeliveries: Sendable {
 
     /// Tries once more, for a few seconds, to deliver pending lines, and ends the threads.
     func finish() {
+        guard refusal == nil else { return }
         wake()
         let (end, wakes) = (ContinuousClock.now + .seconds(Self.lastSeconds), state.withLock { $0.wakes })
         while ContinuousClock.now < end {

@@ -279,6 +279,33 @@ struct ProcessGroup {
     }
 }
 
+extension FleetFolder {
+    /// Makes sure that only root and this process's user can change what a fleet's hooks execute: whoever can change the folder, the plan or the ledger
+    /// can name another program. Call this before reading the plan.
+    ///
+    /// - Throws: ``HabitStoreError/Code/permissionDenied``.
+    func requireOwnHooks() throws(HabitStoreError) {
+        var status = stat()
+        // Before the first drawing, whoever can write to the root can make the folder.
+        let isDrawn = lstat(path, &status) == 0
+        let folder = isDrawn ? path : (path as NSString).deletingLastPathComponent
+        let files = [
+            (folder, "the fleet's folder"), (plan + ".json", "the fleet's plan"), (plan + ".yaml", "the fleet's plan"),
+            (ledger, "the fleet's ledger"),
+        ]
+        for (file, what) in files where lstat(file, &status) == 0 {
+            guard let other = try UntrustedStep(on: file) else { continue }
+            let isFile = other.path == file
+            throw HabitStoreError(
+                .permissionDenied,
+                "others may change \(what)" + (isFile ? "" : " by \(other.path)")
+                    + "; run this as the owner, or make \(isFile ? "it" : "that") yours and `chmod go-w` it",
+                at: .init(path: file)
+            )
+        }
+    }
+}
+
 /// A folder, a link or a file on the way to a file that someone other than root and this process's user can exchange.
 struct UntrustedStep {
     let path: String
