@@ -114,6 +114,57 @@ struct HookTests {
         #expect(try test.stages().values.allSatisfy { $0 == .off })
     }
 
+    /// A hook in progress when the run gave up waiting stayed without a limit: processes without a parent collected on the machine, run by run.
+    @Test func aHookThatHangsAtTheEndOfARunIsStoppedAfterItsTime() throws {
+        let test = try TestFleet(1)
+        let pids = test.user.folder.path("pids")
+        let hook = try test.hook(answer: "echo $$ >>'\(pids)'; exec sleep 600")
+        try test.drawHooked(hook, #", "timeoutSeconds": 9"#)
+        let told = Mutex<[String]>([])
+        #expect(try test.runHooked { line in told.withLock { $0.append(line) } } == .done(passedOver: 0))
+        let started = try String(contentsOfFile: pids, encoding: .utf8).split(separator: "\n").compactMap { Int32($0) }
+        #expect(!started.isEmpty && hook.messages.count == started.count)
+        for id in started { #expect(try !isRunning(id)) }
+        #expect(try test.fleet.hooks().first?.failure == "did not finish within 9.0 seconds")
+        #expect(told.withLock { $0.contains { $0.contains("the hook pager did not finish") } })
+    }
+
+    /// It needs longer than a run waits for further deliveries. Stopping it would lose the page at the end of each run.
+    @Test func aSlowHookInProgressAtTheEndOfARunFinishes() throws {
+        let test = try TestFleet(1)
+        let hook = try test.hook(answer: #"[ "$HABITSTORE_EVENT" != ended ] || sleep 7"#)
+        try test.drawHooked(hook, #", "timeoutSeconds": 60"#)
+        #expect(try test.runHooked() == .done(passedOver: 0))
+        let status = try #require(try test.fleet.hooks().first)
+        #expect(status.owed == 0 && status.failure == nil && hook.messages.last?.event == "ended")
+    }
+
+    /// Nobody needs its answer any more, and the page about the halt waited for it.
+    @Test func aHookThatIsAskedAboutAWaveIsStoppedWhenTheRunEnds() throws {
+        let test = try TestFleet(3)
+        let pid = test.user.folder.path("pid")
+        let hook = try test.hook(
+            answer: #"[ "$HABITSTORE_EVENT" != confirm ] || { echo $$ >'\#(pid)'; exec sleep 600; }"#
+        )
+        try test.drawHooked(hook, #", "confirmsWaves": true, "timeoutSeconds": 120"#)
+        let begun = ContinuousClock.now
+        var id: Int32?
+        let end = try test.runHooked { line in
+            guard line.contains("waiting for the hook pager to confirm wave 1"), id == nil else { return }
+            while id == nil, ContinuousClock.now - begun < .seconds(30) {
+                let word = (try? String(contentsOfFile: pid, encoding: .utf8))?.split(separator: "\n").first
+                id = word.flatMap { Int32($0) }
+                usleep(10_000)
+            }
+            _ = try? test.fleet.halt(by: "a person", because: "lunch")
+        }
+        #expect(end == .halted(by: "a person", because: "lunch", user: nil))
+        #expect(ContinuousClock.now - begun < .seconds(90))
+        #expect(try !isRunning(#require(id)))
+        #expect(hook.messages.last?.event == "halted")
+        #expect(try test.fleet.hooks().first?.owed == 0)
+    }
+
     /// A rebuilt index knows nothing of hooks, and need not.
     @Test func afterTheIndexWasMadeAnewNothingIsToldTwice() throws {
         let test = try TestFleet(2)

@@ -30,8 +30,9 @@ final class HookDeliveries: Sendable {
     private let bells: [DispatchSemaphore]
     /// How often to check the ledger for lines of other processes.
     private static let pollSeconds = 1.0
-    /// The most that the end of a run waits for deliveries.
+    /// Until when, at the end of a run, the next delivery begins. One in progress has its hook's whole time.
     private static let lastSeconds = 5.0
+    private let threads = DispatchGroup()
 
     init(
         _ hooks: [FleetPlan.Hook],
@@ -52,7 +53,13 @@ final class HookDeliveries: Sendable {
             for hook in hooks { say("the hook \(hook.name) \(refusal); this run does not try again") }
             return
         }
-        for (hook, bell) in zip(hooks, bells) { Thread.detachNewThread { [self] in work(for: hook, bell) } }
+        for (hook, bell) in zip(hooks, bells) {
+            threads.enter()
+            Thread.detachNewThread { [self] in
+                work(for: hook, bell)
+                threads.leave()
+            }
+        }
     }
 
     /// Call this after appending to the ledger.
@@ -111,8 +118,12 @@ final class HookDeliveries: Sendable {
     }
 
     /// Tries once more, for a few seconds, to deliver pending lines, and ends the threads.
+    ///
+    /// A program that this process left running would have no time limit any more: one that is asked to confirm a wave is stopped now, one that gets
+    /// a line after its hook's timeout.
     func finish() {
         guard refusal == nil else { return }
+        state.withLock { $0.question = nil }
         wake()
         let (end, wakes) = (ContinuousClock.now + .seconds(Self.lastSeconds), state.withLock { $0.wakes })
         while ContinuousClock.now < end {
@@ -122,6 +133,9 @@ final class HookDeliveries: Sendable {
         }
         state.withLock { $0.isStopped = true }
         wake()
+        // A process that the system cannot end holds up nobody.
+        let mostSeconds = (hooks.map(\.timeoutSeconds).max() ?? 0) + 3 * HookProgram.graceSeconds
+        _ = threads.wait(timeout: .now() + mostSeconds)
     }
 
     // MARK: Threads
@@ -172,13 +186,17 @@ final class HookDeliveries: Sendable {
 
     private func tell(_ hook: FleetPlan.Hook, _ trouble: inout Trouble) {
         let (_, failure, problem) = outbox.send(to: hook) { !self.state.withLock(\.isStopped) }
+        let isLast = state.withLock(\.isStopped)
         if let problem, trouble.tries == 0 { say("\(problem)") }
         guard let failure else {
             if trouble.tries > 0 { say("the hook \(hook.name) works again") }
             return trouble.succeed()
         }
         trouble.fail(retry)
-        if trouble.tries == 1 { say("the hook \(hook.name) \(failure); it is tried again, and no move waits for it") }
+        if trouble.tries == 1 {
+            let next = isLast ? "the next run tries again" : "it is tried again, and no move waits for it"
+            say("the hook \(hook.name) \(failure); \(next)")
+        }
         let since = outbox.places[hook.name]?.failingSince ?? Date()
         guard !trouble.isSaid, Date().timeIntervalSince(since) >= retry.sayAfterSeconds else { return }
         trouble.isSaid = true
@@ -192,7 +210,7 @@ final class HookDeliveries: Sendable {
         do {
             let drawn = try outbox.ledger.read().heads.first ?? ""
             let message = try HookMessage(question, drawn: drawn, outbox.fleet, to: hook)
-            try HookProgram.deliver(message, to: hook)
+            try HookProgram.deliver(message, to: hook) { self.state.withLock { $0.question == question } }
         } catch let refusal as HookFailure {
             failure = refusal
         } catch {
@@ -244,12 +262,12 @@ struct HookOutbox: Sendable {
     ///
     /// - Parameters:
     ///   - deadline: when to begin no further line; nil for never.
-    ///   - mayNote: whether progress may still be recorded.
+    ///   - mayContinue: asked after each line.
     /// - Returns: how many lines were delivered and why it stopped; no reason if nothing is pending.
     func send(
         to hook: FleetPlan.Hook,
         until deadline: ContinuousClock.Instant? = nil,
-        mayNote: () -> Bool = { true }
+        while mayContinue: () -> Bool = { true }
     ) -> (told: Int, failure: HookFailure?, problem: (any Error)?) {
         var told = 0
         do {
@@ -261,8 +279,8 @@ struct HookOutbox: Sendable {
                 let message = try HookMessage(entry, fleet, to: hook)
                 try HookProgram.deliver(message, to: hook)
                 told += 1
-                guard mayNote() else { return (told, nil, nil) }
                 try places.update(hook.name) { $0 = .init(told: head, toldAt: Date()) }
+                guard mayContinue() else { return (told, nil, nil) }
             }
             if owed.isEmpty, places[hook.name]?.failure != nil {
                 try places.update(hook.name) { ($0.failure, $0.failingSince) = (nil, nil) }
@@ -270,7 +288,7 @@ struct HookOutbox: Sendable {
             return (told, nil, nil)
         } catch let failure as HookFailure {
             do {
-                try note(hook, failure, mayNote)
+                try note(hook, failure)
                 return (told, failure, nil)
             } catch {
                 return (told, failure, error)
@@ -280,8 +298,7 @@ struct HookOutbox: Sendable {
         }
     }
 
-    private func note(_ hook: FleetPlan.Hook, _ failure: HookFailure, _ mayNote: () -> Bool) throws {
-        guard mayNote() else { return }
+    private func note(_ hook: FleetPlan.Hook, _ failure: HookFailure) throws {
         try places.update(hook.name) { place in
             place.failure = failure.description
             place.failingSince = place.failingSince ?? Date()

@@ -11,7 +11,7 @@ struct HookProgram: Sendable {
     /// How much of a program's standard error is repeated, in characters.
     private static let mostWords = 200
     /// The time between SIGTERM and SIGKILL, in seconds.
-    private static let graceSeconds = 1.0
+    static let graceSeconds = 1.0
 
     /// - Throws: ``HabitStoreError/Code/unsupported`` for a hook without a program, which earlier versions reached by HTTP.
     init(_ hook: FleetPlan.Hook) throws(HabitStoreError) {
@@ -103,8 +103,13 @@ struct HookProgram: Sendable {
 
     /// Runs the program of a hook and waits for it, at most for the hook's timeout.
     ///
+    /// - Parameter isNeeded: asked while the program runs; it is stopped as soon as nobody waits for its answer any more.
     /// - Throws: why the message was not delivered.
-    static func deliver(_ message: HookMessage, to hook: FleetPlan.Hook) throws(HookFailure) {
+    static func deliver(
+        _ message: HookMessage,
+        to hook: FleetPlan.Hook,
+        while isNeeded: () -> Bool = { true }
+    ) throws(HookFailure) {
         let program: HookProgram
         do {
             program = try HookProgram(hook)
@@ -112,19 +117,22 @@ struct HookProgram: Sendable {
         } catch {
             throw HookFailure("cannot be run: \(error)")
         }
-        try program.run(message)
+        try program.run(message, while: isNeeded)
     }
 
-    private func run(_ message: HookMessage) throws(HookFailure) {
+    private func run(_ message: HookMessage, while isNeeded: () -> Bool) throws(HookFailure) {
         // Files, because an unread pipe blocks, and writing to a closed one raises SIGPIPE.
         let (input, errors) = (try Self.scratchFile(message.body), try Self.scratchFile())
         var environment = ProcessInfo.processInfo.environment
         environment["HABITSTORE_EVENT"] = message.event
         environment["HABITSTORE_DELIVERY"] = message.delivery
         let group = try ProcessGroup(path, arguments, environment, input: input, errors: errors)
-        guard let ending = group.wait(seconds: timeoutSeconds) else {
+        guard let ending = group.wait(seconds: timeoutSeconds, while: isNeeded) else {
             group.stop(graceSeconds: Self.graceSeconds)
-            throw HookFailure("did not finish within \(timeoutSeconds) seconds")
+            throw HookFailure(
+                isNeeded()
+                    ? "did not finish within \(timeoutSeconds) seconds" : "was stopped, as nobody waits for its answer"
+            )
         }
         let said = Self.lastLine(of: errors).map { ": \($0)" } ?? ""
         switch ending {
@@ -246,9 +254,9 @@ struct ProcessGroup {
 
     /// Waits for the program itself, and not for what it started.
     ///
-    /// - Returns: nil if it still runs after this time.
-    func wait(seconds: Double) -> Ending? {
-        guard hasEnded(within: seconds) else { return nil }
+    /// - Returns: nil if it still runs after this time, or when `isNeeded` says no.
+    func wait(seconds: Double, while isNeeded: () -> Bool = { true }) -> Ending? {
+        guard hasEnded(within: seconds, while: isNeeded) else { return nil }
         var status: Int32 = 0
         guard waitpid(leader, &status, WNOHANG) == leader else { return .unknown }
         // WIFEXITED, WEXITSTATUS and WTERMSIG are macros.
@@ -265,14 +273,14 @@ struct ProcessGroup {
     }
 
     /// Leaves the leader's exit code to be read.
-    private func hasEnded(within seconds: Double) -> Bool {
+    private func hasEnded(within seconds: Double, while isNeeded: () -> Bool = { true }) -> Bool {
         let limit = ContinuousClock.now + .seconds(seconds)
         var pause: useconds_t = 1_000
         while true {
             var found = siginfo_t()
             let code = waitid(P_PID, id_t(leader), &found, WEXITED | WNOHANG | WNOWAIT)
             if code == 0 ? found.si_signo == SIGCHLD : errno != EINTR { return true }
-            if ContinuousClock.now >= limit { return false }
+            if ContinuousClock.now >= limit || !isNeeded() { return false }
             usleep(pause)
             pause = min(pause * 2, 50_000)
         }
