@@ -51,6 +51,35 @@ struct HookProgramTests {
         try hook.deliverFails("did not finish within 2.0 seconds")
     }
 
+    /// Its errors went to a file that had no name any more, and a child that the hook left behind filled the disk with it, seen by nobody.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/setsid"), "needs setsid"))
+    func aChildThatWritesWithoutEndLosesItsReader() throws {
+        let child = folder + "/child"
+        let write = "setsid sh -c 'echo $$ >\(child); exec cat /dev/zero >&2' &"
+        let hook = try program("\(write) while [ ! -s \(child) ]; do :; done; sleep 1; echo done >&2; exit 3")
+        defer { endProcess(namedIn: child) }
+        try hook.deliverFails("ended with exit code 3")
+        let words = try String(contentsOfFile: child, encoding: .utf8).split(whereSeparator: \.isNewline)
+        let id = try #require(words.first.flatMap { Int32($0) })
+        for _ in 0..<600 where try isRunning(id) { usleep(100_000) }
+        #expect(try !isRunning(id))
+    }
+
+    /// Larger than a pipe: the rest is written while the program reads.
+    @Test(arguments: [0, 1, 65_536, 1_000_000])
+    func itGetsItsWholeMessage(_ count: Int) throws {
+        let hook = try program(#"[ "$(wc -c)" -eq \#(count) ] || exit 3; cat /dev/stdin >&2; exit 0"#)
+        let message = HookMessage(event: "test", delivery: "1", body: Data(repeating: 0x20, count: count))
+        try HookProgram.deliver(message, to: hook)
+    }
+
+    /// The write to a pipe without a reader must not end this process.
+    @Test func oneThatClosesItsInputGetsNoMore() throws {
+        let hook = try program("exec <&-; sleep 1; echo 'closed' >&2; exit 4")
+        let message = HookMessage(event: "test", delivery: "1", body: Data(repeating: 0x20, count: 1_000_000))
+        #expect { try HookProgram.deliver(message, to: hook) } throws: { "\($0)" == "ended with exit code 4: closed" }
+    }
+
     private func endProcess(namedIn path: String) {
         let words = (try? String(contentsOfFile: path, encoding: .utf8))?.split(whereSeparator: \.isNewline)
         if let id = words?.first.flatMap({ Int32($0) }) { kill(id, SIGKILL) }

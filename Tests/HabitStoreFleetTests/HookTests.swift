@@ -327,17 +327,6 @@ struct HookTests {
         #expect(try !isRunning(id))
     }
 
-    /// A zombie is not running: it may not have been reaped yet.
-    private func isRunning(_ id: Int32) throws -> Bool {
-        guard kill(id, 0) == 0 else { return false }
-        #if os(Linux)
-        let status = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
-        return status.split(separator: ")").last?.hasPrefix(" Z") != true
-        #else
-        return true
-        #endif
-    }
-
     @Test func waitsGrowAndAreDrawnAnew() {
         let retry = HookRetry()
         for tries in 1...40 {

@@ -73,3 +73,14 @@ extension TestFleet {
         try fleet.run(stores(), by: "a test", pressure: { nil }, tell: isTold)
     }
 }
+
+/// A zombie is not running: it may not have been reaped yet.
+func isRunning(_ id: Int32) throws -> Bool {
+    guard kill(id, 0) == 0 else { return false }
+    #if os(Linux)
+    let status = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+    return status.split(separator: ")").last?.hasPrefix(" Z") != true
+    #else
+    return true
+    #endif
+}

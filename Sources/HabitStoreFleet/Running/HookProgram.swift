@@ -121,12 +121,11 @@ struct HookProgram: Sendable {
     }
 
     private func run(_ message: HookMessage, while isNeeded: () -> Bool) throws(HookFailure) {
-        // Files, because an unread pipe blocks, and writing to a closed one raises SIGPIPE.
-        let (input, errors) = (try Self.scratchFile(message.body), try Self.scratchFile())
         var environment = ProcessInfo.processInfo.environment
         environment["HABITSTORE_EVENT"] = message.event
         environment["HABITSTORE_DELIVERY"] = message.delivery
-        let group = try ProcessGroup(path, arguments, environment, input: input, errors: errors)
+        var group = try ProcessGroup(path, arguments, environment, input: message.body)
+        defer { group.closePipes() }
         guard let ending = group.wait(seconds: timeoutSeconds, while: isNeeded) else {
             group.stop(graceSeconds: Self.graceSeconds)
             throw HookFailure(
@@ -134,7 +133,7 @@ struct HookProgram: Sendable {
                     ? "did not finish within \(timeoutSeconds) seconds" : "was stopped, as nobody waits for its answer"
             )
         }
-        let said = Self.lastLine(of: errors).map { ": \($0)" } ?? ""
+        let said = Self.lastLine(of: group.errors).map { ": \($0)" } ?? ""
         switch ending {
         case .exit(0): return
         case .exit(let code): throw HookFailure("ended with exit code \(code)\(said)")
@@ -143,36 +142,9 @@ struct HookProgram: Sendable {
         }
     }
 
-    /// An unnamed file, positioned at its beginning.
-    private static func scratchFile(_ contents: Data = Data()) throws(HookFailure) -> FileHandle {
-        var path = Array((NSTemporaryDirectory() + "/habitstore-hook-XXXXXX").utf8CString)
-        let descriptor = mkstemp(&path)
-        guard descriptor >= 0 else {
-            throw HookFailure("cannot be run: no temporary file: \(String(cString: strerror(errno)))")
-        }
-        unlink(path)
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        do {
-            try file.write(contentsOf: contents)
-            try file.seek(toOffset: 0)
-        } catch {
-            throw HookFailure("cannot be run: its message cannot be written: \(error.localizedDescription)")
-        }
-        return file
-    }
-
     /// The last line that a program wrote, short and printable; nil if there is none.
-    private static func lastLine(of file: FileHandle) -> String? {
-        let bytes: Data?
-        do {
-            let end = try file.seekToEnd()
-            try file.seek(toOffset: end > 4_096 ? end - 4_096 : 0)
-            bytes = try file.read(upToCount: 4_096)
-        } catch {
-            // The exit code is the answer; the words only explain it.
-            return nil
-        }
-        let line = String(decoding: bytes ?? Data(), as: UTF8.self).split(whereSeparator: \.isNewline).last
+    private static func lastLine(of bytes: [UInt8]) -> String? {
+        let line = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).last
         let words = line?.unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }
         return words.map { String(String.UnicodeScalarView($0)).prefix(mostWords) }.map(String.init)
     }
@@ -185,105 +157,6 @@ public struct HookFailure: Error, Sendable, Hashable, CustomStringConvertible {
 
     init(_ words: String) {
         description = words.split(whereSeparator: \.isNewline).joined(separator: " ")
-    }
-}
-
-/// A program that was started as the leader of a process group.
-///
-/// Foundation's `Process` is not used: on Linux it notices the end of a program only when everything that the program started has ended, too.
-struct ProcessGroup {
-    enum Ending: Equatable {
-        case exit(Int32)
-        case signal(Int32)
-        /// The system reaped the program, because this process ignores SIGCHLD.
-        case unknown
-    }
-
-    private let leader: pid_t
-
-    /// Starts the program with an empty signal mask and default signal handlers. What it prints to standard output is discarded.
-    ///
-    /// - Throws: why it cannot be started.
-    init(
-        _ path: String,
-        _ arguments: [String],
-        _ environment: [String: String],
-        input: FileHandle,
-        errors: FileHandle
-    ) throws(HookFailure) {
-        #if canImport(Darwin)
-        var (actions, attributes): (posix_spawn_file_actions_t?, posix_spawnattr_t?) = (nil, nil)
-        #else
-        var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
-        #endif
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_adddup2(&actions, input.fileDescriptor, STDIN_FILENO)
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, errors.fileDescriptor, STDERR_FILENO)
-        var flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
-        // A lock that the program inherited would outlive this process.
-        #if canImport(Darwin)
-        flags |= Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)
-        #else
-        // Not `addclosefrom_np`, which is new in glibc 2.34.
-        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-        for descriptor in descriptors.compactMap(Int32.init) where descriptor > STDERR_FILENO {
-            posix_spawn_file_actions_addclose(&actions, descriptor)
-        }
-        #endif
-        var (none, all) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-        let words = ([path] + arguments).map { strdup($0) } + [nil]
-        let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for word in words + variables { free(word) } }
-        var id: pid_t = 0
-        let code = posix_spawn(&id, path, &actions, &attributes, words, variables)
-        guard code == 0 else { throw HookFailure("cannot be run: \(String(cString: strerror(code)))") }
-        leader = id
-    }
-
-    /// Waits for the program itself, and not for what it started.
-    ///
-    /// - Returns: nil if it still runs after this time, or when `isNeeded` says no.
-    func wait(seconds: Double, while isNeeded: () -> Bool = { true }) -> Ending? {
-        guard hasEnded(within: seconds, while: isNeeded) else { return nil }
-        var status: Int32 = 0
-        guard waitpid(leader, &status, WNOHANG) == leader else { return .unknown }
-        // WIFEXITED, WEXITSTATUS and WTERMSIG are macros.
-        return status & 0x7f == 0 ? .exit(status >> 8 & 0xff) : .signal(status & 0x7f)
-    }
-
-    /// Ends the group: by SIGTERM, and after this time by SIGKILL. Does not wait for a process that the system cannot end now.
-    func stop(graceSeconds: Double) {
-        kill(-leader, SIGTERM)
-        _ = hasEnded(within: graceSeconds)
-        // A child may ignore the signal that ended the leader. The leader has not been reaped: the number is not another group's.
-        kill(-leader, SIGKILL)
-        _ = wait(seconds: graceSeconds)
-    }
-
-    /// Leaves the leader's exit code to be read.
-    private func hasEnded(within seconds: Double, while isNeeded: () -> Bool = { true }) -> Bool {
-        let limit = ContinuousClock.now + .seconds(seconds)
-        var pause: useconds_t = 1_000
-        while true {
-            var found = siginfo_t()
-            let code = waitid(P_PID, id_t(leader), &found, WEXITED | WNOHANG | WNOWAIT)
-            if code == 0 ? found.si_signo == SIGCHLD : errno != EINTR { return true }
-            if ContinuousClock.now >= limit || !isNeeded() { return false }
-            usleep(pause)
-            pause = min(pause * 2, 50_000)
-        }
     }
 }
 
