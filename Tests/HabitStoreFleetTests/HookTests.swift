@@ -165,6 +165,24 @@ struct HookTests {
         #expect(try test.fleet.hooks().first?.owed == 0)
     }
 
+    /// The progress of hooks could not be written on a full disk, and delivery stopped after the first line: the page about the halt behind it waited.
+    @Test func whatCannotBeRecordedIsDeliveredAnyway() throws {
+        let test = try TestFleet(1)
+        let hook = try test.hook()
+        try test.drawHooked(hook)
+        try test.fleet.pause(by: "a test", because: "lunch")
+        try test.fleet.halt(by: "a test", because: "the disk is full")
+        let draft = test.fleet.folder.hooks + ".new"
+        try FileManager.default.createDirectory(atPath: draft + "/x", withIntermediateDirectories: true)
+        let tried = try #require(try test.fleet.tellHooks().first)
+        #expect(tried.told == 3 && tried.failure?.contains("got 3 of 3 lines, but that cannot be recorded") == true)
+        #expect(hook.messages.map(\.event) == ["drawn", "paused", "halted"])
+        try FileManager.default.removeItem(atPath: draft)
+        #expect(try test.fleet.tellHooks() == [.init(name: "pager", told: 3, failure: nil)])
+        #expect(hook.messages.prefix(3).map(\.delivery) == hook.messages.dropFirst(3).map(\.delivery))
+        #expect(try test.fleet.hooks().first?.owed == 0)
+    }
+
     /// A rebuilt index knows nothing of hooks, and need not.
     @Test func afterTheIndexWasMadeAnewNothingIsToldTwice() throws {
         let test = try TestFleet(2)

@@ -269,7 +269,7 @@ struct HookOutbox: Sendable {
         until deadline: ContinuousClock.Instant? = nil,
         while mayContinue: () -> Bool = { true }
     ) -> (told: Int, failure: HookFailure?, problem: (any Error)?) {
-        var told = 0
+        var (told, unrecorded): (Int, (any Error)?) = (0, nil)
         do {
             let owed = Self.owed(hook, places[hook.name], try ledger.read())
             for (entry, head) in owed {
@@ -279,10 +279,20 @@ struct HookOutbox: Sendable {
                 let message = try HookMessage(entry, fleet, to: hook)
                 try HookProgram.deliver(message, to: hook)
                 told += 1
-                try places.update(hook.name) { $0 = .init(told: head, toldAt: Date()) }
-                guard mayContinue() else { return (told, nil, nil) }
+                do {
+                    try places.update(hook.name) { $0 = .init(told: head, toldAt: Date()) }
+                    unrecorded = nil
+                } catch {
+                    // A full disk must not hold back the lines about it. A line that is not recorded is sent again, with the same identifier.
+                    unrecorded = error
+                }
+                guard mayContinue() else { break }
             }
-            if owed.isEmpty, places[hook.name]?.failure != nil {
+            if let unrecorded {
+                let words = "got \(told) of \(owed.count) lines, but that cannot be recorded: \(unrecorded)"
+                return (told, HookFailure(words), unrecorded)
+            }
+            if owed.isEmpty, places[hook.name]?.failure != nil || !places.isRecorded {
                 try places.update(hook.name) { ($0.failure, $0.failingSince) = (nil, nil) }
             }
             return (told, nil, nil)
@@ -324,6 +334,12 @@ final class HookPlaces: Sendable {
     private struct File: Codable {
         var version = 1
         var hooks: [String: Place] = [:]
+        /// Whether this is on disk.
+        var isRecorded = true
+
+        enum CodingKeys: CodingKey {
+            case version, hooks
+        }
     }
 
     private let path: String
@@ -351,6 +367,9 @@ final class HookPlaces: Sendable {
     /// The position of a hook; nil if it is unknown.
     subscript(hook: String) -> Place? { file.withLock { $0.hooks[hook] } }
 
+    /// Whether all positions are on disk.
+    var isRecorded: Bool { file.withLock(\.isRecorded) }
+
     /// Changes a hook's position and writes it to disk.
     ///
     /// - Throws: why it could not be written; this process uses the new position anyway.
@@ -358,11 +377,13 @@ final class HookPlaces: Sendable {
         try file.withLock { file in
             let before = file.hooks[hook]
             change(&file.hooks[hook, default: Place()])
-            guard file.hooks[hook] != before else { return }
+            guard file.hooks[hook] != before || !file.isRecorded else { return }
+            file.isRecorded = false
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
             do {
                 try DurableFile.replace(path, try encoder.encode(file), draft: path + ".new")
+                file.isRecorded = true
             } catch let failure as FileFailure {
                 throw HabitStoreError.system(failure, "the file of the hooks' progress")
             }
