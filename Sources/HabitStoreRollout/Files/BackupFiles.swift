@@ -38,6 +38,12 @@ enum BackupFiles {
         }
     }
 
+    /// The size of a file; 0 if there is none.
+    static func sizeBytes(_ path: String) -> Int64 {
+        var status = stat()
+        return lstat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
     /// The inode number of the file at a path; nil if there is none.
     static func inode(_ path: String) -> UInt64? {
         var status = stat()

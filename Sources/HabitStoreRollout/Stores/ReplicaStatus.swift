@@ -16,6 +16,8 @@ struct ReplicaStatus: Sendable {
     var machine: Machine?
     /// Whether other machines can reach the store too.
     var isShared = false
+    /// The suffixes of the files next to the store that may have its last records.
+    var logSuffixes: [String] = []
     /// Whether it was read without the engine's library, which cannot open the file, so that it cannot be written to.
     var isRescued = false
 

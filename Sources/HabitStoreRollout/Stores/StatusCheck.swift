@@ -116,11 +116,16 @@ struct StatusCheck: Sendable {
         if let ahead, !isCaughtUp {
             return stale(
                 status,
-                "is at token \(status.token), and the copy in the \(ahead.engine.rawValue) store at \(ahead.token)"
+                "is at token \(status.token), and the copy in the \(ahead.engine.rawValue) store at \(ahead.token)",
+                log: log(of: status)
             )
         }
         if isOurs, max(status.token, ahead?.token ?? .zero) < mark {
-            return stale(status, "is at token \(status.token), and token \(mark) was acknowledged")
+            return stale(
+                status,
+                "is at token \(status.token), and token \(mark) was acknowledged",
+                log: log(of: status)
+            )
         }
         return nil
     }
@@ -155,7 +160,7 @@ struct StatusCheck: Sendable {
     /// Why a store cannot serve at the token that it was brought to; nil if it can.
     func objection(to status: ReplicaStatus, at token: HistoryToken) -> HabitStoreError? {
         guard !isControlForeign(status.lineage), token < mark else { return nil }
-        return stale(status, "is at token \(token), and token \(mark) was acknowledged")
+        return stale(status, "is at token \(token), and token \(mark) was acknowledged", log: log(of: status))
     }
 
     /// The epoch of the last move in the evidence, if that is certainly the evidence of this store.
@@ -166,11 +171,19 @@ struct StatusCheck: Sendable {
         return trace.epoch
     }
 
-    private func stale(_ status: ReplicaStatus, _ what: String) -> HabitStoreError {
-        HabitStoreError(
+    /// The name of a file next to the store whose records the store may lack because it is damaged; nil if there is none.
+    private func log(of status: ReplicaStatus) -> String? {
+        status.logSuffixes.map { status.path + $0 }.first { BackupFiles.sizeBytes($0) > 0 }
+            .map { ($0 as NSString).lastPathComponent }
+    }
+
+    private func stale(_ status: ReplicaStatus, _ what: String, log: String? = nil) -> HabitStoreError {
+        let causes = "it was put back from a copy, or swapped" + (log.map { ", or its log (\($0)) is damaged" } ?? "")
+        let help = log == nil ? "put the current file back" : "keep both files, put the current ones back"
+        return HabitStoreError(
             .staleStore,
-            "the \(status.engine.rawValue) store \(what): it was put back from a copy, or swapped, and nothing is served "
-                + "or written; put the current file back, or accept this one with `\(OperatorCommand.name) rollout accept`",
+            "the \(status.engine.rawValue) store \(what): \(causes), and nothing is served or written; \(help), or accept this "
+                + "one with `\(OperatorCommand.name) rollout accept`",
             at: .init(path: status.path)
         )
     }

@@ -250,7 +250,8 @@ final class StorePair: Sendable {
             state: state,
             owner: owner,
             machine: machine.map(Machine.init(parsing:)),
-            isShared: known.isShared(engine)
+            isShared: known.isShared(engine),
+            logSuffixes: (try? known.provider(engine) as? any FileEngineProvider)?.copiedSidecars ?? []
         )
     }
 

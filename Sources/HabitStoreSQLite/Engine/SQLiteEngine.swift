@@ -62,7 +62,7 @@ import Synchronization
         }
         if !isStore {
             try create()
-        } else if mode != .readOnly, listedIndexes != SQLiteIndexUpkeep(tables).list {
+        } else if mode != .readOnly, !database.sparesLog, listedIndexes != SQLiteIndexUpkeep(tables).list {
             try completeIndexes(schema)
         }
     }

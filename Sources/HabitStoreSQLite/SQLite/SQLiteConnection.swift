@@ -24,6 +24,8 @@ final class SQLiteConnection {
     var schemaCookie: Int64 = -1
     /// Counts the records that statements visit, after the first request for it.
     var visits: SQLiteVisits?
+    /// Whether the log, at opening, had a commit that SQLite does not read and that may have been acknowledged.
+    private(set) var dropsCommit = false
     /// State that the layer above keeps with the connection until it is closed.
     var companion: AnyObject?
 
@@ -67,7 +69,7 @@ final class SQLiteConnection {
         cache = SQLiteStatementCache(capacity: options.cachedStatements)
         sqlite3_extended_result_codes(pointer, 1)
         try harden()
-        if checksLog, !isImmutable { try requireOwnLog() }
+        if checksLog, !isImmutable { dropsCommit = try requireOwnLog(isThorough: true) }
         // If writing is not allowed, SQLite silently opens the file for reading.
         if mode.isWritable, sqlite3_db_readonly(pointer, "main") != 0 {
             throw HabitStoreError(

@@ -18,6 +18,9 @@ final class SQLiteDatabase: Sendable {
     /// Whether write transactions are possible.
     var isWritable: Bool { file.isWritable }
 
+    /// Whether the log has a commit that SQLite does not read and that may have been acknowledged, so that nothing should be written unasked.
+    var sparesLog: Bool { file.sparesLog }
+
     private let file: SQLiteSharedFile
     private let usage = SQLiteUsage()
 

@@ -12,26 +12,44 @@ struct SQLiteLogCheck: Equatable {
         case fileIsOlder
         case logIsOlder
         case unrelated
+        /// The log has commits that the file lacks, after bytes at which SQLite's recovery would end.
+        case damaged
     }
 
     /// Nil if they belong together, or if nothing indicates that they do not.
     let fault: Fault?
+    /// Whether SQLite would drop a commit of the log that may have been acknowledged, or the last one of a process that died in a power cut: the
+    /// bytes alone do not tell.
+    let dropsCommit: Bool
     private let fileMark: SQLiteLogMark?
     private let salts: UInt64?
 
     /// Examines both.
     ///
+    /// - Parameter isThorough: whether to look behind the end of what SQLite would read, which takes reading the whole log.
     /// - Parameter readFile: reads bytes of the database file from a position; nil if the file has fewer.
-    init(path: String, readFile: (_ count: Int, _ position: Int64) -> [UInt8]?) throws {
+    init(
+        path: String,
+        isThorough: Bool = false,
+        readFile: (_ count: Int, _ position: Int64) -> [UInt8]?
+    ) throws {
         // The file is read first: pages that are checkpointed from the log meanwhile are then still in that log.
         let file = SQLiteFileState(readFile)
         fileMark = file?.mark
-        guard let file, let log = try SQLiteLogReader(path + "-wal") else {
-            (fault, salts) = (nil, nil)
+        guard let file else {
+            (fault, dropsCommit, salts) = (nil, false, nil)
             return
         }
-        salts = UInt64(log.salts.0) << 32 | UInt64(log.salts.1)
-        fault = try SQLiteLogState(log, with: file)?.fault(with: file)
+        let log = try SQLiteLogReader(path + "-wal")
+        salts = log.map { UInt64($0.salts.0) << 32 | UInt64($0.salts.1) }
+        let mismatch = try log.flatMap { try SQLiteLogState($0, with: file)?.fault(with: file) }
+        guard mismatch == nil, isThorough else {
+            (fault, dropsCommit) = (mismatch, false)
+            return
+        }
+        let rest = try SQLiteLogRest(path + "-wal", of: file.pageSize)
+        fault = rest.isDamage(besides: file.knownMark) ? .damaged : nil
+        dropsCommit = rest.dropsCommit(besides: file.knownMark)
     }
 }
 
@@ -60,6 +78,9 @@ private struct SQLiteFileState {
         guard let root = root(read) else { return }
         search(from: root, read)
     }
+
+    /// The number of the last marked commit in the file; nil if unknown.
+    var knownMark: UInt64? { mark?.number ?? (isEmpty ? 0 : nil) }
 
     private func withPage<R>(_ number: UInt32, _ read: (Int, Int64) -> [UInt8]?, _ body: (SQLitePage) -> R?) -> R? {
         guard number > 0, let bytes = read(pageSize, Int64(number - 1) * Int64(pageSize)) else { return nil }
@@ -235,16 +256,21 @@ extension SQLiteConnection {
     /// Rejects a log that does not belong to the file, before SQLite reads either: it would copy the log over the file.
     ///
     /// Another process may be writing to both, so a fault only counts if a second look finds the same one.
-    func requireOwnLog() throws {
+    ///
+    /// - Parameter isThorough: whether to reject a damaged log, too, which only SQLite's recovery would mistake for a shorter one.
+    /// - Returns: whether a thorough look found a commit that SQLite would drop, and that may have been acknowledged.
+    @discardableResult
+    func requireOwnLog(isThorough: Bool = false) throws -> Bool {
         var last: SQLiteLogCheck?
         for _ in 0..<Self.mostLooks {
-            guard try SQLiteFiles.sizeBytes(of: path + "-wal") > 0 else { return }
-            let check = try SQLiteLogCheck(path: path, readFile: { fileBytes($0, at: $1) })
-            guard let fault = check.fault else { return }
+            guard try SQLiteFiles.sizeBytes(of: path + "-wal") > 0 else { return false }
+            let check = try SQLiteLogCheck(path: path, isThorough: isThorough, readFile: { fileBytes($0, at: $1) })
+            guard let fault = check.fault else { return check.dropsCommit }
             if check == last { throw Self.error(fault, path) }
             last = check
             usleep(Self.pauseMicroseconds)
         }
+        return false
     }
 
     private static func error(_ fault: SQLiteLogCheck.Fault, _ path: String) -> HabitStoreError {
@@ -261,6 +287,10 @@ extension SQLiteConnection {
             case .unrelated:
                 "its log (\(name)-wal) belongs to another file, or to another copy of this one; put back the file that "
                     + "belongs to this log, or move it away: \(move)"
+            case .damaged:
+                "its log (\(name)-wal) is damaged, and holds the last acknowledged records behind the damage, where SQLite would "
+                    + "drop them; nothing was changed: keep a copy of the file and its log and restore a backup, or give up the "
+                    + "records in the log: \(move)"
             }
         return .damage(sentence, at: HabitStoreError.Location(path: path))
     }
@@ -382,8 +412,8 @@ final class SQLiteLogReader {
         let isCommit: Bool
     }
 
-    private static let headerLength = 32
-    private static let frameHeaderLength = 24
+    fileprivate static let headerLength = 32
+    fileprivate static let frameHeaderLength = 24
     /// The number of bytes in a read.
     private static let blockBytes = 1 << 16
 
@@ -392,7 +422,7 @@ final class SQLiteLogReader {
     let pageSize: Int
     private let file: OpenFile
     private let path: String
-    private let isBigEndian: Bool
+    fileprivate let isBigEndian: Bool
     private var sums: (UInt32, UInt32)
     private var block: [UInt8]
     private var filled = 0
@@ -400,21 +430,16 @@ final class SQLiteLogReader {
     /// The offset of the block in the file.
     private var blockOffset: off_t
 
+    /// The offset of the next frame: after the last one, the end of what SQLite would read.
+    fileprivate var offset: off_t { blockOffset + off_t(position) }
+
     /// Opens a log; nil for one that SQLite would consider empty.
     init?(_ path: String) throws {
-        guard let status = try SQLiteFiles.status(of: path), status.kind == .regular, status.sizeBytes > 0 else {
-            return nil
-        }
-        do {
-            file = try OpenFile(path, O_RDONLY | O_NOFOLLOW)
-        } catch {
-            // SQLite reports itself that the file cannot be read.
-            guard error.number != ENOENT, error.number != EACCES, error.number != ELOOP else { return nil }
-            throw SQLiteError.system(error.number, path: path, while: "opening the log")
-        }
+        guard let file = try Self.open(path) else { return nil }
+        self.file = file
         self.path = path
         var header = [UInt8](repeating: 0, count: Self.headerLength)
-        let count = try Self.read(file, path, &header, at: 0)
+        let count = try Self.read(self.file, path, &header, at: 0)
         let words = header.withUnsafeBytes { bytes in (0..<8).map { Self.word(bytes, $0 * 4) } }
         let (size, isBigEndian) = (Int(words[2]), words[0] & 1 == 1)
         guard count == Self.headerLength, words[0] & ~1 == 0x377F_0682, words[1] == 3_007_000,
@@ -428,6 +453,20 @@ final class SQLiteLogReader {
         let frameLength = Self.frameHeaderLength + size
         block = [UInt8](repeating: 0, count: max(1, Self.blockBytes / frameLength) * frameLength)
         blockOffset = off_t(Self.headerLength)
+    }
+
+    /// Opens the file; nil if there is no log, or it is empty.
+    fileprivate static func open(_ path: String) throws -> OpenFile? {
+        guard let status = try SQLiteFiles.status(of: path), status.kind == .regular, status.sizeBytes > 0 else {
+            return nil
+        }
+        do {
+            return try OpenFile(path, O_RDONLY | O_NOFOLLOW)
+        } catch {
+            // SQLite reports itself that the file cannot be read.
+            guard error.number != ENOENT, error.number != EACCES, error.number != ELOOP else { return nil }
+            throw SQLiteError.system(error.number, path: path, while: "opening the log")
+        }
     }
 
     /// Passes the next frame and its page to `body`; nil at the end of what SQLite would read.
@@ -454,7 +493,7 @@ final class SQLiteLogReader {
     }
 
     /// Adds bytes to the two running checksums of a log.
-    private static func sum(
+    fileprivate static func sum(
         _ bytes: UnsafeRawBufferPointer,
         _ sums: (UInt32, UInt32),
         _ isBigEndian: Bool
@@ -471,11 +510,11 @@ final class SQLiteLogReader {
         return (first, second)
     }
 
-    private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+    fileprivate static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
         UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
-    private static func read(
+    fileprivate static func read(
         _ file: borrowing OpenFile,
         _ path: String,
         _ bytes: inout [UInt8],
@@ -484,5 +523,133 @@ final class SQLiteLogReader {
         let count = bytes.withUnsafeMutableBytes { OpenFile.read(file.descriptor, into: $0, at: position) }
         guard count >= 0 else { throw SQLiteError.system(errno, path: path, while: "reading the log") }
         return count
+    }
+}
+
+/// The frames of a log behind the end of what SQLite would read.
+///
+/// Recovery ends for good at an invalid header or frame. Behind it may be frames of an earlier state of the log, which are in the file, parts of a
+/// commit that a power cut interrupted, or, if a byte was damaged, acknowledged commits. Each frame there is checked against the checksum that the
+/// frame before it states, as far as there is one.
+private struct SQLiteLogRest {
+    private static let mostDamagedFrames = 16
+
+    /// Whether the header is valid.
+    private var hasHeader = false
+    /// The number of the last marked commit before the end; nil if none has a mark.
+    private var markBefore: UInt64?
+    /// The highest number among the marks of commits behind the end.
+    private var markBehind: UInt64?
+    /// Whether a frame there says that it ends a transaction.
+    private var hasCommit = false
+
+    /// - Parameter pageSize: that of the database file, for a log whose header does not say.
+    init(_ path: String, of pageSize: Int) throws {
+        if let log = try SQLiteLogReader(path) {
+            hasHeader = true
+            while try log.next({ _, _ in true }) != nil {}
+            try search(path, log.offset, log.pageSize, salts: log.salts, log.isBigEndian)
+            if markBehind != nil { markBefore = try Self.lastMark(path) }
+        } else if pageSize >= 512 {
+            let start = off_t(SQLiteLogReader.headerLength)
+            for isBigEndian in [false, true] where markBehind == nil {
+                try search(path, start, pageSize, salts: nil, isBigEndian)
+            }
+        }
+    }
+
+    /// Whether certainly acknowledged commits are behind the end.
+    ///
+    /// A log only begins anew when the file has all of it, so that an invalid header hides nothing that the file lacks, and is on the disk before the
+    /// first frame. Each commit is on the disk before the next one begins, so that behind an invalid frame is at most one that was not acknowledged.
+    ///
+    /// - Parameter mark: the number of the last marked commit in the file; nil if unknown.
+    func isDamage(besides mark: UInt64?) -> Bool {
+        guard let markBehind, let known = known(mark) else { return false }
+        return hasHeader ? markBehind > known + 1 : markBehind > known
+    }
+
+    /// Whether a commit that the file may lack is behind the end.
+    func dropsCommit(besides mark: UInt64?) -> Bool {
+        guard hasCommit else { return false }
+        guard let markBehind, let known = known(mark) else { return true }
+        return markBehind > known
+    }
+
+    private func known(_ mark: UInt64?) -> UInt64? { [mark, markBefore].compactMap(\.self).max() }
+
+    /// The number of the mark in the last transaction that SQLite would read.
+    private static func lastMark(_ path: String) throws -> UInt64? {
+        guard let log = try SQLiteLogReader(path) else { return nil }
+        var (last, pending): (UInt64?, UInt64?) = (nil, nil)
+        while let (isCommit, mark) = try log.next({ ($0.isCommit, SQLitePage($1, number: $0.page)?.logMark?.number) }) {
+            pending = mark ?? pending
+            if isCommit { (last, pending) = (pending ?? last, nil) }
+        }
+        return last
+    }
+
+    /// Reads the frames from an offset on, the first of which is damaged or follows a damaged header.
+    ///
+    /// - Parameter salts: those of the log; nil if the header does not say, so that frames must only have the same ones.
+    private mutating func search(
+        _ path: String,
+        _ offset: off_t,
+        _ pageSize: Int,
+        salts: (UInt32, UInt32)?,
+        _ isBigEndian: Bool
+    ) throws {
+        guard let file = try SQLiteLogReader.open(path) else { return }
+        var bytes = [UInt8](repeating: 0, count: SQLiteLogReader.frameHeaderLength + pageSize)
+        var (place, damaged, isInRun): (off_t, Int, Bool) = (offset, 0, false)
+        var before: FrameHeader?
+        var mark: UInt64?
+        while damaged < Self.mostDamagedFrames {
+            guard try SQLiteLogReader.read(file, path, &bytes, at: place) == bytes.count else { return }
+            place += off_t(bytes.count)
+            let isIntact = bytes.withUnsafeBytes { bytes in
+                let header = FrameHeader(bytes)
+                let expected = salts ?? before?.salts ?? header.salts
+                defer { before = header }
+                guard header.page != 0, header.salts == expected else { return false }
+                let isIntact =
+                    before.map { header.sums == FrameHeader.sums(bytes, after: $0.sums, isBigEndian) } ?? false
+                // The mark has a checksum of its own, so a frame counts that follows damage and so cannot be checked.
+                guard isIntact || !isInRun else { return false }
+                hasCommit = hasCommit || header.isCommit
+                let page = UnsafeRawBufferPointer(rebasing: bytes[SQLiteLogReader.frameHeaderLength...])
+                mark = SQLitePage(page, number: header.page)?.logMark?.number ?? mark
+                if header.isCommit { (markBehind, mark) = ([markBehind, mark].compactMap(\.self).max(), nil) }
+                return isIntact
+            }
+            // Frames behind the run are of another state of the log.
+            if isInRun, !isIntact { return }
+            isInRun = isIntact
+            if !isIntact { damaged += 1 }
+        }
+    }
+
+    private struct FrameHeader {
+        let page: UInt32
+        let isCommit: Bool
+        let salts: (UInt32, UInt32)
+        let sums: (UInt32, UInt32)
+
+        init(_ bytes: UnsafeRawBufferPointer) {
+            func word(_ offset: Int) -> UInt32 { SQLiteLogReader.word(bytes, offset) }
+            (page, isCommit) = (word(0), word(4) != 0)
+            (salts, sums) = ((word(8), word(12)), (word(16), word(20)))
+        }
+
+        /// The checksums that a frame should state.
+        static func sums(
+            _ bytes: UnsafeRawBufferPointer,
+            after sums: (UInt32, UInt32),
+            _ isBigEndian: Bool
+        ) -> (UInt32, UInt32) {
+            let header = SQLiteLogReader.sum(UnsafeRawBufferPointer(rebasing: bytes[..<8]), sums, isBigEndian)
+            let page = UnsafeRawBufferPointer(rebasing: bytes[SQLiteLogReader.frameHeaderLength...])
+            return SQLiteLogReader.sum(page, header, isBigEndian)
+        }
     }
 }

@@ -43,6 +43,7 @@ extension SQLiteSharedFile {
                 throw error
             }
             try commit(connection)
+            endSparing(connection)
             checkpointIfDue(connection)
             return value
         }
@@ -180,14 +181,14 @@ extension SQLiteSharedFile {
         setCheckpointFailure(nil)
     }
 
-    /// Closes all connections. The last user of the log empties it, if no other process is using it.
+    /// Closes all connections. The last user of the log empties it, if no other process is using it and it has been adopted.
     func close() throws {
         retireReaders()
         guard let last = writer else { return }
         writer = nil
         defer { last.close() }
         // In doubt, the log is left unchanged: the next opening resolves the outcome.
-        guard !hasOpenOutcome, !last.hasMoved, try processLock.tryAcquire() else { return }
+        guard !hasOpenOutcome, !sparesLog, !last.hasMoved, try processLock.tryAcquire() else { return }
         defer { processLock.release() }
         last.setBusyTimeout(milliseconds: 0)
         // Incomplete if another process is still reading; the log then remains, with everything in it.

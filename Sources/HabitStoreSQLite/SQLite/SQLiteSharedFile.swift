@@ -40,6 +40,7 @@ final class SQLiteSharedFile: @unchecked Sendable {
     private var idleReaders: [SQLiteConnection] = []
     private var generation = 0
     private var isInDoubt = false
+    private var isLogSpared = false
     private var writerThread: pthread_t?
     private var checkpointFailure: HabitStoreError?
 
@@ -91,6 +92,12 @@ final class SQLiteSharedFile: @unchecked Sendable {
 
     /// Why the last checkpoint failed; nil if it succeeded. A failure loses nothing, but the log grows.
     var lastCheckpointFailure: HabitStoreError? { lock.withLock { checkpointFailure } }
+
+    /// Whether the log must not be emptied before the next commit.
+    private(set) var sparesLog: Bool {
+        get { lock.withLock { isLogSpared } }
+        set { lock.withLock { isLogSpared = newValue } }
+    }
 
     /// Whether the calling thread is inside a write transaction of this file.
     var isHeldByThisThread: Bool {
@@ -155,7 +162,24 @@ extension SQLiteSharedFile {
     /// After a crash, the log can contain a commit that is in memory but not on the disk: after a failed sync such pages stay there,
     /// marked as written. The copy is synced, so that what the store shows also survives a power cut. The copy may be incomplete,
     /// and if it fails the store can still be read: `lastCheckpointFailure` keeps the reason.
+    ///
+    /// A log with a commit that SQLite does not read stays as it is until a transaction has been committed: whoever knows that the commit was
+    /// acknowledged refuses the store before that, and its records can still be saved.
     func adoptLog(_ connection: SQLiteConnection) throws {
+        sparesLog = connection.dropsCommit
+        guard !sparesLog else { return }
+        try copyLog(connection)
+    }
+
+    /// Ends the protection of a log, after a commit.
+    func endSparing(_ connection: SQLiteConnection) {
+        guard sparesLog else { return }
+        sparesLog = false
+        // Throws only if the size of the log is unknown, and the commit is durable already.
+        try? copyLog(connection)
+    }
+
+    private func copyLog(_ connection: SQLiteConnection) throws {
         guard try SQLiteFiles.sizeBytes(of: path + "-wal") > 0 else { return }
         do {
             _ = try connection.checkpoint(.passive)

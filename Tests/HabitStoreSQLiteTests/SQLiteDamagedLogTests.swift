@@ -1,0 +1,153 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitTracker
+import Testing
+
+@testable import HabitStoreSQLite
+
+/// A byte of a log's header was damaged while the log had two acknowledged records. SQLite takes such a log for an empty one: the store opened without
+/// the records, and closing it emptied the log, from whose frames they could have been saved. Now a log with commits behind the damage that the file
+/// lacks is refused before SQLite opens it; where the bytes do not tell whether a commit was acknowledged, the log keeps its bytes until the next one.
+struct SQLiteDamagedLogTests {
+    enum Damage: String, CaseIterable {
+        case magic, pageSize, salt, zeroedHeader, firstFrame, firstSalt, firstChecksum, zeroedSector
+
+        func apply(to log: inout Data) {
+            switch self {
+            case .magic: log[0] ^= 0x80
+            case .pageSize: log[9] ^= 1
+            case .salt: log[17] ^= 4
+            case .zeroedHeader: log.replaceSubrange(0..<32, with: Data(count: 32))
+            case .firstFrame: log[32 + 24 + 100] ^= 1
+            case .firstSalt: log[32 + 9] ^= 1
+            case .firstChecksum: log[32 + 17] ^= 1
+            case .zeroedSector: log.replaceSubrange(0..<4_096, with: Data(count: 4_096))
+            }
+        }
+    }
+
+    private let files: SQLiteTestStore
+
+    init() throws { files = try SQLiteTestStore() }
+
+    private func read(_ suffix: String) -> Data {
+        (try? Data(contentsOf: URL(fileURLWithPath: files.path + suffix))) ?? Data()
+    }
+
+    private func put(_ file: Data, _ log: Data) throws {
+        try? FileManager.default.removeItem(atPath: files.path + "-shm")
+        try file.write(to: URL(fileURLWithPath: files.path))
+        try log.write(to: URL(fileURLWithPath: files.path + "-wal"))
+    }
+
+    private func names() throws -> [String] {
+        let store = try files.open()
+        defer { store.close() }
+        return try store.all(HabitTag.self).map(\.name).sorted()
+    }
+
+    /// Writes one commit for each name, and returns the file and the log before the store is closed, and the file afterwards.
+    private func write(_ names: [String]) throws -> (file: Data, log: Data, closed: Data) {
+        let store = try files.open()
+        for name in names { try store.save(HabitTag(name: name)) }
+        let (file, log) = (read(""), read("-wal"))
+        store.close()
+        return (file, log, read(""))
+    }
+
+    @Test(arguments: Damage.allCases)
+    func acknowledgedCommitsBehindTheDamageAreRefusedAndKept(damage: Damage) throws {
+        _ = try write(["a"])
+        let written = try write(["b", "c", "d"])
+        var log = written.log
+        damage.apply(to: &log)
+        let file = written.file
+        let modes: [SQLiteHabitStore.Options] = [.init(), .init(createsFile: false), .init(isReadOnly: true)]
+        for options in modes {
+            try put(file, log)
+            let error = #expect(throws: HabitStoreError.self) { try files.open(options) }
+            #expect(error?.code == .corrupt)
+            #expect(error?.message.contains("its log (store.sqlite-wal) is damaged") == true)
+            #expect(error?.message.contains("mv \(files.path)-wal \(files.path)-wal.aside") == true)
+            #expect(throws: HabitStoreError.self) { try SQLiteHabitStore.outline(ofStoreAt: files.path) }
+            #expect(read("") == file && read("-wal") == log, "the refusal has written")
+        }
+        try FileManager.default.removeItem(atPath: files.path + "-wal")
+        #expect(try names() == ["a"])
+    }
+
+    /// A log that began anew has its header on the disk before its first frame, so no power cut leaves this.
+    @Test(arguments: [Damage.magic, .pageSize, .salt, .zeroedHeader])
+    func aSingleCommitBehindADamagedHeaderIsRefused(damage: Damage) throws {
+        _ = try write(["a"])
+        let written = try write(["b"])
+        var log = written.log
+        damage.apply(to: &log)
+        try put(written.file, log)
+        #expect(throws: HabitStoreError.self) { try files.open() }
+        #expect(read("") == written.file && read("-wal") == log)
+    }
+
+    /// Damage in the middle of the log: SQLite would read what is before it.
+    @Test func twoCommitsBehindADamagedFrameAreRefused() throws {
+        _ = try write(["a"])
+        let store = try files.open()
+        try store.save(HabitTag(name: "b"))
+        let place = read("-wal").count
+        for name in ["c", "d"] { try store.save(HabitTag(name: name)) }
+        let file = read("")
+        var log = read("-wal")
+        store.close()
+        log[place + 24 + 100] ^= 1
+        try put(file, log)
+        #expect(throws: HabitStoreError.self) { try files.open() }
+        #expect(read("") == file && read("-wal") == log)
+    }
+
+    /// What a power cut leaves of an unfinished commit, or damage to an acknowledged one: only someone who knows what was acknowledged can tell.
+    @Test func aSingleCommitThatSQLiteDropsStaysUntilTheNextOne() throws {
+        _ = try write(["a"])
+        let written = try write(["b"])
+        var log = written.log
+        Damage.firstFrame.apply(to: &log)
+        let file = written.file
+        try put(file, log)
+        #expect(try names() == ["a"])
+        #expect(read("") == file && read("-wal") == log, "an opening without a write has written")
+        let store = try files.open()
+        #expect(throws: CancellationError.self) { try store.write { _ in throw CancellationError() } }
+        store.close()
+        #expect(read("") == file && read("-wal") == log, "a refused write has written")
+        _ = try write(["c"])
+        #expect(try names() == ["a", "c"])
+        #expect(read("-wal").isEmpty, "the log is emptied again")
+    }
+
+    /// A power cut tore the header of a log that began anew: its frames are from before, and the file has all of them.
+    @Test(arguments: [Damage.magic, .pageSize, .salt, .zeroedHeader, .zeroedSector])
+    func framesThatTheFileHasAreNoDamage(damage: Damage) throws {
+        _ = try write(["a"])
+        let written = try write(["b", "c", "d"])
+        var log = written.log
+        damage.apply(to: &log)
+        try put(written.closed, log)
+        #expect(try names() == ["a", "b", "c", "d"])
+        #expect(read("-wal").isEmpty)
+    }
+
+    /// The log began anew, and its new header is valid, with frames of its earlier state behind it.
+    @Test func framesOfAnEarlierStateOfTheLogAreNoDamage() throws {
+        _ = try write(["a"])
+        let old = try write(["b", "c", "d"])
+        let new = try write(["e"])
+        for length in stride(from: 32, through: new.log.count, by: 997) {
+            var log = old.log
+            log.replaceSubrange(0..<length, with: new.log.prefix(length))
+            try put(old.closed, log)
+            let isComplete = length == new.log.count
+            #expect(try names() == ["a", "b", "c", "d"] + (isComplete ? ["e"] : []), "\(length) bytes")
+        }
+        try put(old.closed, new.log + old.log.dropFirst(new.log.count))
+        #expect(try names() == ["a", "b", "c", "d", "e"])
+    }
+}
