@@ -178,6 +178,38 @@ struct RetirementTests {
         #expect(try store.fetchCount(FetchDescriptor<Habit>()) > 0)
     }
 
+    /// `habitstore copy` of the serving store to a file of the old engine was accepted as a backup of the old store: the evidence said "match, 100 %
+    /// covered", and the damaged old store was removed. The copy had been compared with its source.
+    @Test func aCopyOfTheServingStoreIsNoBackupOfTheOldOne() throws {
+        let (user, first) = try completed()
+        first.close()
+        let backup = user.folder.path("backup.sqlite")
+        try user.withStore(.old) { try $0.backup(to: backup) }
+        try user.withStore(.new, .readWrite) { try $0.loseARecord() }
+        try Data("no store, for certain".utf8).write(to: URL(fileURLWithPath: user.address(.old).path))
+        let store = try user.stores { $0.gate.retentionSeconds = 0 }.store(for: "alice")
+        defer { store.close() }
+        let copies = [
+            StoreAddress(.sqlite, path: user.folder.path("copy.sqlite")),
+            StoreAddress(.lmdb, path: user.folder.path("copy.lmdb")),
+        ]
+        for copy in copies {
+            try user.withStore(.new) { source in
+                let target = try user.engines.open(copy, .create, schema: HabitSchema.current)
+                defer { target.close() }
+                _ = try Backfill(from: source, to: target).run()
+            }
+            #expect { try store.retire(against: copy, by: "a test") } throws: {
+                "\($0)".contains("does not say that it was taken before")
+            }
+        }
+        let records = try EvidenceLog(user.directory).read().records.map(\.event)
+        #expect(!records.contains { if case .retired = $0 { true } else { false } })
+        #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
+        // The true backup shows what the serving store has lost.
+        #expect(try !store.retire(against: StoreAddress(.sqlite, path: backup), by: "a test").isRemoved)
+    }
+
     /// The serving store was given as the backup, and its loss was checked against itself.
     @Test func whatWasLeftIsVerifiedWhateverBackupIsGiven() throws {
         let (user, store) = try completed()

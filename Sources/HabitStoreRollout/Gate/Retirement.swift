@@ -143,19 +143,22 @@ struct Retirement {
 
     /// The backup to verify instead of the former store, if that cannot be read; nil if it can.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` unless the backup says that it was taken while both stores were kept, or is one of the former
-    ///   store: a backup of the serving store would prove nothing about it.
+    /// A copy of the serving store would prove nothing. Copies by `habitstore copy` are on standby, too, but only the rollout gives a store the state that
+    /// says whose it is, on which side, and at which stage.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unsupported`` unless the backup says that it is this user's, of this rollout, and was taken while both stores
+    ///   were kept, or is one of the former store.
     private func readable(_ backup: StoreAddress, _ actual: ActualStage) throws -> (any UserStoreBackend)? {
         if (try? open.pair.status(actual.other)) != nil { return nil }
         let store = try open.context.engines.open(backup, .readOnly, schema: open.context.schema)
         do {
             let status = try store.replicaRead { try open.pair.status(backup.engine, $0) }
-            let isOfBoth = status.state.map { $0.stage < Stage.complete } ?? false
-            guard isOfBoth || status.role == .standby else {
+            guard Self.isReference(status, actual, open.directory) else {
                 throw HabitStoreError(
                     .unsupported,
                     "the backup does not say that it was taken before the user reached complete, or of the old store: it proves "
-                        + "nothing, and nothing is removed",
+                        + "nothing, and nothing is removed; a copy by `\(OperatorCommand.name) copy` never says so, so give a backup "
+                        + "of the \(actual.other.rawValue) store itself",
                     at: .init(path: backup.path)
                 )
             }
@@ -164,6 +167,15 @@ struct Retirement {
             store.close()
             throw error
         }
+    }
+
+    /// Whether a store proves something about the former store.
+    private static func isReference(_ status: ReplicaStatus, _ actual: ActualStage, _ directory: UserDirectory) -> Bool
+    {
+        guard let state = status.state, state.engines == actual.state.engines, status.role != .backfilling,
+            status.owner == nil || status.owner == directory.owner
+        else { return false }
+        return state.stage < .complete || status.role == .standby && status.engine == actual.other
     }
 
     /// Brings the copy of the former store up to the serving one from the history only: anything else would prove nothing.

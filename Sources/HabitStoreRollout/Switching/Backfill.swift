@@ -262,7 +262,11 @@ public struct Backfill {
     private func begin(_ found: Found) throws -> State {
         let from = found.from
         let state = State(lineage: from.lineage, run: id, startToken: from.token, entity: 0, lastID: nil, records: 0)
-        try destination.replicate { try claim($0, state, found) }
+        try destination.replicate { replica in
+            try claim(replica, state, found)
+            // What a rollout says of the earlier contents is not true of the copy: a retirement would take it for a backup.
+            if epoch == nil { try replica.setRolloutState(nil) }
+        }
         CrashPoint.reach("backfill.begun")
         for entity in destination.schema.entities.indices {
             var isEmpty = false
