@@ -78,7 +78,10 @@ struct RolloutGateTests {
             let run = try sandbox.run("rollout", "promote", "--user", user)
             #expect(run.status == 1)
             #expect(run.output.contains("`habitstore rollout verify --user \(word)`"), "\(run.output)")
-            #expect(!run.output.contains("--user U"), "\(run.output)")
+            let kept = try sandbox.run("rollout", "retire", "--user", user)
+            #expect(kept.status == 1)
+            #expect(kept.output.contains("`habitstore rollout advance --user \(word)`"), "\(kept.output)")
+            #expect(!(run.output + kept.output).contains("--user U"), "\(run.output)\(kept.output)")
         }
     }
 

@@ -129,6 +129,62 @@ struct RetirementTests {
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
     }
 
+    /// A kill took the user to `off`, and the reason was "`rollout advance` takes the user there", which is refused while the kill is in force.
+    @Test func aKilledUserIsToldOfTheKill() throws {
+        let (user, store) = try completed()
+        store.close()
+        try user.want("complete", kill: true)
+        let stores = try user.stores { $0.gate.retentionSeconds = 0 }
+        #expect(try stores.retirement(of: "alice").decision.reasons.contains(.killed))
+        let killed = try stores.store(for: "alice")
+        defer { killed.close() }
+        #expect(try killed.retire(by: "a test").decision.reasons == [.killed])
+        #expect(try killed.stage() == .off)
+        #expect(try stores.retirement(of: "alice").decision.reasons == [.killed])
+    }
+
+    @Test func aUserWithoutASecondStoreHasNoneThatIsKept() throws {
+        let user = try StagedUser()
+        let stores = try user.stores { $0.gate.retentionSeconds = 0 }
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        try store.save(Habit(name: "Run"))
+        #expect(try !store.retire(by: "a test").isThere)
+        #expect(try !stores.retirement(of: "alice").isThere)
+    }
+
+    enum OldStore: String, CaseIterable {
+        case folder, empty, truncated, foreign
+    }
+
+    /// The dry run only asked the gate: "could be removed", where the real run kept what it could not read.
+    @Test(arguments: OldStore.allCases) func aDryRunOpensTheStore(_ kind: OldStore) throws {
+        let (user, first) = try completed()
+        first.close()
+        let place = try user.address(.old).path
+        let url = URL(fileURLWithPath: place)
+        let bytes = try Data(contentsOf: url)
+        for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: place + suffix) {
+            try FileManager.default.removeItem(atPath: place + suffix)
+        }
+        switch kind {
+        case .folder: try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+        case .empty: try Data().write(to: url)
+        case .truncated: try bytes.prefix(9_000).write(to: url)
+        case .foreign:
+            let other = try user.engines.open(user.address(.old), .create, schema: HabitSchema.current)
+            defer { other.close() }
+            try other.save(Habit(name: "of someone else"))
+        }
+        let stores = try user.stores { $0.gate.retentionSeconds = 0 }
+        #expect(throws: HabitStoreError.self) { try stores.retirement(of: "alice") }
+        #expect(FileManager.default.fileExists(atPath: place))
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        #expect(throws: HabitStoreError.self) { try store.retire(by: "a test") }
+        #expect(FileManager.default.fileExists(atPath: place))
+    }
+
     /// Comparing with the old store reveals a record that was removed from the serving store by other means, and the old store stays.
     @Test(arguments: EngineName.standard) func aRecordThatTheNewStoreHasLostKeepsTheOldOne(_ engine: EngineName) throws
     {

@@ -33,7 +33,9 @@ struct RolloutRetireCommand: ReportingCommand {
     @Option(help: ArgumentHelp("The users of a wave of the fleet, by its name or its number.", valueName: "name"))
     var wave: String?
 
-    @Flag(help: "Only report whose store could be removed, and why the others are kept; verify nothing.")
+    @Flag(
+        help: "Only report whose store can be read and could be removed, and why the others are kept; compare nothing."
+    )
     var dryRun = false
 
     @Option(
@@ -62,7 +64,7 @@ struct RolloutRetireCommand: ReportingCommand {
         let part = try wave.map { try fleet.wave($0) }
         let listing = all ? try stores.users() : UserListing(users: part?.users ?? [settings.user])
         let results = await jobOptions.run(isDry ? "asking" : "retiring", listing) { user in
-            if isDry { return try stores.retirement(of: user) }
+            if isDry { return try stores.retirement(of: user, hasBackup: backup != nil) }
             return try stores.withExisting(user) { try $0.retire(against: backup, by: NSUserName()) }
         }
         let report = RetirementReport(results, isDry: isDry)
@@ -118,8 +120,14 @@ struct RetirementReport {
                 ? "is removed"
                 : outcome.wasRemovedBefore
                     ? "was removed before" : outcome.decision.isOpen ? "could be removed" : "is kept"
-            lines = ["\(result.user): the \(outcome.engine.rawValue) store \(word): \(outcome.place)"]
-            lines += outcome.decision.reasons.map { "  - \($0)" }
+            let isKept = outcome.isThere || outcome.wasRemovedBefore
+            lines = [
+                isKept
+                    ? "\(result.user): the \(outcome.engine.rawValue) store \(word): \(outcome.place)"
+                    : "\(result.user): nothing is removed; the user has no \(outcome.engine.rawValue) store"
+            ]
+            let user = ShellWord.quoted(result.user)
+            lines += outcome.decision.reasons.map { "  - \($0.sentence(user: user))" }
             if !outcome.leftBeside.isEmpty {
                 lines.append("  left next to it, remove by hand: \(outcome.leftBeside.joined(separator: ", "))")
             }
@@ -140,7 +148,8 @@ struct RetirementReport {
                     "isRemoved": outcome?.isRemoved ?? false,
                     "wasRemovedBefore": outcome?.wasRemovedBefore ?? false,
                     "reasons": outcome?.decision.reasons ?? [],
-                    "sentences": outcome?.decision.reasons.map(\.description) ?? [],
+                    "sentences": outcome?.decision.reasons.map { $0.sentence(user: ShellWord.quoted(result.user)) }
+                        ?? [],
                     "leftBeside": outcome?.leftBeside ?? [],
                     "error": [result].failures().first.map { ErrorReport.message(of: $0.error) },
                 ]

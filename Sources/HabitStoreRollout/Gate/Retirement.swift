@@ -26,6 +26,7 @@ struct Retirement {
         let wanted = open.state.withLock { $0.wanted?.stage }
         var decision = try decide(known, wanted, isKilled: open.context.pulledKill != nil, isVerified: false)
         var outcome = RetirementOutcome(decision, known.other, open.pair.address(known.other))
+        outcome.isThere = open.pair.mayExist(known.other)
         guard decision.isOpen else {
             // The retention time starts at an evidence line that the stores have acknowledged.
             if decision.reasons.map(\.kind) == ["retentionNotOver"], try evidence(known).since == nil {
@@ -188,14 +189,7 @@ struct Retirement {
         try left.replicate { replica in
             let there = try replica.information()
             let agree = try serving.replicaRead { try Replication.agree($0, replica, at: there.token) }
-            guard there.lineage == from.lineage, there.token <= from.token, there.role != .backfilling, agree else {
-                throw unproven("has diverged from the serving store and proves nothing about it")
-            }
-            guard there.token >= from.historyFloor else {
-                throw unproven(
-                    "is at token \(there.token), and the history of the serving store begins after token \(from.historyFloor)"
-                )
-            }
+            if let error = Self.objection(to: there, besides: from, agree: agree, open.directory) { throw error }
             try serving.replicaRead { source in
                 let count = Int(from.token.rawValue - there.token.rawValue)
                 progress("history", 0, count)
@@ -205,11 +199,33 @@ struct Retirement {
         }
     }
 
-    private func unproven(_ what: String) -> HabitStoreError {
+    /// Why the former store proves nothing about the serving one; nil if it may.
+    ///
+    /// - Parameter agree: whether both have the same last common transaction.
+    static func objection(
+        to left: StoreInformation,
+        besides serving: StoreInformation,
+        agree: Bool = true,
+        _ directory: UserDirectory
+    ) -> HabitStoreError? {
+        guard left.lineage == serving.lineage, left.token <= serving.token, left.role != .backfilling, agree else {
+            return unproven("has diverged from the serving store and proves nothing about it", directory)
+        }
+        guard left.token >= serving.historyFloor else {
+            let floor = serving.historyFloor
+            return unproven(
+                "is at token \(left.token), and the history of the serving store begins after token \(floor)",
+                directory
+            )
+        }
+        return nil
+    }
+
+    private static func unproven(_ what: String, _ directory: UserDirectory) -> HabitStoreError {
         HabitStoreError(
             .unsupported,
             "the old store \(what): nothing is removed; take the user back and forward again",
-            at: .init(path: open.directory.path)
+            at: .init(path: directory.path)
         )
     }
 
@@ -253,6 +269,8 @@ public struct RetirementOutcome: Sendable {
     public let place: String
     /// Whether it was removed.
     public internal(set) var isRemoved = false
+    /// Whether there was such a store when the gate was asked: before `dualwrite`, a user has only one store.
+    public internal(set) var isThere = true
     /// Whether an earlier retirement in this stay at `complete` removed it.
     public internal(set) var wasRemovedBefore = false
     /// The names of files that stay next to the removed store: they were put aside there, and may contain records that nothing else has.

@@ -90,10 +90,12 @@ struct UserInspection {
         return seen.status
     }
 
-    /// Asks the gate whether the store that the user has left could be removed. Verifies nothing.
+    /// Asks the gate whether the store that the user has left could be removed, and opens it for reading. Compares nothing.
     ///
-    /// - Throws: why the current store or the evidence cannot be read; ``HabitStoreError/Code/notFound`` if the store is gone already.
-    func retirement() throws -> RetirementOutcome {
+    /// - Parameter hasBackup: whether a backup would be verified if the store cannot be read.
+    /// - Throws: why a store or the evidence cannot be read, or why the store would prove nothing; ``HabitStoreError/Code/notFound`` if the store is gone
+    ///   already.
+    func retirement(hasBackup: Bool) throws -> RetirementOutcome {
         try Restoration.requireNone(directory)
         let seen = see()
         if let elsewhere = seen.elsewhere { throw elsewhere }
@@ -111,10 +113,29 @@ struct UserInspection {
         )
         let address = known.address(left, of: directory)
         var outcome = RetirementOutcome(decision, left, address)
-        guard try decision.isOpen && known.identity(of: address) == nil else { return outcome }
-        guard summary.evidence.at(stage).retired == left else { throw Retirement.nothingIsLeft(left, address) }
+        // If it is unknown whether a store is there, it is kept.
+        outcome.isThere = (try? known.identity(of: address) != nil) ?? true
+        guard decision.isOpen else { return outcome }
+        let isRecorded = summary.evidence.at(stage).retired == left
+        if try known.identity(of: address) != nil {
+            let isBegun = isRecorded && seen.found.stores.status(left)?.role == .backfilling
+            if !isBegun { try requireProof(of: left, besides: engine, seen.found, hasBackup: hasBackup) }
+            return outcome
+        }
+        guard isRecorded else { throw Retirement.nothingIsLeft(left, address) }
         outcome.wasRemovedBefore = true
         return outcome
+    }
+
+    /// Makes sure that the store that the user has left can be read and compared with the serving one, as far as their status tells.
+    private func requireProof(of left: EngineName, besides engine: EngineName, _ found: Found, hasBackup: Bool) throws {
+        guard let status = found.stores.status(left) else {
+            guard !hasBackup, let failure = found.stores.failures[left] else { return }
+            throw failure
+        }
+        guard let serving = found.stores.status(engine) else { return }
+        let error = Retirement.objection(to: status.information, besides: serving.information, directory)
+        if let error { throw error }
     }
 
     /// The stores' anchor of the evidence, without reading the evidence.
@@ -301,10 +322,14 @@ extension UserStores {
     }
 
     /// Asks the gate whether the store that a user has left could be removed, as ``UserStore/retire(against:by:progress:)`` would. Verifies,
-    /// moves and removes nothing.
+    /// moves and removes nothing, but opens the store for reading.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and if the store is gone already; why the user cannot be read.
-    public func retirement(of user: String) throws -> RetirementOutcome { try inspection(of: user).retirement() }
+    /// - Parameter hasBackup: whether a backup would be given, so that the store need not be readable.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and if the store is gone already; why the user or that store cannot be read;
+    ///   ``HabitStoreError/Code/unsupported`` if the store proves nothing about the serving one.
+    public func retirement(of user: String, hasBackup: Bool = false) throws -> RetirementOutcome {
+        try inspection(of: user).retirement(hasBackup: hasBackup)
+    }
 
     /// The evidence's anchor in a user's stores; nil if they have none.
     ///
