@@ -91,6 +91,35 @@ struct OwedEvidenceTests {
         #expect(try store.promote().isOpen)
     }
 
+    /// With a folder in the place of `evidence.jsonl`, the status of a killed user said that nothing was in the way; `rollout advance` then ended
+    /// with an error. The kill and the evidence are the reasons, and the doctor names the command that helps.
+    @Test func evidenceThatCannotBeReadIsInTheWayAsIsAKill() throws {
+        let user = try proven()
+        _ = try obstruct(user)
+        let path = try EvidenceLog(user.directory).path
+        let before = try user.stores().status(of: "alice")
+        #expect(before.next == nil)
+        let reason = try #require(before.whyNotThere(user: "alice"))
+        #expect(reason.contains("evidence: ") && reason.contains("rollout doctor --user alice"), "\(reason)")
+        #expect(!reason.contains("nothing is in the way"))
+
+        try user.want("live", kill: true)
+        #expect(try user.stores().applyKill("alice").isKilled)
+        try user.want("live")
+        let status = try user.stores().status(of: "alice")
+        #expect(status.isKilled && status.reasonsNotThere == [.killed])
+        let killed = try #require(status.whyNotThere(user: "alice"))
+        #expect(killed.contains("rollout rearm") && killed.contains("evidence: "), "\(killed)")
+
+        let found = try #require(try user.stores().examine("alice").first { $0.message.contains("the evidence") })
+        #expect(found.remedy.contains("`mv \(path) \(path).aside`"), "\(found.remedy)")
+        #expect(found.remedy.contains("rollout evidence reset --user U --because TEXT"), "\(found.remedy)")
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        #expect(try store.resetEvidence(because: "a folder was there", by: "a test").file != nil)
+        #expect(try user.stores().status(of: "alice").problems.isEmpty)
+    }
+
     @Test func aPromotionIsRefusedWhereItsLineCannotBeWritten() throws {
         let user = try proven()
         let store = try user.stores { $0.lockWaitSeconds = 0.3 }.store(for: "alice")

@@ -377,7 +377,8 @@ extension RolloutStatusReport {
     private static func next(_ status: UserStatus) -> JSONObject? {
         guard let decision = status.next, let stage = status.stage?.next else { return nil }
         return [
-            "stage": stage.rawValue, "isOpen": decision.isOpen, "reasons": decision.reasons.map(\.description),
+            "stage": stage.rawValue, "isOpen": decision.isOpen,
+            "reasons": decision.reasons.map { $0.sentence(user: ShellWord.quoted(status.user)) },
         ]
     }
 }

@@ -97,19 +97,34 @@ public struct UserStatus: Sendable {
 
     init(user: String) { self.user = user }
 
-    /// Why the user is not at the stage that the flags want; empty at the wanted stage, without a wanted stage, and if nothing is in the way.
+    /// Why the user is not at the stage that the flags want; empty at the wanted stage, without a wanted stage, and if the gate has no objection or
+    /// could not be asked.
     public var reasonsNotThere: [GateReason] {
         guard let stage, let wanted, wanted != stage else { return [] }
-        return stays.map { [$0] } ?? next?.reasons ?? []
+        let reasons = stays.map { [$0] } ?? next?.reasons ?? []
+        // The gate is not asked without evidence, and a kill holds all the same.
+        guard isKilled || killTrigger != nil, !reasons.contains(.killed) else { return reasons }
+        return [.killed] + reasons
     }
 
-    /// The same in one line, with the user in its commands; nil at the wanted stage.
+    /// The same in one line, with the user in its commands; nil at the wanted stage. If the gate has no objection or could not be asked, what cannot
+    /// be read is in the way.
     ///
     /// - Parameter user: the user's id, quoted for a shell.
     package func whyNotThere(user: String) -> String? {
         guard let stage, let wanted, wanted != stage else { return nil }
-        let sentences = reasonsNotThere.map { $0.sentence(user: user) }
+        var sentences = reasonsNotThere.map { $0.sentence(user: user) }
+        if stays == nil, next?.isOpen ?? true {
+            sentences += problems.map { "\($0.place): \($0.error.description)" }
+            if !problems.isEmpty {
+                sentences.append("`\(OperatorCommand.name) rollout doctor --user \(user)` says what helps")
+            }
+        }
         guard sentences.isEmpty else { return sentences.joined(separator: "; ") }
+        guard next?.isOpen == true else {
+            return
+                "the gate could not be asked: `\(OperatorCommand.name) rollout doctor --user \(user)` says what is wrong"
+        }
         return "nothing is in the way: `\(OperatorCommand.name) rollout advance --user \(user)` takes the user there"
     }
 

@@ -96,7 +96,9 @@ struct UserExamination {
                 found(.unreadable, sentence, "restore the \(engine.rawValue) file" + (other ?? ""))
             }
         }
-        if let controlFailure { found(.unreadable, controlFailure.description, "see to the file") }
+        if let controlFailure {
+            found(.unreadable, controlFailure.description, remedy(forFileAt: directory.path + "/control"))
+        }
     }
 
     /// Renames the files of a store that does not serve and has diverged or is damaged. Does nothing if there is none any more.
@@ -144,7 +146,11 @@ struct UserExamination {
             mends(.owner, message, "the file takes its place")
         case .folder: found(.owner, "a folder is where the file \"user\" should be", "remove it")
         case .unreadable(let reason):
-            found(.owner, "the file \"user\" cannot be read: \(String(cString: strerror(reason)))", "see to the file")
+            found(
+                .owner,
+                "the file \"user\" cannot be read: \(String(cString: strerror(reason)))",
+                remedy(forFileAt: directory.path + "/user")
+            )
         }
     }
 
@@ -311,10 +317,15 @@ struct UserExamination {
 
     private mutating func evidence(_ stores: ReplicaStatuses) {
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
-        let reset = "reset it with `\(OperatorCommand.name) rollout evidence reset`"
+        let reset =
+            "reset it with `\(OperatorCommand.name) rollout evidence reset --user U --because TEXT`, which keeps what is there"
         if log.sizeBytes > 0, access(log.path, W_OK) != 0 {
             let reason = String(cString: strerror(errno))
-            return found(.unreadable, "the evidence cannot be written: \(reason)", "see to the file")
+            return found(
+                .unreadable,
+                "the evidence cannot be written: \(reason)",
+                remedy(forFileAt: log.path, or: reset)
+            )
         }
         do {
             // A following store has no anchor of the evidence, but the same epoch as the serving one.
@@ -350,8 +361,28 @@ struct UserExamination {
                     + "again what is missing; if no process died and no key is new, someone else added the lines"
             )
         } catch {
-            found(.unreadable, "the evidence cannot be read: \(error)", "see to the file")
+            found(.unreadable, "the evidence cannot be read: \(error)", remedy(forFileAt: log.path, or: reset))
         }
+    }
+
+    /// What helps against a file that cannot be read or written.
+    ///
+    /// - Parameter other: what helps as well, or if its contents are lost.
+    private func remedy(forFileAt path: String, or other: String? = nil) -> String {
+        let quoted = ShellWord.quoted(path)
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            return "put the file back: \(quoted)" + (other.map { "; or \($0)" } ?? "")
+        }
+        let help =
+            if status.st_mode & S_IFMT != S_IFREG {
+                "move it away: `mv \(quoted) \(ShellWord.quoted(path + ".aside"))`"
+            } else if access(path, R_OK | W_OK) != 0 {
+                "let this account read and write the file: `chmod u+rw \(quoted)`"
+            } else {
+                "put the newest copy of the file back: \(quoted)"
+            }
+        return help + (other.map { "; or \($0)" } ?? "")
     }
 }
 
