@@ -58,4 +58,35 @@ struct SideFileTests {
         try kept.write("c")
         #expect(try kept.user.stores().examine("alice").isEmpty)
     }
+
+    /// If the disk of a store was not mounted, its link led nowhere, and the commands said that there was no such user; the doctor advised removing
+    /// the folder. The link is named with what it leads to, nothing is made in its place, and the user is served once the file is back.
+    @Test(arguments: [Stage.off, .live])
+    func aStoreWhoseLinkLeadsNowhereIsNamed(stage: Stage) throws {
+        let kept = try KeptUser(at: stage)
+        let (link, target) = (try kept.user.address(.old).path, kept.user.folder.path("elsewhere.sqlite"))
+        try FileManager.default.createSymbolicLink(atPath: link + ".link", withDestinationPath: target)
+        try FileManager.default.moveItem(atPath: link, toPath: link + ".kept")
+        try FileManager.default.moveItem(atPath: link + ".link", toPath: link)
+        let stores = try kept.user.stores()
+        let findings = try stores.examine("alice")
+        let named = findings.filter { $0.message.contains(target) && $0.message.contains(link) }
+        #expect(named.count == 1, "\(findings)")
+        #expect(findings.allSatisfy { !$0.remedy.contains("remove") }, "\(findings)")
+        let problem = try stores.status(of: "alice").problems.first { $0.place == "sqlite" }
+        #expect(problem?.error.message.contains("a link that leads nowhere, to \(target)") == true)
+        let error = #expect(throws: HabitStoreError.self) {
+            let store = try stores.existingStore(for: "alice")
+            defer { store.close() }
+            try store.save(Draft(content: "not acknowledged"))
+        }
+        #expect(
+            error.map { "\($0)" }?.contains("a link that leads nowhere, to \(target)") == true,
+            "\(String(describing: error))"
+        )
+        #expect(!FileManager.default.fileExists(atPath: target))
+        try FileManager.default.removeItem(atPath: link)
+        try FileManager.default.moveItem(atPath: link + ".kept", toPath: link)
+        #expect(try kept.contents() == ["a", "b"])
+    }
 }

@@ -118,9 +118,16 @@ public struct Engines: Sendable {
 
     /// The store at an address; nil if there is none, or its engine is not among these.
     ///
-    /// - Throws: why that is unknown.
+    /// - Throws: why that is unknown; ``HabitStoreError/Code/inputOutput`` for a link that leads nowhere, whose store may only be out of reach now.
     @_spi(Engines) public func identity(of address: StoreAddress) throws -> StoreIdentity? {
-        try byName[address.engine]?.identity(at: address.path)
+        guard let provider = byName[address.engine] else { return nil }
+        if let identity = try provider.identity(at: address.path) { return identity }
+        guard provider is any FileEngineProvider, let target = DanglingLink.target(address.path) else { return nil }
+        throw HabitStoreError(
+            .inputOutput,
+            "the \(address.engine.rawValue) store is a link that leads nowhere, to \(target)",
+            at: .init(path: address.path)
+        )
     }
 
     /// Whether an open store is still the one at its address, as far as its own operations would not notice.

@@ -65,6 +65,18 @@ import Foundation
     }
 }
 
+/// Links to files that are not there, as when a disk is not mounted.
+package enum DanglingLink {
+    /// The path that a dangling link names; nil for anything else.
+    package static func target(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) != 0, lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else {
+            return nil
+        }
+        return (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) ?? "an unreadable path"
+    }
+}
+
 /// Folders of a person's records: for their owner only.
 package enum PrivateFolder {
     /// Makes a folder.

@@ -132,7 +132,8 @@ struct Restoration {
     /// taken for its own.
     private func setAside(_ place: StoreAddress, _ plan: RestorationRecord) throws -> [String] {
         let suffix = "replaced-\(plan.epoch)"
-        if try engines.identity(of: place) != nil { return [try engines.setAside(place, as: suffix)] }
+        // A link that leads nowhere is set aside as well.
+        if BackupFiles.exists(place.path) { return [try engines.setAside(place, as: suffix)] }
         guard let provider = try engines.provider(place.engine) as? any FileEngineProvider else { return [] }
         var aside: [String] = []
         for ending in provider.sidecars where BackupFiles.exists(place.path + ending) {

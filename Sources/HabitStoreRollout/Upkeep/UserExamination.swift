@@ -82,6 +82,14 @@ struct UserExamination {
             if engine == damaged {
                 let remedy = "its file is set aside, and the next copy from the serving store makes a new one"
                 mends(.unreadable, sentence, remedy)
+            } else if let target = DanglingLink.target(pair.address(engine).path) {
+                let link = ShellWord.quoted(pair.address(engine).path)
+                found(
+                    .unreadable,
+                    sentence,
+                    "mount or put back what the link leads to, \(ShellWord.quoted(target)), or lead it to where the file is now: "
+                        + "`ln -sfn FILE \(link)`"
+                )
             } else if error.code == .inputOutput, let end = sentence.range(of: "; move it away: `mv ") {
                 // Something is in the way of a file next to the store: the error ends with the command that helps.
                 found(
@@ -216,7 +224,11 @@ struct UserExamination {
         }
         if stores.statuses.isEmpty, stores.failures.isEmpty, control != nil, !check.knowsOfNobody {
             let message = "the user had stores, and there are none"
-            return found(.noneAuthoritative, message, "put them back, or remove the whole folder")
+            return found(
+                .noneAuthoritative,
+                message,
+                "put them back, or restore a backup with `\(OperatorCommand.name) user restore BACKUP`"
+            )
         }
         guard serving(stores) == nil, !stores.statuses.isEmpty else { return }
         let roles = stores.statuses.map { "\($0.engine.rawValue) is \($0.role.rawValue)" }.joined(separator: ", ")
