@@ -126,6 +126,7 @@ extension OpenUser {
 
     /// Finishes a restore whose process died, like an interrupted move.
     private func finishRestoration(_ control: ControlFile) throws {
+        Restoration.removeEmpty(directory)
         guard Restoration.isBegun(directory) else { return }
         // The open stores are the ones being set aside.
         pair.release()

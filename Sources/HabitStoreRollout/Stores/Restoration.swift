@@ -23,8 +23,25 @@ struct Restoration {
         (self.directory, self.engines, self.options, self.schema) = (directory, engines, options, schema)
     }
 
-    /// Whether a restore was decided and not finished. Costs a system call.
-    static func isBegun(_ directory: UserDirectory) -> Bool { BackupFiles.exists("restoring", in: directory.path) }
+    /// Whether a restore was decided and not finished. Costs a system call. The decision gives the name to a folder with a plan in it, so an empty one
+    /// decided nothing.
+    static func isBegun(_ directory: UserDirectory) -> Bool {
+        BackupFiles.exists("restoring", in: directory.path) && !isEmpty(directory)
+    }
+
+    /// Whether the folder is there and empty.
+    static func isEmpty(_ directory: UserDirectory) -> Bool {
+        let path = directory.path + "/" + folderName
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
+        return (try? BackupFiles.names(path).isEmpty) ?? false
+    }
+
+    /// Removes the folder if it is empty.
+    static func removeEmpty(_ directory: UserDirectory) {
+        // The system removes no other folder.
+        if BackupFiles.exists("restoring", in: directory.path) { _ = rmdir(directory.path + "/" + folderName) }
+    }
 
     /// - Throws: ``HabitStoreError/Code/staleStore`` if one was, for callers that only read.
     static func requireNone(_ directory: UserDirectory) throws {

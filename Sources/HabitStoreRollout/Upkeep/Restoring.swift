@@ -127,6 +127,7 @@ struct Restoring {
 
     /// Finishes an interrupted restore first: this one replaces its result.
     private func finishEarlier(_ control: ControlFile) throws {
+        Restoration.removeEmpty(directory)
         guard Restoration.isBegun(directory) else { return }
         do {
             try Restoration(directory, engines, options, schema: schema).finish(control)

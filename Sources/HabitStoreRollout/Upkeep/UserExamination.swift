@@ -48,6 +48,10 @@ struct UserExamination {
             copies(stores)
             evidence(stores)
         }
+        if Restoration.isEmpty(directory) {
+            let message = "an empty folder \(Restoration.folderName) is there, in which no restore was decided"
+            mends(.leftovers, message, "it is removed, as by the next opening of the user")
+        }
         for kind in TemporaryCopies.kinds where try !TemporaryCopies.folders(kind, in: directory).isEmpty {
             mends(
                 .leftovers,

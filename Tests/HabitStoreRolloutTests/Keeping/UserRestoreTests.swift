@@ -96,6 +96,32 @@ struct UserRestoreTests {
         #expect(try kept.restorations() == 1)
     }
 
+    /// An empty folder `restoring` was taken for a decided restore: the user was not served, and the doctor promised to finish the restore and failed.
+    /// A decision has a plan, so an empty folder is none; the next opening removes it.
+    @Test(arguments: ["opening", "doctor", "restore"])
+    func anEmptyFolderIsNoRestoreThatHasBegun(what: String) throws {
+        let kept = try KeptUser(at: .shadow)
+        let backup = try kept.backUp()
+        let folder = try kept.path + "/" + Restoration.folderName
+        try manager.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let stores = try kept.user.stores()
+        #expect(try stores.status(of: "alice").problems.isEmpty)
+        let findings = try stores.examine("alice")
+        #expect(findings.map(\.kind) == [.leftovers] && findings.allSatisfy(\.canBeMended), "\(findings)")
+        #expect(manager.fileExists(atPath: folder))
+        switch what {
+        case "opening": break
+        case "doctor": #expect(try stores.mend("alice") == [])
+        default: try kept.restore(backup)
+        }
+        #expect(try kept.contents() == ["a", "b"])
+        #expect(!manager.fileExists(atPath: folder))
+        // A folder with anything in it is not removed, and is a restore that began.
+        try manager.createDirectory(atPath: folder + "/copies", withIntermediateDirectories: true)
+        #expect { try kept.contents() } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+        #expect(manager.fileExists(atPath: folder + "/copies"))
+    }
+
     /// If nothing is lost, no confirmation is needed.
     @Test(arguments: EngineName.standard) func damagedStoresAreReplacedByABackupThatHasEverything(old: EngineName)
         throws
