@@ -62,6 +62,22 @@ struct DoctorTests {
         }
     }
 
+    /// With a folder in the place of the file `user`, the error named the user's whole folder and said "remove it".
+    @Test func aFolderInThePlaceOfTheLabelIsNamedItself() throws {
+        let user = try user(at: .off)
+        let file = try user.directory.path + "/user"
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        let error = #expect(throws: HabitStoreError.self) { try user.stores().store(for: "alice").close() }
+        #expect(error?.location.path == file)
+        #expect(error?.message.contains("`mv \(file) \(file).aside`") == true)
+        let found = try user.stores().examine("alice")
+        #expect(found.map(\.remedy) == ["move it away: `mv \(file) \(file).aside`"])
+        try FileManager.default.moveItem(atPath: file, toPath: file + ".aside")
+        try user.stores().store(for: "alice").close()
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "alice")
+    }
+
     /// The doctor repairs nothing in a folder that names another user, whatever else is wrong with it.
     @Test func nothingIsTouchedInAFolderThatNamesAnother() throws {
         let user = try user(at: .off)

@@ -209,8 +209,8 @@ public struct UserDirectory: Sendable, Hashable {
         case .folder:
             throw HabitStoreError(
                 .unsupported,
-                "a folder is where the file \"user\" should be: remove it",
-                at: .init(path: path)
+                "a folder is where the file \"user\" should be; \(labelMove)",
+                at: .init(path: path + "/user")
             )
         case .missing, .empty, .special, .unreadable: break
         }
@@ -225,6 +225,12 @@ public struct UserDirectory: Sendable, Hashable {
                 underlying: error
             )
         }
+    }
+
+    /// The advice to move away what is in the place of the file `user`.
+    var labelMove: String {
+        let file = path + "/user"
+        return "move it away: `mv \(ShellWord.quoted(file)) \(ShellWord.quoted(file + ".aside"))`"
     }
 
     /// The contents of a folder's file `user`.

@@ -156,7 +156,7 @@ struct UserExamination {
         case .special:
             let message = "something other than a file is where the file \"user\" should be"
             mends(.owner, message, "the file takes its place")
-        case .folder: found(.owner, "a folder is where the file \"user\" should be", "remove it")
+        case .folder: found(.owner, "a folder is where the file \"user\" should be", directory.labelMove)
         case .unreadable(let reason):
             found(
                 .owner,
