@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import Testing
 
 /// `habitstore rollout doctor` and `adopt`: a problem is reported with its remedy, and a restored store is served only after an operator has accepted
@@ -19,7 +20,12 @@ struct DoctorCommandTests {
         if hadLog { try FileManager.default.copyItem(atPath: sandbox.path("backup-wal"), toPath: log) }
         let refused = try sandbox.run("habit", "list", "--user", "alice")
         #expect(refused.status == 65)
-        #expect(refused.errors.contains("habitstore rollout accept"))
+        let advice = "--engine sqlite --because TEXT`"
+        #expect(refused.errors.contains("`habitstore rollout accept --user alice \(advice)"), "\(refused.errors)")
+        let root = sandbox.path("data/habitstore")
+        let elsewhere = try sandbox.run("habit", "list", "--user", "alice", "--root", root)
+        let pasted = "`habitstore rollout accept --user alice --root \(ShellWord.quoted(root)) \(advice)"
+        #expect(elsewhere.errors.contains(pasted), "\(elsewhere.errors)")
         let found = try sandbox.run("rollout", "doctor", "--fix")
         #expect(found.status == 1)
         #expect(found.output.contains("it was put back from a copy, or swapped"))

@@ -13,8 +13,12 @@ struct RunbookCommandTests {
         "ROOT": "/var/lib/habits", "USER": "alice", "STAGE": "live", "WANTED": "shadow", "FLAGS": "flags.json",
         "TEXT": "seen to",
         "STORE": "sqlite:a.sqlite",
-        "ENGINE": "sqlite", "PLAN": "plan.json", "KIND": "killed", "FILE": "flags.json",
+        "ENGINE": "sqlite", "PLAN": "plan.json", "KIND": "killed", "FILE": "flags.json", "U": "alice",
+        "BACKUP": "alice.backup",
     ]
+
+    private static let repository = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     /// The command lines of an entry, including those within its sentences.
     private static func lines(_ entry: RunbookEntry) -> [String] {
@@ -41,9 +45,7 @@ struct RunbookCommandTests {
 
     /// The command in an alert is the first one that an operator types.
     @Test func eachCommandLineOfAnAlertIsOneThatTheProgramTakes() throws {
-        let path = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Alerts/habitstore.rules.yml")
+        let path = Self.repository.appendingPathComponent("Alerts/habitstore.rules.yml")
         let lines = try String(contentsOf: path, encoding: .utf8).matches(of: /`(habitstore [^`]+)`/).map { match in
             match.1.replacing("{{ $labels.reason }}", with: "KIND")
         }
@@ -52,6 +54,48 @@ struct RunbookCommandTests {
             let arguments = line.split(separator: " ").dropFirst().map { Self.fillings[String($0)] ?? String($0) }
             #expect(throws: Never.self, "\(line)") { _ = try Habitstore.parseAsRoot(arguments) }
         }
+    }
+
+    /// Commands that help texts only mention.
+    private static let mentions: Set<String> = [
+        "flags kill", "fleet resume", "help verify compare", "user backup", "user erase", "verify", "verify --record",
+        "verify list",
+        "verify replay",
+    ]
+
+    /// The value of an interpolation in a command; nil if it is a whole command.
+    private static func value(of interpolation: String) -> String? {
+        if interpolation.contains("command") { return nil }
+        if interpolation.contains("engine") { return "sqlite" }
+        return interpolation.contains("user") || interpolation.contains("words") ? "alice" : "shadow"
+    }
+
+    /// Errors, notes and findings advised `rollout accept` and `rollout evidence reset` without their required options, and `rollout doctor` and others
+    /// without the user: the commands then refused, or took the login name for the user.
+    @Test(arguments: ["HabitStoreRollout", "HabitStoreOperator"])
+    func eachCommandThatAMessageAdvisesIsOneThatTheProgramTakes(target: String) throws {
+        let folder = Self.repository.appendingPathComponent("Sources/\(target)")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+        var count = 0
+        for file in files {
+            let source = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+                .replacing(/"\s*\+ "/, with: "")
+            for match in source.matches(of: /`\\\((?:OperatorCommand|Tool)\.name\) ([^`]*)`/) {
+                let line = String(match.1)
+                guard !Self.mentions.contains(line), !line.hasSuffix("--help") else { continue }
+                let interpolations = line.matches(of: /\\\(((?:[^()]|\([^()]*\))*)\)/)
+                guard interpolations.allSatisfy({ Self.value(of: String($0.1)) != nil }) else { continue }
+                let arguments = line.replacing(/\\\(((?:[^()]|\([^()]*\))*)\)/) { Self.value(of: String($0.1)) ?? "" }
+                    .split(separator: " ").map { Self.fillings[String($0)] ?? String($0) }
+                count += 1
+                #expect(throws: Never.self, "\(file): \(line)") { _ = try Habitstore.parseAsRoot(arguments) }
+                guard arguments.first == "rollout", !["kill", "runbook", "status"].contains(arguments[1]) else {
+                    continue
+                }
+                #expect(arguments.contains("--user") || arguments.contains("--all"), "\(file): \(line)")
+            }
+        }
+        #expect(count > (target == "HabitStoreRollout" ? 30 : 4))
     }
 
     @Test func theRunbookIsPrintedAsTextAndAsJSON() throws {

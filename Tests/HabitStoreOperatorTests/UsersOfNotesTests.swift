@@ -45,7 +45,7 @@ struct UsersOfNotesTests {
         #expect(try sandbox.run("rollout", "kill").succeeded().output.contains("1 of 1 user is on the old store"))
         #expect(try stage() == "off")
         let waiting = try sandbox.run("rollout", "promote")
-        #expect(waiting.output.contains("arm it again with `notes-ops rollout rearm`"), "\(waiting.output)")
+        #expect(waiting.output.contains("arm it again with `notes-ops rollout rearm --user "), "\(waiting.output)")
         try sandbox.run("rollout", "rearm", "--all").succeeded()
         #expect(try notes() == 2)
         try bring(to: "complete")

@@ -363,7 +363,8 @@ struct StatusCommand: ReportingCommand {
         defer { tracker.close() }
         let store = tracker.store
         let (stage, engine) = (try store.stage(), try store.engine())
-        let reason = try tracker.stores.status(of: store.user).whyNotThere(user: ShellWord.quoted(store.user))
+        let advised = AdvisedUser(store.user)
+        let reason = try tracker.stores.status(of: store.user).whyNotThere(user: advised.words).map(advised.filled)
         let (information, counts) = try tracker.read { transaction in
             let counts = try transaction.schema.entities.map {
                 ($0.name, try transaction.countRecords(RecordQuery(entity: $0.name)))

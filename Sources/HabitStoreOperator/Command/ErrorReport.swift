@@ -88,7 +88,7 @@ package struct ErrorReport {
 
     private static func line(_ message: String, _ detail: String?) -> String {
         let words = message.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
-        let text = words.joined(separator: " ") + (detail.map { " (\($0))" } ?? "")
+        let text = AdvisedUser.filled(words.joined(separator: " ")) + (detail.map { " (\($0))" } ?? "")
         return prefix + TerminalText.escaped(Passwords.redacted(text))
     }
 

@@ -69,7 +69,7 @@ package enum StandardError {
 
     /// The line of a note.
     static func line(ofNote text: String) -> String {
-        "\(Tool.name): note: \(TerminalText.escaped(Passwords.redacted(text)))\n"
+        "\(Tool.name): note: \(TerminalText.escaped(Passwords.redacted(AdvisedUser.filled(text))))\n"
     }
 
     /// Notes that a store's contents are incomplete, if a copy or an import into it was not finished.

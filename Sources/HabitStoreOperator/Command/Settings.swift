@@ -70,6 +70,7 @@ package struct Settings {
             let path = folder + "/" + Self.flagFileName
             (flags, flagProvider) = (FileManager.default.fileExists(atPath: path) ? path : nil, nil)
         }
+        AdvisedUser.note(options, user: user)
         engines = try Self.engines(servers: try await Self.value(options.servers, "servers", reader) ?? "")
         if let policy = try await Self.value(nil, "policy", reader), !policy.isEmpty {
             self.policy = Self.expanded(policy, home)

@@ -4,6 +4,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import JSONText
+import Synchronization
 
 /// Selects users' stores with `--root`, `--user`, `--flags` and the like; an app's own commands can include it as an `@OptionGroup`.
 public struct UserOptions: ParsableArguments {
@@ -350,6 +351,74 @@ extension UserStores {
         try withExisting(user) { store in
             for note in store.notes { StandardError.note(note) }
             return try body(store)
+        }
+    }
+}
+
+/// A user as in the commands that messages advise. The library does not put users' ids into its messages, and writes `--user U`; the command knows
+/// the user, and the root and the store's name that its own command line had.
+package struct AdvisedUser: Sendable {
+    /// What the command line gave, besides the user.
+    private struct Given {
+        var user: String?
+        var isNamed = false
+        var options = ""
+    }
+
+    private static let given = Mutex(Given())
+
+    /// The user's id as typed into a shell, and the other options.
+    package let words: String
+
+    package init(_ user: String) { words = ShellWord.quoted(user) + Self.given.withLock(\.options) }
+
+    /// - Parameter store: the name of the user's store, where the command line selects all stores.
+    init(_ user: String, store: StoreName?) {
+        let advised = AdvisedUser(user).words
+        let name = store.map { " --store-name " + $0.text } ?? ""
+        words = advised.contains(" --store-name ") ? advised : advised + name
+    }
+
+    /// Remembers the process's command line.
+    ///
+    /// - Parameters:
+    ///   - user: the user.
+    ///   - isNamed: whether an argument of the command names the user, which counts more than the settings.
+    static func note(_ options: UserOptions, user: String, isNamed: Bool = false) {
+        let words = [("--root", options.root), ("--store-name", options.storeName)].compactMap { name, value in
+            value.map { " \(name) \(ShellWord.quoted($0))" }
+        }
+        given.withLock { given in
+            given.options = words.joined()
+            guard isNamed || !given.isNamed else { return }
+            (given.user, given.isNamed) = (user, isNamed)
+        }
+    }
+
+    /// A message with the user of the process's command line in its commands.
+    static func filled(_ text: String) -> String {
+        given.withLock(\.user).map { AdvisedUser($0).filled(text) } ?? text
+    }
+
+    /// A message with this user in its commands.
+    package func filled(_ text: String) -> String {
+        guard text.contains("--user U") else { return text }
+        return text.replacing(/--user U(?=[` ])/, with: "--user " + words)
+    }
+
+    /// Runs `body`, and fills in the message of its error.
+    func filling<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as HabitStoreError {
+            throw HabitStoreError(
+                error.code,
+                filled(error.message),
+                at: error.location,
+                detail: error.detail,
+                underlying: error.underlying,
+                isDamage: error.isDamage
+            )
         }
     }
 }

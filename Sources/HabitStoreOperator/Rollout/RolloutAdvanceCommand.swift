@@ -149,8 +149,8 @@ struct RolloutPromoteCommand: ReportingCommand {
             if let to, to < from {
                 throw HabitStoreError(
                     .unsupported,
-                    "the user is at \(from.rawValue), and \(to.rawValue) is an earlier stage: `\(Tool.name) rollout demote` "
-                        + "goes there"
+                    "the user is at \(from.rawValue), and \(to.rawValue) is an earlier stage: "
+                        + "`\(Tool.name) rollout demote --user U --to \(to.rawValue)` goes there"
                 )
             }
             let decision = try store.promote(to: to)
@@ -188,7 +188,7 @@ struct PromotionReport: Encodable {
         (wanted, flagFailure) = (store.wantedStage, store.flagFailure)
         let isRefused = decision.map { !$0.isOpen } ?? false
         reasons = isRefused ? decision?.reasons ?? [] : []
-        sentences = reasons.map { $0.sentence(user: ShellWord.quoted(store.user)) }
+        sentences = reasons.map { $0.sentence(user: AdvisedUser(store.user).words) }
         cleanShadowReads = decision?.cleanShadowReads ?? 0
         upperBound = decision?.upperBound
         if isRefused, case .lagging(_, let error) = store.mirrorStatus {

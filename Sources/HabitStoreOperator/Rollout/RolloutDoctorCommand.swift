@@ -37,10 +37,12 @@ struct RolloutDoctorCommand: ReportingCommand {
         let users = try userOptions.user.map { UserListing(users: [$0]) } ?? stores.users()
         let fixes = fix
         let results = await jobOptions.run(fix ? "mending" : "looking", users) { user in
-            DoctorReport.User(
-                before: try stores.examine(user),
-                left: fixes ? try stores.mend(user) : nil
-            )
+            try AdvisedUser(user).filling {
+                DoctorReport.User(
+                    before: try stores.examine(user),
+                    left: fixes ? try stores.mend(user) : nil
+                )
+            }
         }
         let report = DoctorReport(results: results)
         try output.write(report.json) { report.text }
@@ -75,14 +77,16 @@ struct DoctorReport {
         }
         var (mended, open) = (0, 0)
         for (user, found) in users {
+            let advised = AdvisedUser(user)
+            func sentence(_ finding: UserFinding) -> String { advised.filled("\(finding.message): \(finding.remedy)") }
             let left = found.left ?? found.before
             for finding in found.before {
                 let isMended = !left.contains { $0.kind == finding.kind }
                 mended += isMended ? 1 : 0
-                lines.append("\(user): \(isMended ? "repaired: " : "")\(finding.message): \(finding.remedy)")
+                lines.append("\(user): \(isMended ? "repaired: " : "")\(sentence(finding))")
             }
             for finding in left where !found.before.contains(where: { $0.kind == finding.kind }) {
-                lines.append("\(user): \(finding.message): \(finding.remedy)")
+                lines.append("\(user): \(sentence(finding))")
             }
             open += left.count
         }
@@ -91,9 +95,13 @@ struct DoctorReport {
     }
 
     var json: JSONObject {
-        func list(_ findings: [UserFinding]) -> [JSONObject] {
-            findings.map {
-                ["kind": $0.kind.rawValue, "message": $0.message, "remedy": $0.remedy, "canBeMended": $0.canBeMended]
+        func list(_ findings: [UserFinding], _ user: String) -> [JSONObject] {
+            let advised = AdvisedUser(user)
+            return findings.map {
+                [
+                    "kind": $0.kind.rawValue, "message": advised.filled($0.message),
+                    "remedy": advised.filled($0.remedy), "canBeMended": $0.canBeMended,
+                ]
             }
         }
         return [
@@ -101,8 +109,8 @@ struct DoctorReport {
                 var fields: JSONObject = ["user": result.user]
                 switch result.result {
                 case .success(let found):
-                    fields["findings"] = list(found.before)
-                    if let left = found.left { fields["left"] = list(left) }
+                    fields["findings"] = list(found.before, result.user)
+                    if let left = found.left { fields["left"] = list(left, result.user) }
                 case .failure(let error): fields["error"] = ErrorReport.message(of: error)
                 }
                 return fields
@@ -237,6 +245,6 @@ enum RolloutNotes {
     /// The note that the evidence could not be written.
     static func owedEvidence(_ user: String) -> String {
         "\(user): the evidence cannot be written, so its lines are owed; those that close the gate keep it closed until then, "
-            + "and `\(Tool.name) rollout doctor --user U --fix` adds them once the file can be written"
+            + "and `\(Tool.name) rollout doctor --user \(AdvisedUser(user).words) --fix` adds them once the file can be written"
     }
 }

@@ -106,7 +106,7 @@ struct RolloutKillCommand: ReportingCommand {
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let listing = try named.map { UserListing(users: $0) } ?? stores.users()
         let results = await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
-            let landed = try stores.applyKill(user)
+            let landed = try AdvisedUser(user, store: settings.store).filling { try stores.applyKill(user) }
             if landed.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
             return landed.isKilled
         }
@@ -246,7 +246,7 @@ struct RolloutRearmCommand: ReportingCommand {
         let person = NSUserName()
         let results = await jobOptions.run("re-arming", try all ? stores.users() : UserListing(users: [settings.user]))
         { user in
-            try stores.withExisting(user) { try $0.rearm(by: person) }
+            try AdvisedUser(user).filling { try stores.withExisting(user) { try $0.rearm(by: person) } }
         }
         let report = RearmReport(
             triggers: triggers,

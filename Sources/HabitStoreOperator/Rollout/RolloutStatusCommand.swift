@@ -73,7 +73,9 @@ struct RolloutStatusCommand: ReportingCommand {
         let (statuses, failures) = (looks.statuses, looks.failures)
         let errors = failures.map { ErrorReport($0, showsDetail: output.verbose).text }.joined()
         guard output.format == .text else { return (.document(RolloutStatusReport.json(statuses)), "", errors) }
-        let notes = Set(statuses.flatMap(\.notes)).sorted().map(StandardError.line(ofNote:)).joined()
+        let notes = Set(statuses.flatMap { status in status.notes.map(AdvisedUser(status.user).filled) }).sorted().map(
+            StandardError.line(ofNote:)
+        ).joined()
         guard !statuses.isEmpty || failures.isEmpty else { return (.text(""), notes, errors) }
         let text = RolloutStatusReport(
             statuses,
@@ -249,11 +251,11 @@ struct RolloutStatusReport {
         if let open = status.evidence.openDifference { remarks.append("the stores DIFFER: \(open.message)") }
         if status.evidence.isCutOff { remarks.append("lines of the evidence are missing at its end") }
         if let stays = status.stays {
-            remarks.append(stays.sentence(user: ShellWord.quoted(status.user)))
+            remarks.append(stays.sentence(user: AdvisedUser(status.user).words))
         } else if !status.isKilled, !status.reasonsNotThere.isEmpty {
             remarks.append("waits: " + status.reasonsNotThere.map(\.kind).joined(separator: ", "))
         }
-        return remarks.joined(separator: "; ")
+        return AdvisedUser(status.user).filled(remarks.joined(separator: "; "))
     }
 
     private var summary: String {
@@ -320,12 +322,13 @@ extension RolloutStatusReport {
 
     /// A user's status as JSON.
     static func json(_ status: UserStatus) -> JSONObject {
-        [
+        let advised = AdvisedUser(status.user)
+        return [
             "user": status.user,
             "stage": status.stage?.rawValue,
             "movingTo": status.movingTo?.rawValue,
             "wantedStage": status.wanted?.rawValue,
-            "reason": status.whyNotThere(user: ShellWord.quoted(status.user)),
+            "reason": status.whyNotThere(user: advised.words).map(advised.filled),
             "engine": status.engine?.rawValue,
             "token": status.token?.rawValue,
             "epoch": status.epoch,
@@ -335,9 +338,10 @@ extension RolloutStatusReport {
             "lag": lag(status.mirror),
             "evidence": evidence(status),
             "nextStage": next(status),
-            "notes": status.notes,
+            "notes": status.notes.map(advised.filled),
             "problems": status.problems.map {
-                ["place": $0.place, "code": $0.error.code.rawValue, "message": $0.error.description] as JSONObject
+                ["place": $0.place, "code": $0.error.code.rawValue, "message": advised.filled($0.error.description)]
+                    as JSONObject
             },
         ]
     }
@@ -378,7 +382,7 @@ extension RolloutStatusReport {
         guard let decision = status.next, let stage = status.stage?.next else { return nil }
         return [
             "stage": stage.rawValue, "isOpen": decision.isOpen,
-            "reasons": decision.reasons.map { $0.sentence(user: ShellWord.quoted(status.user)) },
+            "reasons": decision.reasons.map { $0.sentence(user: AdvisedUser(status.user).words) },
         ]
     }
 }

@@ -195,7 +195,7 @@ struct FleetRunCommand: ReportingCommand {
             if passedOver > 0 { throw ExitCode(ExitStatus.different.rawValue) }
         case .halted(let person, let reason, let user):
             let words = "halted by \(person): \(reason)" + (user.map { " (user \($0))" } ?? "")
-            try say(state: "halted", words + "; `\(Tool.name) fleet resume` continues it")
+            try say(state: "halted", words + "; `\(Tool.name) fleet resume --because TEXT` continues it")
             throw ExitCode(ExitStatus.different.rawValue)
         }
     }

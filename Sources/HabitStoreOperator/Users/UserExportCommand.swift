@@ -267,6 +267,7 @@ extension UserOptions {
         guard users.count <= 1, (argument == nil) != users.isEmpty, let name = argument ?? user else {
             throw ValidationError("name one user, as the first argument or with --user")
         }
+        AdvisedUser.note(self, user: name, isNamed: true)
         return name
     }
 

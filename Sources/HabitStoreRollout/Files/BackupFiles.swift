@@ -232,7 +232,7 @@ struct ErasureTombstone {
         guard isThere else { return }
         throw HabitStoreError(
             .notFound,
-            "the user is being erased and is not served; `\(OperatorCommand.name) user erase` finishes it",
+            "the user is being erased and is not served; `\(OperatorCommand.name) user erase --user U` finishes it",
             at: .init(path: folder)
         )
     }

@@ -77,7 +77,7 @@ struct Resync {
         throw HabitStoreError(
             .corrupt,
             "the serving store, \(actual.engine.rawValue), is not sound itself (\(what)), so nothing was copied from it: take the user to the "
-                + "other store with `\(OperatorCommand.name) rollout demote`, or restore a backup",
+                + "other store with `\(OperatorCommand.name) rollout demote --user U`, or restore a backup",
             at: .init(path: open.pair.address(actual.engine).path)
         )
     }
@@ -108,7 +108,7 @@ struct Resync {
                 guard open.record([event]) else {
                     throw HabitStoreError(
                         .inputOutput,
-                        "the evidence cannot be written, and nothing was changed; see `\(OperatorCommand.name) rollout doctor`",
+                        "the evidence cannot be written, and nothing was changed; see `\(OperatorCommand.name) rollout doctor --user U`",
                         at: .init(path: open.directory.path)
                     )
                 }

@@ -87,16 +87,17 @@ extension GateReason: CustomStringConvertible {
         case .notProposed(let wanted):
             (wanted.map { "the flags want \($0) for this user and nothing further" }
                 ?? "the flags propose no stage for this user")
-                + ": change the flag file first, with `\(OperatorCommand.name) flags set habit-store-stage`"
+                + ": change the flag file first, with `\(OperatorCommand.name) flags set habit-store-stage --variant STAGE`"
         case .notTakenBack(let wanted, let hold):
             "the flags want \(wanted) for this user, " + hold.sentence(wanted, user)
         case .notComplete(let stage):
             "the user is at \(stage), and the old store is removed only at complete: "
                 + "`\(OperatorCommand.name) rollout advance --user \(user)` takes the user there"
         case .retentionNotOver(let seconds):
-            "the old store is kept for \(Self.hours(seconds)) more: run `\(OperatorCommand.name) rollout retire` then, or ask for less "
+            "the old store is kept for \(Self.hours(seconds)) more: run `\(OperatorCommand.name) rollout retire --user \(user)` then, or ask for less "
                 + "with retentionSeconds in the policy"
-        case .killed: "the kill switch is pulled: arm it again with `\(OperatorCommand.name) rollout rearm`"
+        case .killed:
+            "the kill switch is pulled: arm it again with `\(OperatorCommand.name) rollout rearm --user \(user)`, or with --all for everybody"
         case .notBackfilled:
             "the mirror is not filled yet: `\(OperatorCommand.name) rollout advance --user \(user)` fills it"
         case .mirrorParted:
@@ -120,7 +121,7 @@ extension GateReason: CustomStringConvertible {
             "the \(side.rawValue) store was not compared with itself lately: \(Self.verify(user))"
         case .selfComparisonFailed(let side):
             "the \(side.rawValue) store differs from itself, so no comparison can be trusted: "
-                + "run `\(OperatorCommand.name) check` on it, then \(Self.verify(user))"
+                + "run `\(OperatorCommand.name) check STORE` on it, then \(Self.verify(user))"
         case .tooFewShadowReads(let have, let need):
             "\(have) of \(need) clean shadow reads were made in this stage since the last difference or repair: "
                 + "wait for the user's reads, then run `\(OperatorCommand.name) rollout advance --user \(user)` again"
@@ -153,7 +154,8 @@ extension GateReason: CustomStringConvertible {
     }
 
     private static func reset(_ user: String) -> String {
-        "`\(OperatorCommand.name) rollout evidence --user \(user)` shows it, and `\(OperatorCommand.name) rollout evidence reset` restarts it"
+        "`\(OperatorCommand.name) rollout evidence --user \(user)` shows it, and `\(OperatorCommand.name) rollout evidence reset --user \(user) --because TEXT` "
+            + "restarts it"
     }
 
     private static func rehearse(_ user: String) -> String {

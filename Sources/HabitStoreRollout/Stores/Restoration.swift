@@ -48,7 +48,7 @@ struct Restoration {
         guard isBegun(directory) else { return }
         throw HabitStoreError(
             .staleStore,
-            "a restore of the user was interrupted; the next opening, as by `\(OperatorCommand.name) rollout doctor --fix`, finishes it",
+            "a restore of the user was interrupted; the next opening, as by `\(OperatorCommand.name) rollout doctor --user U --fix`, finishes it",
             at: .init(path: directory.path)
         )
     }

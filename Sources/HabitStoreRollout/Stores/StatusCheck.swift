@@ -61,7 +61,7 @@ struct StatusCheck: Sendable {
             .notAuthoritative,
             "one of the user's stores is on another machine (\(machine.place)), which the user belongs to until the rollout is over: "
                 + "open the user there; if it is lost for good, accept the \(status.engine.rawValue) store with "
-                + "`\(OperatorCommand.name) rollout accept --other-machine-is-lost`",
+                + "`\(OperatorCommand.name) rollout accept --user U --engine \(status.engine.rawValue) --because TEXT --other-machine-is-lost`",
             at: .init(path: status.path)
         )
     }
@@ -71,7 +71,7 @@ struct StatusCheck: Sendable {
         HabitStoreError(
             .notAuthoritative,
             "the \(status.engine.rawValue) store was accepted on another machine while this one continued with the "
-                + "\(left.engine.rawValue) store: the user's next opening here, as by `\(OperatorCommand.name) rollout doctor --fix`, finds out whether "
+                + "\(left.engine.rawValue) store: the user's next opening here, as by `\(OperatorCommand.name) rollout doctor --user U --fix`, finds out whether "
                 + "anything is missing there",
             at: .init(path: left.path)
         )
@@ -82,7 +82,8 @@ struct StatusCheck: Sendable {
         HabitStoreError(
             .staleStore,
             "the \(status.engine.rawValue) store serves a user of this id on other machines, and has another origin than the "
-                + "\(other.engine.rawValue) store here: export that, and accept one of the two with `\(OperatorCommand.name) rollout accept`",
+                + "\(other.engine.rawValue) store here: export that, and accept one of the two with "
+                + "`\(OperatorCommand.name) rollout accept --user U --engine ENGINE --because TEXT`",
             at: .init(path: other.path)
         )
     }
@@ -100,7 +101,7 @@ struct StatusCheck: Sendable {
                 .staleStore,
                 "the \(status.engine.rawValue) store was accepted on another machine, and lacks what the \(other.engine.rawValue) "
                     + "store here holds up to token \(other.token): export that, and accept one of the two with "
-                    + "`\(OperatorCommand.name) rollout accept`",
+                    + "`\(OperatorCommand.name) rollout accept --user U --engine ENGINE --because TEXT`",
                 at: .init(path: other.path)
             )
         }
@@ -152,7 +153,8 @@ struct StatusCheck: Sendable {
             .notAuthoritative,
             "the user's current store is missing; the \(copy.engine.rawValue) store next to it is a copy at token "
                 + "\(copy.token) and is not served instead: restore the missing file, open the user on the machine that has it, "
-                + "or, where it is lost for good, accept the copy with `\(OperatorCommand.name) rollout accept`",
+                + "or, where it is lost for good, accept the copy with "
+                + "`\(OperatorCommand.name) rollout accept --user U --engine \(copy.engine.rawValue) --because TEXT`",
             at: .init(path: directory.path)
         )
     }
@@ -183,7 +185,7 @@ struct StatusCheck: Sendable {
         return HabitStoreError(
             .staleStore,
             "the \(status.engine.rawValue) store \(what): \(causes), and nothing is served or written; \(help), or accept this "
-                + "one with `\(OperatorCommand.name) rollout accept`",
+                + "one with `\(OperatorCommand.name) rollout accept --user U --engine \(status.engine.rawValue) --because TEXT`",
             at: .init(path: status.path)
         )
     }

@@ -231,7 +231,7 @@ struct BackupMaking {
                 throw HabitStoreError(
                     .unsupported,
                     "the user's \(engine.rawValue) store is not in a file, and only files are backed up here: back up the server, or copy "
-                        + "the store into a file with `\(OperatorCommand.name) copy`",
+                        + "the store into a file with `\(OperatorCommand.name) copy STORE FILE`",
                     at: .init(path: engines.address(engine, of: directory).path)
                 )
             }

@@ -103,7 +103,8 @@ struct UserExamination {
                 )
             } else {
                 let other = serving.map {
-                    ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout accept`, which sets it aside"
+                    ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout accept --user U --engine "
+                        + "\($0.engine.rawValue) --because TEXT`, which sets it aside"
                 }
                 found(.unreadable, sentence, "restore the \(engine.rawValue) file" + (other ?? ""))
             }
@@ -133,7 +134,7 @@ struct UserExamination {
     /// Whether a restore or an erasure began whose process died.
     private mutating func isInterrupted() -> Bool {
         if ErasureTombstone(directory).isThere {
-            let remedy = "`\(OperatorCommand.name) user erase` finishes it"
+            let remedy = "`\(OperatorCommand.name) user erase --user U` finishes it"
             found(.interrupted, "the user is being erased and is not served", remedy)
         } else if Restoration.isBegun(directory) {
             let remedy = "it is finished, as by the next opening of the user"
@@ -242,7 +243,7 @@ struct UserExamination {
             "no store is authoritative (\(roles))",
             isClear
                 ? "the interrupted move is finished or undone"
-                : "put the current store back, or accept one with `\(OperatorCommand.name) rollout accept`",
+                : "put the current store back, or accept one with `\(OperatorCommand.name) rollout accept --user U --engine ENGINE --because TEXT`",
             canBeMended: isClear
         )
     }
@@ -373,7 +374,7 @@ struct UserExamination {
             found(
                 .evidenceUncounted,
                 uncounted,
-                "nothing is wrong with the stores: further reads and `\(OperatorCommand.name) rollout verify` prove "
+                "nothing is wrong with the stores: further reads and `\(OperatorCommand.name) rollout verify --user U` prove "
                     + "again what is missing; if no process died and no key is new, someone else added the lines"
             )
         } catch {

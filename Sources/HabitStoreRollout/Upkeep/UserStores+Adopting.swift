@@ -215,7 +215,7 @@ extension UserStores {
             .notAuthoritative,
             "the \(serving.engine.rawValue) store is sound, serves this user, and would be given up: it \(what); "
                 + "`\(OperatorCommand.name) rollout demote --user U` takes the user back without a loss, and "
-                + "`\(OperatorCommand.name) user restore` puts a backup in its place",
+                + "`\(OperatorCommand.name) user restore BACKUP` puts a backup in its place",
             at: .init(path: serving.path)
         )
     }
@@ -227,7 +227,7 @@ extension UserStores {
         throw HabitStoreError(
             .notAuthoritative,
             "the \(engine.rawValue) store serves the user wherever it is reached from, and would be set aside: take the user back "
-                + "with `\(OperatorCommand.name) rollout demote`; if no other machine uses it any more, say so with "
+                + "with `\(OperatorCommand.name) rollout demote --user U`; if no other machine uses it any more, say so with "
                 + "`--other-machine-is-lost`",
             at: .init(path: there.path)
         )

@@ -46,7 +46,7 @@ struct Toggle {
         guard context.pulledKill == nil, !actual.state.isKilled || stage == .off else {
             throw HabitStoreError(
                 .unsupported,
-                "the user was killed; `\(OperatorCommand.name) rollout rearm` lets the user go forward again",
+                "the user was killed; `\(OperatorCommand.name) rollout rearm --user U` lets the user go forward again",
                 at: .init(path: open.directory.path)
             )
         }
