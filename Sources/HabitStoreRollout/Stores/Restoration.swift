@@ -266,8 +266,18 @@ struct RestorationRecord: Codable {
     ///   version, ``HabitStoreError/Code/corrupt`` for a damaged one.
     init(_ data: Data, path: String) throws {
         do {
+            // First, since only a record of this version has this version's fields.
+            let version = try JSONDecoder().decode(Version.self, from: data).version
+            guard version == Self.currentVersion else {
+                let isNewer = version > Self.currentVersion
+                throw HabitStoreError(
+                    isNewer ? .newerVersion : .unsupported,
+                    "\(isNewer ? "a newer" : "an older") program began a restore; finish it with that program",
+                    at: .init(path: path)
+                )
+            }
             self = try JSONDecoder().decode(Self.self, from: data)
-        } catch {
+        } catch let error as DecodingError {
             throw HabitStoreError(
                 .corrupt,
                 "a restore was interrupted, and its plan is damaged; restore the backup again",
@@ -275,14 +285,10 @@ struct RestorationRecord: Codable {
                 underlying: error
             )
         }
-        guard version == Self.currentVersion else {
-            let isNewer = version > Self.currentVersion
-            throw HabitStoreError(
-                isNewer ? .newerVersion : .unsupported,
-                "\(isNewer ? "a newer" : "an older") program began a restore; finish it with that program",
-                at: .init(path: path)
-            )
-        }
+    }
+
+    private struct Version: Decodable {
+        let version: Int
     }
 
     init(

@@ -464,5 +464,15 @@ struct UserRestoreTests {
             #expect(error?.code == code)
             #expect(error?.message == "\(whose) program began a restore; finish it with that program")
         }
+        // A plan of a newer version with other fields was called damaged, and its restore would have been begun again over the decided one.
+        let other = Data(#"{"version": \#(RestorationRecord.currentVersion + 1), "steps": []}"#.utf8)
+        let newer = #expect(throws: HabitStoreError.self) { try RestorationRecord(other, path: "plan.json") }
+        #expect(newer?.code == .newerVersion)
+        for damaged in ["{}", "{\"version\": 1}", "no JSON"] {
+            let error = #expect(throws: HabitStoreError.self) {
+                try RestorationRecord(Data(damaged.utf8), path: "plan.json")
+            }
+            #expect(error?.code == .corrupt, "\(damaged)")
+        }
     }
 }
