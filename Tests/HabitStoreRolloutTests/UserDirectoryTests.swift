@@ -129,6 +129,32 @@ struct UserDirectoryTests {
         #expect(Set(unknown).isSuperset(of: ["u-61zz", "u-", "u-616C", "h-6c", "h-"]))
     }
 
+    /// A user's folder with a name of its own, as after `mv`, was passed over without a word: `rollout kill` counted everybody else and ended with 0.
+    @Test func aRenamedFolderIsNamedAsUnknown() throws {
+        let folder = try TemporaryFolder()
+        for id in ["alice", "bob"] {
+            let directory = try UserDirectory(root: folder.path, user: id)
+            try directory.make()
+            try directory.claim()
+        }
+        let renamed = folder.path("users/old-bob")
+        try FileManager.default.moveItem(
+            atPath: UserDirectory(root: folder.path, user: "bob").path,
+            toPath: renamed
+        )
+        for name in ["lost+found", ".erased-1"] {
+            try FileManager.default.createDirectory(
+                atPath: folder.path("users/\(name)"),
+                withIntermediateDirectories: false
+            )
+        }
+        try Data().write(to: URL(fileURLWithPath: folder.path("users/.erased-1/control")))
+        let listing = try UserDirectory.all(root: folder.path)
+        #expect(listing.users == ["alice"])
+        #expect(listing.unknown.map(\.location.path) == [renamed])
+        #expect(listing.unknown.map(\.code) == [.notAStore])
+    }
+
     /// Listing all users, or asking whose a folder is, must not wait for a writer of a pipe.
     @Test(.timeLimit(.minutes(5))) func aPipeThatIsToSayWhoseAFolderIsIsNotWaitedFor() throws {
         let folder = try TemporaryFolder()

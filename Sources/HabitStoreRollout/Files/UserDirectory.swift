@@ -96,7 +96,8 @@ public struct UserDirectory: Sendable, Hashable {
 
     /// All users who have a folder under a root.
     ///
-    /// A short id is read from the folder's name, so that a user is found even if the file `user` is lost. Folders with other names are ignored.
+    /// A short id is read from the folder's name, so that a user is found even if the file `user` is lost. Folders with other names are ignored unless
+    /// they have a user's files.
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` if the root cannot be read.
     static func all(root: String) throws -> UserListing {
@@ -115,8 +116,12 @@ public struct UserDirectory: Sendable, Hashable {
         }
         var users: [String] = []
         var unknown: [HabitStoreError] = []
-        for name in names.sorted() where name.hasPrefix(plainPrefix) || name.hasPrefix(digestPrefix) {
+        for name in names.sorted() {
             let path = folder + "/" + name
+            guard name.hasPrefix(plainPrefix) || name.hasPrefix(digestPrefix) else {
+                if let error = renamed(path, name) { unknown.append(error) }
+                continue
+            }
             guard let user = plainUser(name) ?? writtenUser(path) else {
                 unknown.append(
                     HabitStoreError(
@@ -142,6 +147,19 @@ public struct UserDirectory: Sendable, Hashable {
             users.append(user)
         }
         return UserListing(users: users.sorted(), unknown: unknown)
+    }
+
+    /// The error of a folder that has a user's files and not a user's name; nil for anything else, and for the rest of an erasure.
+    private static func renamed(_ path: String, _ name: String) -> HabitStoreError? {
+        guard !name.hasPrefix("."), ["user", "control"].contains(where: { BackupFiles.exists(path + "/" + $0) }) else {
+            return nil
+        }
+        return HabitStoreError(
+            .notAStore,
+            "a folder with a user's files does not have a user's name, so no program finds the user; rename it back, or move it "
+                + "elsewhere",
+            at: .init(path: path)
+        )
     }
 
     /// The id that a folder's name spells out; nil if there is none.
