@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
 import JSONText
@@ -115,7 +116,7 @@ struct RolloutEvidenceResetCommand: ReportingCommand {
         discussion: """
             Damaged evidence keeps the gate closed for ever. This keeps the file as evidence-reset-N.jsonl and starts \
             a chain that says why, by whom and what was there. Everything has to be proven again, so the user is taken \
-            to off first. Intact evidence is refused without --force.
+            to off first. Intact evidence is refused without --force, with exit code 1.
             """
     )
 
@@ -136,8 +137,13 @@ struct RolloutEvidenceResetCommand: ReportingCommand {
 
     func run() async throws {
         let (settings, stores) = try await options.stores()
-        let reset = try stores.withOnly(settings.user) {
-            try $0.resetEvidence(because: because, by: NSUserName(), isForced: force)
+        let reset = try stores.withOnly(settings.user) { store in
+            do {
+                return try store.resetEvidence(because: because, by: NSUserName(), isForced: force)
+            } catch let error as HabitStoreError where error.code == .unsupported {
+                // The arguments are right, and the answer is no.
+                throw CommandFailure(status: .different, message: error.description, detail: error.detail)
+            }
         }
         try output.write([
             "user": settings.user, "from": reset.from.rawValue,
