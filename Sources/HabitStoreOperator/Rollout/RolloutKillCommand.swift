@@ -6,6 +6,7 @@ import HabitStoreFleet
 import HabitStoreReports
 import HabitStoreRollout
 import JSONText
+import Synchronization
 
 /// `habitstore rollout kill`.
 struct RolloutKillCommand: ReportingCommand {
@@ -77,6 +78,7 @@ struct RolloutKillCommand: ReportingCommand {
             triggers: triggers,
             pulled: pulled,
             results: results,
+            leftNew: taken.reduce(0) { $0 + $1.leftNew },
             unread: unread,
             absence: named == nil && results.isEmpty && unread.isEmpty ? settings.absence() : nil
         )
@@ -91,6 +93,8 @@ struct RolloutKillCommand: ReportingCommand {
         let place: StoreRoot
         let stores: UserStores
         let results: [UserResult<Bool>]
+        /// How many of them the new store served before.
+        let leftNew: Int
         /// The seconds since the kill switch was pulled.
         let seconds: Double
     }
@@ -105,13 +109,16 @@ struct RolloutKillCommand: ReportingCommand {
     ) async throws -> TakenBack {
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let listing = try named.map { UserListing(users: $0) } ?? stores.users()
+        let leftNew = Atomic(0)
         let results = await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
             let landed = try AdvisedUser(user, store: settings.store).filling { try stores.applyKill(user) }
             if landed.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
+            if landed.hasLeftNew { leftNew.add(1, ordering: .relaxed) }
             return landed.isKilled
         }
         let seconds = (ContinuousClock.now - begun) / .seconds(1)
-        return TakenBack(place: settings.place, stores: stores, results: results, seconds: seconds)
+        let count = leftNew.load(ordering: .relaxed)
+        return TakenBack(place: settings.place, stores: stores, results: results, leftNew: count, seconds: seconds)
     }
 
     /// Records in the fleet, if there is one, how long the kill took and where users are now. The kill has been applied, even if this fails.
@@ -150,6 +157,8 @@ struct KillReport {
     let pulled: KillTriggers.Pulled
     /// Whether each user is now killed, or why the user could not be taken back.
     let results: [UserResult<Bool>]
+    /// How many users the new store served before.
+    let leftNew: Int
     let unread: [Unread]
     /// A message that no user has such stores; nil if some user has.
     let absence: String?
@@ -185,6 +194,9 @@ struct KillReport {
         }
         for part in unread { lines.append("\(part.what): NOT TAKEN BACK: \(ErrorReport.message(of: part.error))") }
         if let absence { lines.append("\(absence); the kill applies to users who are added later") }
+        if leftNew > 0 {
+            lines.append("`\(Tool.name) rollout doctor` checks the old store, which a kill does not read whole")
+        }
         let spared = results.count - landed - failures.count
         lines.append(
             "\(landed) of \(results.count.counted("user")) \(results.count == 1 ? "is" : "are") on the old store, \(failures.count) could not be taken back"

@@ -161,6 +161,7 @@ struct Promotion {
     }
 
     private func promote(to stage: Stage?, asking permit: () throws -> Void) throws -> (GateDecision, isMoved: Bool) {
+        try requireSound(stage)
         var decision = GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
         var isMoved = false
         try open.move(.promoted) { look, actual, state in
@@ -187,6 +188,16 @@ struct Promotion {
             return moved
         }
         return (decision, isMoved)
+    }
+
+    /// Makes sure that a user who has been further than `off` before does not start again from a damaged store: a kill does not read the whole store
+    /// that it goes back to, and the other one may have everything. Reads all of the serving store if the gate is open.
+    private func requireSound(_ stage: Stage?) throws {
+        let actual = try open.currentRoute().actual
+        guard actual.stage == .off, open.pair.mayExist(actual.other), try decision(for: stage).isOpen,
+            let damage = try open.pair.damage(in: actual.engine)
+        else { return }
+        throw open.unsound(actual, "is damaged (\(damage)), and the user stays")
     }
 
     /// The gate's decision on a promotion now. Changes and records nothing.

@@ -71,15 +71,15 @@ struct Resync {
 
     /// Makes sure that no damage is copied: the other store may be the better one.
     private func requireSound(_ actual: ActualStage, _ progress: (String, Int, Int) -> Void) throws {
-        let report = try Proof(open: open).compareWithItself(actual.engine, progress)
-        guard !report.isClean else { return }
-        let what = report.differences.first?.message ?? report.reason ?? report.verdict.rawValue
-        throw HabitStoreError(
-            .corrupt,
-            "the serving store, \(actual.engine.rawValue), is not sound itself (\(what)), so nothing was copied from it: take the user to the "
-                + "other store with `\(OperatorCommand.name) rollout demote --user U`, or restore a backup",
-            at: .init(path: open.pair.address(actual.engine).path)
-        )
+        let what: String
+        do {
+            let report = try Proof(open: open).compareWithItself(actual.engine, progress)
+            guard !report.isClean else { return }
+            what = report.differences.first?.message ?? report.reason ?? report.verdict.rawValue
+        } catch let error as HabitStoreError where error.isDamage {
+            what = error.message
+        }
+        throw open.unsound(actual, "is not sound itself (\(what)), so nothing was copied from it")
     }
 
     /// Renames the other store, holding the lock of the user's switches, after it has recorded the evidence line.

@@ -206,6 +206,21 @@ extension OpenUser {
         }
     }
 
+    /// The error of an action that needs the serving store to be sound.
+    func unsound(_ actual: ActualStage, _ what: String) -> HabitStoreError {
+        let remedy =
+            actual.stage.authority == .new
+            ? "take the user to the other store with `\(OperatorCommand.name) rollout demote`"
+            : pair.mayExist(actual.other)
+                ? "\(directory.command("doctor")) says whether the \(actual.other.rawValue) store is sound, and how to accept it"
+                : "restore a backup"
+        return HabitStoreError(
+            .corrupt,
+            "the serving store, \(actual.engine.rawValue), \(what): \(remedy)",
+            at: .init(path: pair.address(actual.engine).path)
+        )
+    }
+
     /// Records a kill before opening a store for it: if the attempt fails, the next opening by any program tries again.
     ///
     /// The root's latch is set only while the sentinel file exists: this process may have been suspended since it checked, and all users re-armed

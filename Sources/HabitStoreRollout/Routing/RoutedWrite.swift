@@ -353,10 +353,24 @@ extension OpenUser {
             // This read has begun and is not repeated; the intact store answers the next one.
             leave(route, error)
             throw error
+        } catch let error as HabitStoreError where error.isDamage {
+            throw advised(error, route)
         } catch let error as HabitStoreError where isLeft(by: error) {
             forget(route)
             throw error
         }
+    }
+
+    /// The error of damage in the store that serves, with the other store, if there is one.
+    private func advised(_ error: HabitStoreError, _ route: Route) -> HabitStoreError {
+        guard error.location.path == route.authority.path else { return error }
+        let pair = StorePair(directory: directory, schema: context.schema, access: .readOnly, engines: context.engines)
+        defer { pair.close() }
+        let other = route.actual.other
+        let status = try? Deadline.run(seconds: options.stepLimitSeconds, path: pair.address(other).path) { _ in
+            try pair.status(other)
+        }
+        return error.naming(status)
     }
 
     /// Repeats a read that was refused by the store of its route.
@@ -400,6 +414,8 @@ extension OpenUser {
                 return try RoutedWrite(user: self, route: route, author: author).run(body)
             } catch is RouteChanged {
                 forget(route)
+            } catch let error as HabitStoreError where error.isDamage {
+                throw advised(error, route)
             }
         }
         throw unsteady()

@@ -153,7 +153,7 @@ struct AuthorityResolution {
             // No store was ever given a role: a process was killed while it created the user's first one.
             let isUnmade = found.failures.values.allSatisfy { $0.code == .notAStore }
             if found.statuses.isEmpty, check.floor == 0, isUnmade { return .nobody }
-            throw failure
+            throw failure.naming(found.statuses.first)
         }
         if let foreign = found.statuses.lazy.compactMap(check.objection(toOwnerOf:)).first { throw foreign }
         guard let standby = found.statuses.first else {

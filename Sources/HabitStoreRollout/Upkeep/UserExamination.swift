@@ -45,6 +45,7 @@ struct UserExamination {
             roles(stores)
             namesakes(stores)
             if let control { held(stores, against: control) }
+            damage(stores)
             copies(stores)
             evidence(stores)
         }
@@ -101,6 +102,8 @@ struct UserExamination {
                     String(sentence[..<end.lowerBound]),
                     String(sentence[end.lowerBound...].dropFirst(2))
                 )
+            } else if error.isLastingDamage, let remedy = remedy(for: engine, at: nil, stores) {
+                found(.unreadable, sentence, remedy)
             } else {
                 let other = serving.map {
                     ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout accept --user U --engine "
@@ -246,6 +249,45 @@ struct UserExamination {
                 : "put the current store back, or accept one with `\(OperatorCommand.name) rollout accept --user U --engine ENGINE --because TEXT`",
             canBeMended: isClear
         )
+    }
+
+    /// Damage in the store that serves, by its engine's own check, which reads all of it: a kill, for example, opens the old store and no more.
+    private mutating func damage(_ stores: ReplicaStatuses) {
+        guard let serving = serving(stores) else { return }
+        do {
+            guard let damage = try pair.damage(in: serving.engine) else { return }
+            let backup = "restore a backup with `\(OperatorCommand.name) user restore`"
+            found(
+                .damaged,
+                "\(serving.path): the \(serving.engine.rawValue) store serves the user, and is damaged: \(damage)",
+                remedy(for: serving.engine, at: serving.token, stores) ?? backup
+            )
+        } catch {
+            found(.unreadable, "the \(serving.engine.rawValue) store cannot be checked: \(error)", "see to the file")
+        }
+    }
+
+    /// What helps against a damaged store that serves, or would, if the other store is sound.
+    private func remedy(for damaged: EngineName, at token: HistoryToken?, _ stores: ReplicaStatuses) -> String? {
+        guard let other = stores.statuses.first(where: { $0.engine != damaged && $0.role != .backfilling }),
+            !other.isRescued, check.objection(toOwnerOf: other) == nil, check.objection(toMachineOf: other) == nil
+        else { return nil }
+        if token == nil {
+            // Unless another one takes over, which needs no person.
+            let engines = pair.engines(stores.statuses, preferring: pair.known.pair())
+            let whereabouts = AuthorityResolution(stores, engines, check, isKilled: control?.isKilled == true)
+            guard case .refused = whereabouts.answer else { return nil }
+        }
+        guard (try? pair.damage(in: other.engine) == nil) == true else { return nil }
+        if token != nil, other.hasAllAcknowledged {
+            return
+                "the \(other.engine.rawValue) store is sound and has everything: \(directory.command("demote")) takes the user to it"
+        }
+        let known = max(
+            token ?? .zero,
+            control.flatMap { check.isControlForeign(other.lineage) ? nil : $0.mark } ?? .zero
+        )
+        return directory.remedy(for: damaged, at: known, by: other)
     }
 
     private mutating func held(_ stores: ReplicaStatuses, against control: ControlFile) {
@@ -409,6 +451,8 @@ public struct UserFinding: Sendable, Hashable, Codable {
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         /// A store, or another file of the user's, cannot be read or written.
         case unreadable
+        /// The store that serves opens, and its engine's own check finds damage in it.
+        case damaged
         /// Both stores are authoritative.
         case twoAuthoritative
         /// No store is authoritative.

@@ -206,7 +206,10 @@ extension UserStores {
                 at: .init(path: directory.path)
             )
         }
-        guard !isOtherMachineLost, !Self.holds(status, allOf: serving, pair) else { return }
+        guard !isOtherMachineLost, !Self.holds(status, allOf: serving, pair),
+            // Only damage that reads have run into, or the doctor has found, lets a person give up a store that opens.
+            try pair.damage(in: serving.engine) == nil
+        else { return }
         let what =
             serving.lineage == status.lineage
             ? "is at token \(serving.token), and the \(status.engine.rawValue) store at \(status.token)"

@@ -226,19 +226,24 @@ public final class UserStores: Sendable {
     /// Takes a user back now, if the kill switch is pulled for the user and that was not done yet; for code that takes back many users. Stores of any
     /// version are accepted unchanged.
     ///
-    /// - Returns: whether the user is killed, and whether there is evidence that could not be written yet.
+    /// - Returns: whether the user is killed, whether there is evidence that could not be written yet, and whether the new store served before.
     /// - Throws: the errors of ``UserStore/applyKill()``; ``HabitStoreError/Code/notFound`` for a user without stores.
-    package func applyKill(_ user: String) throws -> (isKilled: Bool, owesEvidence: Bool) {
+    package func applyKill(_ user: String) throws -> (isKilled: Bool, owesEvidence: Bool, hasLeftNew: Bool) {
         let directory = try known(user)
+        let stage = (try? ControlFile.copy(of: directory.path + "/control"))?.stage
+        func apply(_ shape: StoreShape) throws -> (isKilled: Bool, owesEvidence: Bool, hasLeftNew: Bool) {
+            let (isKilled, owesEvidence) = try applyKill(directory, shape)
+            return (isKilled, owesEvidence, isKilled && stage?.authority == .new)
+        }
         var failure: any Error
         do {
-            return try applyKill(directory, .current)
+            return try apply(.current)
         } catch {
             failure = error
         }
         for shape in shapesToLandIn(directory, after: failure) {
             do {
-                return try applyKill(directory, shape)
+                return try apply(shape)
             } catch {
                 failure = error
             }
