@@ -323,6 +323,12 @@ extension StageSwitch {
                 // It only lacks writes of the sealed store that no history reaches; it needs a copy.
                 actual.obstacle = error
                 actual.notes.append("the \(other.engine.rawValue) store is seen to later: \(error.description)")
+            } catch let error as HabitStoreError
+                where state.stage.awaitsMirror && error.code != .notAuthoritative && error.code != .outcomeUnknown
+            {
+                // No write is acknowledged without it, so its claim to have everything stays true; reads need not wait for it.
+                actual.obstacle = error
+                actual.notes.append("the \(other.engine.rawValue) store is seen to later: \(error.description)")
             }
         }
         try set(sealed.engine, .authoritative, epoch: epoch, state, expecting: sealed.place)

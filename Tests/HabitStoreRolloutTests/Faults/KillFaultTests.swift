@@ -48,6 +48,31 @@ struct KillFaultTests {
         try user.expectRecovery(ledger)
     }
 
+    /// An account could read the old store and not write to it (`chmod 0 store.sqlite-lock`). A kill sealed the new store for the handover, could not
+    /// give the old one the role or put it on standby again, and left the new one sealed: lists had worked before the kill, and then every read was
+    /// refused. Now the new store is opened again and serves reads, writes say why they are refused, and the kill is carried out once it can be.
+    @Test(arguments: [Stage.live, .rampdown], EngineName.standard)
+    func readsContinueWhileTheOldStoreCannotBeWritten(stage: Stage, old: EngineName) throws {
+        let user = try FaultyUser(at: stage, old: old)
+        defer { user.heal() }
+        try user.plan(.old).inject(Fault(.fail(.permissionDenied), on: [.replicate]))
+        try user.staged.want(stage.rawValue, kill: true)
+        for _ in 0..<2 {
+            let store = try user.open()
+            defer { store.close() }
+            #expect(try store.all(Draft.self).count == StageTemplates.names.count)
+            #expect(try store.engine() == user.staged.new)
+            let error = #expect(throws: HabitStoreError.self) { try store.save(Draft(content: "refused")) }
+            #expect(error?.code == .permissionDenied || error?.code == .notAuthoritative)
+        }
+        user.heal()
+        let store = try user.open()
+        defer { store.close() }
+        #expect(try store.stage() == .off)
+        #expect(try store.all(Draft.self).count == StageTemplates.names.count)
+        try store.save(Draft(content: "taken"))
+    }
+
     /// A write hung in the new store and the kill switch took the user back, but the app's async writes still waited for the hanging one: they all
     /// ran on one thread, one after the other.
     @Test(arguments: [Stage.live, .rampdown], [Fault.Moment.beginning, .beforeCommit, .afterCommit])
