@@ -90,3 +90,64 @@ struct SideFileTests {
         #expect(try kept.contents() == ["a", "b"])
     }
 }
+
+/// What stands where a user's own small files belong does not keep a kill away.
+///
+/// With a link to itself or a socket in place of `switch.lock`, or of `control`, a kill ended with 74, recorded nothing, and was forgotten once the
+/// flag and the sentinel file were gone: the user stayed on the new engine.
+@Suite(.timeLimit(.minutes(5)))
+struct KillPastFilesTests {
+    enum Odd: String, CaseIterable {
+        case loop, folder, socket
+
+        func put(at path: String) throws {
+            try? FileManager.default.removeItem(atPath: path)
+            switch self {
+            case .loop: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+            case .folder: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            case .socket: try #require(mknod(path, S_IFSOCK | 0o600, 0) == 0)
+            }
+        }
+    }
+
+    /// The lock only saves work; epochs keep movers apart. So a kill passes by a lock file that cannot be opened, as it passes by a frozen holder.
+    @Test(arguments: [Stage.dualwrite, .live, .complete], Odd.allCases)
+    func aKillDoesWithoutTheLockFile(stage: Stage, odd: Odd) throws {
+        let kept = try KeptUser(at: stage)
+        let before = try kept.contents()
+        let path = try kept.path + "/" + SwitchLock.fileName
+        try odd.put(at: path)
+        #expect(throws: HabitStoreError.self) { try kept.contents() }
+        try kept.user.want(stage.rawValue, kill: true)
+        #expect(try kept.user.stores().applyKill("alice").isKilled)
+        let status = try kept.user.stores().status(of: "alice")
+        #expect(status.stage == .off && status.isKilled)
+        #expect(try kept.contents() == before)
+        try kept.write("c")
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try kept.contents() == (before + ["c"]).sorted())
+    }
+
+    /// Without the control file no epoch can be claimed, so nothing moves the user; but the kill is recorded next to it, and the next opening that can
+    /// carries it out, whatever has become of its triggers.
+    @Test(arguments: Odd.allCases)
+    func aKillIsRecordedWithoutTheControlFile(odd: Odd) throws {
+        let kept = try KeptUser(at: .live)
+        let before = try kept.contents()
+        let path = try kept.path + "/control"
+        try odd.put(at: path)
+        try kept.user.want("live", kill: true)
+        let error = #expect(throws: HabitStoreError.self) { try kept.user.stores().applyKill("alice") }
+        let recorded = error?.underlying as? RecordedKill
+        #expect(recorded?.isWaiting == true, "\(String(describing: error))")
+        try kept.user.want("live")
+        #expect(try kept.user.stores().status(of: "alice").isKilled)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try kept.contents() == before)
+        let status = try kept.user.stores().status(of: "alice")
+        #expect(status.stage == .off && status.isKilled)
+        #expect(try !kept.names().contains("killed"))
+        try kept.with { _ = try $0.rearm(by: "a test") }
+        #expect(try !kept.user.stores().status(of: "alice").isKilled)
+    }
+}

@@ -29,9 +29,9 @@ struct RolloutKillCommand: ReportingCommand {
                 A root or a named store without users is killed all the same, for users who are added later. The \
                 report says so, with the names of existing stores, and ends with exit code 74, because a misspelt name \
                 kills no user.
-                Exit codes: 0 a user was reached, and everybody who was meant was taken back; 74 no user was reached; \
-                75 the kill is recorded, and waits for a store or a program; otherwise the highest of those who could \
-                not be taken back.
+                Exit codes: 0 a user was reached, and everybody who was meant was taken back; 74 there was no user to reach, \
+                or a user's kill could not even be recorded; 75 the kill is recorded, and waits for a store, a file or a \
+                program; otherwise the highest of those who could not be taken back.
                 """
         )
     }

@@ -226,22 +226,48 @@ extension OpenUser {
     /// The root's latch is set only while the sentinel file exists: this process may have been suspended since it checked, and all users re-armed
     /// meanwhile. For the same reason, a kill that passes by the lock is checked once more.
     func recordKill(_ pulled: KillSwitch.Pull, _ control: ControlFile) {
-        let unlatched = pulled.root.flatMap { flags.killSwitch.isLatched($0) ? nil : $0 }
+        let unlatched = unlatchedRoot(pulled)
         guard unlatched != nil || !control.isKilled, let now = context.refreshKill() else { return }
-        if let root = unlatched, now.root == root {
-            do {
-                try flags.killSwitch.latch(root, by: pulled.text)
-                context.metrics.killIsEngaged(true)
-            } catch {
-                options.logger.error("the kill is not remembered for everybody: \(error)")
-            }
-        }
+        if let unlatched, now.root == unlatched { latch(unlatched, by: pulled) }
         guard !control.isKilled else { return }
         if !control.rememberKill(max(StageSwitch.firstEpoch, control.floor)) {
             options.logger.error(
                 "a kill is recorded, and the disk may not have it",
                 metadata: ["folder": "\(directory.path)"]
             )
+        }
+    }
+
+    /// Records a pulled kill although the control file cannot be opened: in the root's latch, and in a file of its own in the user's folder.
+    func recordKill(without error: any Error) {
+        if let code = (error as? HabitStoreError)?.code, code == .notFound || code == .busy { return }
+        guard let pulled = context.refreshKill() else { return }
+        if let root = unlatchedRoot(pulled) { latch(root, by: pulled) }
+        do {
+            try KillMarker(directory).make(pulled.text)
+        } catch {
+            options.logger.error("a kill is not recorded: \(error)", metadata: ["folder": "\(directory.path)"])
+        }
+    }
+
+    /// Moves the record of a kill that was made without the control file into the control file.
+    func takeMarkedKill(_ control: ControlFile) {
+        let marker = KillMarker(directory)
+        guard marker.isThere, control.rememberKill(max(StageSwitch.firstEpoch, control.floor)) else { return }
+        marker.remove()
+    }
+
+    /// The root whose latch does not record a kill of all its users yet; nil if there is none.
+    private func unlatchedRoot(_ pulled: KillSwitch.Pull) -> String? {
+        pulled.root.flatMap { flags.killSwitch.isLatched($0) ? nil : $0 }
+    }
+
+    private func latch(_ root: String, by pulled: KillSwitch.Pull) {
+        do {
+            try flags.killSwitch.latch(root, by: pulled.text)
+            context.metrics.killIsEngaged(true)
+        } catch {
+            options.logger.error("the kill is not remembered for everybody: \(error)")
         }
     }
 

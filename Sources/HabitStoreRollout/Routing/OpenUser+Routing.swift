@@ -75,14 +75,21 @@ extension OpenUser {
     /// Runs `body` under the lock of the user's switches.
     ///
     /// While a kill is pulled, a process that holds the lock but does not release it, frozen in the middle of a move, is passed by: when it wakes,
-    /// its epoch is outdated.
+    /// its epoch is outdated. So is a lock file that cannot be opened.
     func withSwitch<R>(_ body: (Observation) throws -> R) throws -> R {
         try requireOpen()
         let lock = try SwitchLock(directory, options, refreshKill: context.refreshKill)
         defer { withExtendedLifetime(lock) {} }
         CrashPoint.reach("switch.locked")
         try ErasureTombstone(directory).requireNone()
-        let control = try ownControl()
+        let control: ControlFile
+        do {
+            control = try ownControl()
+        } catch {
+            recordKill(without: error)
+            throw error
+        }
+        takeMarkedKill(control)
         try finishRestoration(control)
         var change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
         change.isPassing = lock.passedFor != nil

@@ -93,11 +93,12 @@ final class UserContext: Sendable {
 
 /// The lock of a user's switches, held to find out where the user is, and to move the user.
 ///
-/// A kill passes by a holder that does not release it. This is safe, since epochs keep moves apart, see ``StageSwitch``.
+/// A kill passes by a holder that does not release it, and by a lock file that cannot be opened. This is safe, since epochs keep moves apart, see
+/// ``StageSwitch``.
 final class SwitchLock: Sendable {
-    /// nil if the holder was passed by.
+    /// nil if the lock was passed by.
     private let lock: FileLock?
-    /// The kill for which the holder was passed by.
+    /// The kill for which the lock was passed by.
     let passedFor: KillSwitch.Pull?
 
     static let fileName = "switch.lock"
@@ -120,9 +121,9 @@ final class SwitchLock: Sendable {
         do {
             lock = try FileLock(path: path, timeoutSeconds: wait)
             passedFor = nil
-        } catch let error as HabitStoreError where error.code == .busy {
+        } catch let error as HabitStoreError where error.code != .notFound {
             guard let pulled = refreshKill() else { throw error }
-            options.logger.warning("a kill goes past a process that keeps a user's switches locked: \(error)")
+            options.logger.warning("a kill does without the lock of a user's switches: \(error)")
             lock = nil
             passedFor = pulled
         }

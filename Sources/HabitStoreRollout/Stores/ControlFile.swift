@@ -463,3 +463,29 @@ final class ControlFile: Sendable {
         )
     }
 }
+
+/// The record of a kill next to a control file that cannot be opened. The next opening that can open one takes the record over and removes it.
+struct KillMarker {
+    private static let fileName = "killed"
+
+    private let path: String
+
+    init(_ directory: UserDirectory) { path = directory.path + "/" + Self.fileName }
+
+    /// Whether a kill is recorded here. A file that cannot be checked exists.
+    var isThere: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 || errno != ENOENT && errno != ENOTDIR
+    }
+
+    /// Records what pulled the kill switch.
+    func make(_ trigger: String) throws(FileFailure) { _ = try MarkerFile.make(path, trigger + "\n") }
+
+    /// Removes the record. A record that is left is taken over again.
+    func remove() { _ = try? MarkerFile.remove(path) }
+
+    /// Whether a user is recorded as killed, in the control file or next to it.
+    static func isKilled(_ directory: UserDirectory, _ control: ControlFile?) -> Bool {
+        control?.isKilled == true || KillMarker(directory).isThere
+    }
+}

@@ -191,7 +191,7 @@ package struct RecordedKill: Error {
     /// The error of a kill; if the kill was recorded, it says when it will be carried out.
     static func described(_ error: any Error, of directory: UserDirectory) -> any Error {
         guard let error = error as? HabitStoreError,
-            let control = try? ControlFile.copy(of: directory.path + "/control"), control.isKilled
+            KillMarker.isKilled(directory, try? ControlFile.copy(of: directory.path + "/control"))
         else { return error }
         let recorded = RecordedKill(failure: error.underlying as? HabitStoreError ?? error)
         return HabitStoreError(

@@ -58,7 +58,7 @@ struct UserInspection {
         let found = collect(wanted.engines)
         take(found, check, into: &status)
         // A kill that could not be written to any store yet.
-        if control?.isKilled == true { status.isKilled = true }
+        if KillMarker.isKilled(directory, control) { status.isKilled = true }
         let owesEvidence = (control?.owedDifferences ?? 0) > 0
         return Seen(found: found, wanted: wanted, check: check, owesEvidence: owesEvidence, status: status)
     }
