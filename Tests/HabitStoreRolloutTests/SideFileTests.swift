@@ -11,12 +11,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SideFileTests {
     enum Odd: String, CaseIterable {
-        case link, danglingLink, folder, pipe
+        case link, danglingLink, loop, folder, pipe, socket
     }
 
     static let names = [
         "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-journal", "store.sqlite-lock", "store.lmdb-lock",
-        "store.lmdb-sound", SwitchLock.fileName, CopyLock.fileName, "rehearsing.lock", "restoring.lock",
+        "store.lmdb-sound", "control", SwitchLock.fileName, CopyLock.fileName, "rehearsing.lock", "restoring.lock",
     ]
 
     private func put(_ odd: Odd, at path: String, _ target: String) throws {
@@ -27,8 +27,42 @@ struct SideFileTests {
         case .danglingLink:
             try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
         case .folder: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        case .loop: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
         case .pipe: try #require(mkfifo(path, 0o600) == 0)
+        case .socket: try #require(mknod(path, S_IFSOCK | 0o600, 0) == 0)
         }
+    }
+
+    /// A link to itself or a socket in place of `switch.lock` kept every command from the user, and the doctor, which asked where the link leads, found
+    /// nothing.
+    @Test(arguments: [SwitchLock.fileName, CopyLock.fileName, "control"], [Odd.loop, .folder, .socket])
+    func theDoctorSaysHowToMoveItAway(name: String, odd: Odd) throws {
+        let kept = try KeptUser(at: .live)
+        let path = try kept.path + "/" + name
+        try? FileManager.default.removeItem(atPath: path)
+        try put(odd, at: path, "")
+        let before = try kept.names()
+        let found = try kept.user.stores().examine("alice").filter { $0.message.contains(path) }
+        #expect(found.map(\.kind) == [.unreadable] && found.map(\.canBeMended) == [false])
+        #expect(found.first?.remedy == "move it away: `mv \(path) \(path).aside`")
+        #expect(try kept.names() == before)
+    }
+
+    /// As an ordinary account, `chmod 0` on a file next to the store refused every write, and the doctor found nothing.
+    @Test(
+        .disabled(if: getuid() == 0, "permissions do not bind root"),
+        arguments: [
+            "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-lock", "store.lmdb-lock", "control", "switch.lock",
+        ]
+    )
+    func theDoctorSaysHowToGetThePermissionBack(name: String) throws {
+        let kept = try KeptUser(at: .live)
+        let path = try kept.path + "/" + name
+        if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
+        try #require(chmod(path, 0) == 0)
+        defer { chmod(path, 0o600) }
+        let found = try kept.user.stores().examine("alice").filter { $0.message.contains(path) }
+        #expect(found.map(\.remedy).contains("`chmod u+rw \(path)`"), "\(found)")
     }
 
     /// What keeps a user from being read or written is a finding that names the file, and once the file is gone nothing is lost.

@@ -38,7 +38,7 @@ struct UserExamination {
         failures(stores)
         label()
         links()
-        locks()
+        obstacles()
         if let elsewhere = stores.statuses.leading.flatMap(check.objection(toMachineOf:)) {
             found(.elsewhere, elsewhere.description, "nothing is wrong here")
         } else {
@@ -112,7 +112,8 @@ struct UserExamination {
                 found(.unreadable, sentence, "restore the \(engine.rawValue) file" + (other ?? ""))
             }
         }
-        if let controlFailure {
+        // What is in the way of the file has a remedy of its own.
+        if let controlFailure, OpeningObstacle(file: directory.path + "/control") == nil {
             found(.unreadable, controlFailure.description, remedy(forFileAt: directory.path + "/control"))
         }
     }
@@ -182,17 +183,11 @@ struct UserExamination {
         )
     }
 
-    /// Lock files that cannot be opened. They contain nothing, and the next process makes a missing one.
-    private mutating func locks() {
-        for name in [SwitchLock.fileName, CopyLock.fileName] + TemporaryCopies.kinds.map(\.lock) {
-            let path = directory.path + "/" + name
-            var status = stat()
-            guard stat(path, &status) == 0 else { continue }
-            let isFolder = status.st_mode & S_IFMT == S_IFDIR
-            guard isFolder || access(path, W_OK) != 0 else { continue }
-            let reason = String(cString: strerror(isFolder ? EISDIR : errno))
-            let remedy = "move it away: `mv \(ShellWord.quoted(path)) \(ShellWord.quoted(path + ".aside"))`"
-            found(.unreadable, "\(path): the lock file cannot be opened: \(reason)", remedy)
+    /// Files that an opening could not open, although the stores' status may be readable.
+    private mutating func obstacles() {
+        for obstacle in directory.obstacles(pair.known)
+        where !noted.contains(where: { $0.message.contains(obstacle.path) }) {
+            found(.unreadable, "\(obstacle.path): cannot be opened: \(obstacle.reason)", obstacle.remedy)
         }
     }
 
