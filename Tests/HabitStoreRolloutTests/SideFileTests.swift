@@ -65,6 +65,19 @@ struct SideFileTests {
         #expect(found.map(\.remedy).contains("`chmod u+rw \(path)`"), "\(found)")
     }
 
+    /// With a pipe in place of `store.lmdb-lock` at `live`, the doctor also said that no store was authoritative and that lines of the evidence did not
+    /// count, because it had asked only the store that follows.
+    @Test func whatFollowsFromAnUnreadStoreIsNotAFinding() throws {
+        let kept = try KeptUser(at: .live)
+        let path = try kept.path + "/store.lmdb-lock"
+        try? FileManager.default.removeItem(atPath: path)
+        try put(.pipe, at: path, "")
+        let found = try kept.user.stores().examine("alice")
+        #expect(found.count == 1 && found.first?.kind == .unreadable, "\(found)")
+        #expect(found.first?.message.contains(path) == true, "\(found)")
+        #expect(found.first?.remedy == "move it away: `mv \(path) \(path).aside`")
+    }
+
     /// What keeps a user from being read or written is a finding that names the file, and once the file is gone nothing is lost.
     @Test(arguments: [Stage.off, .live, .complete], names)
     func whatIsInTheWayIsNamed(stage: Stage, name: String) throws {

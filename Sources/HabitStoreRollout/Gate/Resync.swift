@@ -76,7 +76,7 @@ struct Resync {
             let report = try Proof(open: open).compareWithItself(actual.engine, progress)
             guard !report.isClean else { return }
             what = report.differences.first?.message ?? report.reason ?? report.verdict.rawValue
-        } catch let error as HabitStoreError where error.isDamage {
+        } catch let error as HabitStoreError where error.isLastingDamage {
             what = error.message
         }
         throw open.unsound(actual, "is not sound itself (\(what)), so nothing was copied from it")

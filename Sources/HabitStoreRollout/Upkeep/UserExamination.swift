@@ -102,6 +102,9 @@ struct UserExamination {
                     String(sentence[..<end.lowerBound]),
                     String(sentence[end.lowerBound...].dropFirst(2))
                 )
+            } else if let obstacle = obstacle(error, engine) {
+                let what = error.message.prefix(upTo: error.message.firstIndex(of: ";") ?? error.message.endIndex)
+                found(.unreadable, "\(obstacle.path): \(what)", obstacle.remedy)
             } else if error.isLastingDamage, let remedy = remedy(for: engine, at: nil, stores) {
                 found(.unreadable, sentence, remedy)
             } else {
@@ -183,6 +186,12 @@ struct UserExamination {
         )
     }
 
+    /// What is in the way of the file that an error names.
+    private func obstacle(_ error: HabitStoreError, _ engine: EngineName) -> OpeningObstacle? {
+        guard let path = error.location.path, path.hasPrefix(directory.path) else { return nil }
+        return path == pair.address(engine).path ? OpeningObstacle(lock: path) : OpeningObstacle(file: path)
+    }
+
     /// Files that an opening could not open, although the stores' status may be readable.
     private mutating func obstacles() {
         for obstacle in directory.obstacles(pair.known)
@@ -233,7 +242,7 @@ struct UserExamination {
                 "put them back, or restore a backup with `\(OperatorCommand.name) user restore BACKUP`"
             )
         }
-        guard serving(stores) == nil, !stores.statuses.isEmpty else { return }
+        guard serving(stores) == nil, !stores.statuses.isEmpty, !isServingUnread(stores) else { return }
         let roles = stores.statuses.map { "\($0.engine.rawValue) is \($0.role.rawValue)" }.joined(separator: ", ")
         let isClear = stores.statuses.contains { $0.role == .sealed || $0.state?.hasAllAcknowledged == true }
         found(
@@ -283,6 +292,12 @@ struct UserExamination {
             control.flatMap { check.isControlForeign(other.lineage) ? nil : $0.mark } ?? .zero
         )
         return directory.remedy(for: damaged, at: known, by: other)
+    }
+
+    /// Whether a store that cannot be read now, but is not known to be damaged, may be the one that serves. Its finding says what is wrong; what only
+    /// follows from its absence would mislead.
+    private func isServingUnread(_ stores: ReplicaStatuses) -> Bool {
+        serving(stores) == nil && stores.failures.values.contains { !$0.isLastingDamage }
     }
 
     private mutating func held(_ stores: ReplicaStatuses, against control: ControlFile) {
@@ -407,7 +422,8 @@ struct UserExamination {
                         + "`\(OperatorCommand.name) rollout resync --user U --because TEXT` rebuilds the other one from it"
                 )
             }
-            guard let uncounted else { return }
+            // Only the serving store has each anchor.
+            guard let uncounted, !isServingUnread(stores) else { return }
             found(
                 .evidenceUncounted,
                 uncounted,
