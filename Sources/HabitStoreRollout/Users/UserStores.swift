@@ -241,7 +241,7 @@ public final class UserStores: Sendable {
         } catch {
             failure = error
         }
-        for shape in shapesToLandIn(directory, after: failure) {
+        for shape in shapesForKill(directory, after: failure) {
             do {
                 return try apply(shape)
             } catch {
@@ -253,7 +253,7 @@ public final class UserStores: Sendable {
 
     /// The other shapes in which to try a kill that failed in the current one. The stores' status reads the same in each; both stores need the same
     /// version only if one has to be brought up to date from the other.
-    private func shapesToLandIn(_ directory: UserDirectory, after error: any Error) -> [StoreShape] {
+    private func shapesForKill(_ directory: UserDirectory, after error: any Error) -> [StoreShape] {
         let error = error as? HabitStoreError
         guard options.otherVersions != .migrated, error?.code != .busy else { return [] }
         let stored = storedSchemas(of: directory)
