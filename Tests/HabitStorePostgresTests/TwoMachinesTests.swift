@@ -320,6 +320,26 @@ import Testing
         #expect(try here.all(Habit.self).map(\.name) == ["Run"])
     }
 
+    /// `rollout status` of a user on a server made the user's folder on a machine that had none, with the evidence in it.
+    @Test func aLookAtAUserOnAServerMakesNoFolder() throws {
+        let machines = try TwoMachines()
+        let here = try machines.a.stores().store(for: "alice")
+        defer { here.close() }
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: .shadow)
+        try machines.want(.live)
+        let stores = try machines.b.stores()
+        try stores.requireUser("alice")
+        let (status, known) = (try stores.status(of: "alice"), try machines.a.stores().status(of: "alice"))
+        #expect(status.stage == .shadow && status.problems.isEmpty, "\(status.problems)")
+        // The evidence is read all the same.
+        #expect(status.evidence.records == known.evidence.records && status.evidence.isIntact)
+        #expect(status.next?.reasons == known.next?.reasons)
+        #expect(throws: HabitStoreError.self) { try stores.status(of: "alise") }
+        #expect(try !FileManager.default.fileExists(atPath: machines.b.directory.path))
+        #expect(try stores.store(for: "alice").stage() == .shadow)
+    }
+
     /// An inspection does not decide between a store accepted on another machine and the one with which this machine continued.
     @Test func whoOnlyLooksTakesNoSide() throws {
         let machines = try TwoMachines(from: SQLiteProvider())

@@ -158,3 +158,21 @@ struct RetiredCopies {
     /// Removes the copies. The next retirement removes what cannot be removed now.
     func remove() { try? TemporaryCopies.remove(TemporaryCopies.retirements, in: directory, engines) }
 }
+
+/// A private folder in the system's folder for temporary files, removed with its last reference.
+final class ScratchEvidence: Sendable {
+    let path: String
+
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` if it cannot be made.
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-" + UUID().uuidString).path
+        try PrivateFolder.make(
+            path,
+            isNew: true,
+            or: .inputOutput,
+            "a temporary folder cannot be made; check its space"
+        )
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}

@@ -11,6 +11,8 @@ struct UserInspection {
     let options: RolloutOptions
     let flags: FlagWatch
     let subject: FlagSubject
+    /// Where the evidence that servers keep is read, for a user without a folder here; nil for the user's folder.
+    var scratch: ScratchEvidence?
 
     private struct Found {
         var stores: ReplicaStatuses
@@ -64,6 +66,7 @@ struct UserInspection {
     }
 
     func status() -> UserStatus {
+        defer { withExtendedLifetime(scratch) {} }
         var seen = see()
         let (found, check) = (seen.found, seen.check)
         do {
@@ -96,6 +99,7 @@ struct UserInspection {
     /// - Throws: why a store or the evidence cannot be read, or why the store would prove nothing; ``HabitStoreError/Code/notFound`` if the store is gone
     ///   already.
     func retirement(hasBackup: Bool) throws -> RetirementOutcome {
+        defer { withExtendedLifetime(scratch) {} }
         try Restoration.requireNone(directory)
         let seen = see()
         if let elsewhere = seen.elsewhere { throw elsewhere }
@@ -152,7 +156,10 @@ struct UserInspection {
         return EvidenceTrust(leading?.state, seal: log.seal)
     }
 
-    private var log: EvidenceLog { EvidenceLog(directory, keys: options.evidenceKeys) }
+    private var log: EvidenceLog {
+        let log = EvidenceLog(directory, keys: options.evidenceKeys)
+        return scratch.map { EvidenceLog(path: $0.path + "/" + EvidenceLog.fileName, seal: log.seal) } ?? log
+    }
 
     private func collect(_ wanted: EnginePair) -> Found {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: known)
@@ -313,12 +320,12 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func status(of user: String) throws -> UserStatus {
-        let directory = try known(user)
-        let status = inspection(directory, schema).status()
+        let directory = try known(user, makesFolder: false)
+        let status = try inspection(directory, schema).status()
         // The stores' schema versions are read only if there is a problem: most are current.
         guard options.otherVersions == .asWrittenByAnyApp, !status.problems.isEmpty else { return status }
         let written = schema(of: directory)
-        return StoredSchema(written) == StoredSchema(schema) ? status : inspection(directory, written).status()
+        return StoredSchema(written) == StoredSchema(schema) ? status : try inspection(directory, written).status()
     }
 
     /// Asks the gate whether the store that a user has left could be removed, as ``UserStore/retire(against:by:progress:)`` would. Verifies,
@@ -337,11 +344,11 @@ extension UserStores {
     public func evidenceAnchor(of user: String) throws -> EvidenceHead? { try inspection(of: user).anchor() }
 
     private func inspection(of user: String) throws -> UserInspection {
-        let directory = try known(user)
-        return inspection(directory, schema(of: directory))
+        let directory = try known(user, makesFolder: false)
+        return try inspection(directory, schema(of: directory))
     }
 
-    private func inspection(_ directory: UserDirectory, _ schema: Schema) -> UserInspection {
+    private func inspection(_ directory: UserDirectory, _ schema: Schema) throws -> UserInspection {
         // If the user is open in this process, the app's attributes are known.
         let subject = handles.withLock { $0[directory.user]?.files.context.subject }
         return UserInspection(
@@ -350,7 +357,8 @@ extension UserStores {
             known: engines,
             options: options,
             flags: flags,
-            subject: subject ?? FlagSubject(directory.user)
+            subject: subject ?? FlagSubject(directory.user),
+            scratch: BackupFiles.exists(directory.path) ? nil : try ScratchEvidence()
         )
     }
 
@@ -359,9 +367,10 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, ``HabitStoreError/Code/notAuthoritative`` for one who belongs to
     ///   another machine, which has the evidence.
     public func evidence(of user: String) throws -> EvidenceLog {
+        let directory = try known(user)
         // Reading the anchor also takes over lines that other machines have added.
         _ = try inspection(of: user).anchor()
-        return EvidenceLog(try known(user), keys: options.evidenceKeys)
+        return EvidenceLog(directory, keys: options.evidenceKeys)
     }
 
     /// All lines of a user's evidence, file after file, including archives and evidence that was started over.
@@ -410,7 +419,7 @@ extension UserStores {
     /// Checks that the user exists, since asking for a store would create it.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
-    public func requireUser(_ user: String) throws { _ = try known(user) }
+    public func requireUser(_ user: String) throws { _ = try known(user, makesFolder: false) }
 
     /// The size of a user's store files in bytes, logs included. Opens nothing, and does not count stores on servers.
     ///
@@ -433,14 +442,17 @@ extension UserStores {
         }
     }
 
-    /// - Parameter mayBeErased: whether to accept a user whose erasure was begun.
-    func known(_ user: String, mayBeErased: Bool = false) throws -> UserDirectory {
+    /// - Parameters:
+    ///   - mayBeErased: whether to accept a user whose erasure was begun.
+    ///   - makesFolder: whether to make the folder of a user who is on a server and new here; a look makes none.
+    func known(_ user: String, mayBeErased: Bool = false, makesFolder: Bool = true) throws -> UserDirectory {
         let directory = try directory(of: user)
         if !mayBeErased { try ErasureTombstone(directory).requireNone() }
         var status = stat()
         if lstat(directory.path, &status) != 0 {
             // A user who belongs to no machine may be new here.
             guard try hasSharedStore(directory) else { throw missing(user) }
+            guard makesFolder else { return directory }
             try directory.make()
         }
         try directory.requireOwn()
