@@ -210,7 +210,7 @@ extension OpenUser {
     func unsound(_ actual: ActualStage, _ what: String) -> HabitStoreError {
         let remedy =
             actual.stage.authority == .new
-            ? "take the user to the other store with `\(OperatorCommand.name) rollout demote`"
+            ? "take the user to the other store with `\(OperatorCommand.name) rollout demote --user U`"
             : pair.mayExist(actual.other)
                 ? "\(directory.command("doctor")) says whether the \(actual.other.rawValue) store is sound, and how to accept it"
                 : "restore a backup"
