@@ -193,11 +193,9 @@ struct FleetTroubleTests {
         var (told, names): ([Int], [Int: Set<String>]) = ([], [:])
         for line in try String(contentsOfFile: sandbox.path("received"), encoding: .utf8).split(separator: "\n") {
             let parts = line.split(separator: "\t", maxSplits: 1)
-            // A run that is killed while it sends a message leaves a part of it; the next run sends it again.
-            guard parts.count == 2,
-                let body = try? JSONSerialization.jsonObject(with: Data(parts[1].utf8)) as? [String: Any],
-                let sequence = body["sequence"] as? Int
-            else { continue }
+            try #require(parts.count == 2, "seed \(seed): a hook got no message")
+            let body = try #require(try JSONSerialization.jsonObject(with: Data(parts[1].utf8)) as? [String: Any])
+            guard let sequence = body["sequence"] as? Int else { continue }
             if !told.contains(sequence) { told.append(sequence) }
             names[sequence, default: []].insert(String(parts[0]))
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A program that was started as the leader of a process group. Its input and its errors are pipes: a full disk keeps nobody from being notified.
+/// A program that was started as the leader of a process group. Its input and its errors are pipes, so hooks run on a full disk, too.
 ///
 /// Foundation's `Process` is not used: on Linux it notices the end of a program only when everything that the program started has ended, too.
 struct ProcessGroup {
@@ -16,7 +16,7 @@ struct ProcessGroup {
     private let leader: pid_t
     /// This process's ends of the pipes; nil once closed.
     private var (writing, reading): (Int32?, Int32?)
-    /// What the program has not got yet.
+    /// The part of the input that is not in the pipe yet.
     private var rest: Data
 
     /// How much of its errors is kept, and how much is read between two looks at whether it has ended, in bytes.
@@ -24,9 +24,9 @@ struct ProcessGroup {
     /// Held from making a pipe until the program has been started: one that another thread starts before the pipe is marked would keep it open.
     private static let starting = NSLock()
 
-    /// Starts the program with an empty signal mask and default signal handlers. What it prints to standard output is discarded.
+    /// Starts the program with an empty signal mask and default signal handlers. Its standard output is discarded.
     ///
-    /// - Parameter input: what it can read from standard input while ``wait(seconds:while:)`` runs.
+    /// - Parameter input: its standard input; what does not fit into a pipe is sent while ``wait(seconds:while:)`` runs.
     /// - Throws: why it cannot be started.
     init(
         _ path: String,
@@ -59,6 +59,8 @@ struct ProcessGroup {
         defer { close(errors.writing) }
         message.prepareForWriting()
         errors.prepareForReading()
+        // Before the program runs: if this process is killed from here on, the program still gets what fits into a pipe, which is every message.
+        let sent = max(0, HookPipe.write(input, to: message.writing))
         posix_spawn_file_actions_adddup2(&actions, message.reading, STDIN_FILENO)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, errors.writing, STDERR_FILENO)
@@ -90,7 +92,7 @@ struct ProcessGroup {
             close(errors.reading)
             throw HookFailure("cannot be run: \(String(cString: strerror(code)))")
         }
-        (leader, writing, reading, rest) = (id, message.writing, errors.reading, input)
+        (leader, writing, reading, rest) = (id, message.writing, errors.reading, input.dropFirst(sent))
     }
 
     /// Waits for the program itself, and not for what it started.
