@@ -63,7 +63,9 @@ struct KillFaultTests {
             #expect(try store.all(Draft.self).count == StageTemplates.names.count)
             #expect(try store.engine() == user.staged.new)
             let error = #expect(throws: HabitStoreError.self) { try store.save(Draft(content: "refused")) }
-            #expect(error?.code == .permissionDenied || error?.code == .notAuthoritative)
+            // The refusal of a kill that waits, with the reason.
+            #expect(error?.code == .notAuthoritative)
+            #expect((error?.underlying as? HabitStoreError)?.code == .permissionDenied)
         }
         user.heal()
         let store = try user.open()
