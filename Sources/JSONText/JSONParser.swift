@@ -4,7 +4,7 @@
 /// same name. It accepts nothing beyond the standard: no comments, no trailing commas, no NaN. Its stack is on the heap, so that a file of a million
 /// brackets is an error and not a stack overflow.
 package struct JSONParser {
-    /// What a document may contain.
+    /// The rules for a document.
     package struct Rules: Sendable {
         /// How deep arrays and objects may stand in each other.
         package var depth = 256
@@ -47,7 +47,7 @@ package struct JSONParser {
     private var containers: [JSONContainer] = []
     private var values = 0
     private var isWholeDocument = true
-    /// What was found in a document that was not refused for it.
+    /// Findings about a document that was accepted.
     package private(set) var findings: [Finding] = []
 
     /// - Parameter bytes: a document in UTF-8.

@@ -57,7 +57,7 @@ package struct RuleOperator: Sendable {
         }
     }
 
-    /// What an argument reads in place of the context; nil if that is the context.
+    /// The value that an argument reads instead of the context; nil for the context.
     package func elementScope(ofArgument index: Int) -> ElementScope? { index == 1 ? elementScope : nil }
 }
 

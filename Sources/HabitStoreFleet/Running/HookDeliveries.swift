@@ -133,7 +133,7 @@ final class HookDeliveries: Sendable {
         }
         state.withLock { $0.isStopped = true }
         wake()
-        // A process that the system cannot end holds up nobody.
+        // A process that the system cannot end does not hold up the run.
         let mostSeconds = (hooks.map(\.timeoutSeconds).max() ?? 0) + 3 * HookProgram.graceSeconds
         _ = threads.wait(timeout: .now() + mostSeconds)
     }

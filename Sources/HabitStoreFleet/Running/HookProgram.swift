@@ -103,7 +103,7 @@ struct HookProgram: Sendable {
 
     /// Runs the program of a hook and waits for it, at most for the hook's timeout.
     ///
-    /// - Parameter isNeeded: asked while the program runs; it is stopped as soon as nobody waits for its answer any more.
+    /// - Parameter isNeeded: asked while the program runs; it is stopped as soon as its answer is not needed any more.
     /// - Throws: why the message was not delivered.
     static func deliver(
         _ message: HookMessage,

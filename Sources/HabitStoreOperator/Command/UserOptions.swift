@@ -358,7 +358,7 @@ extension UserStores {
 /// A user as in the commands that messages advise. The library does not put users' ids into its messages, and writes `--user U`; the command knows
 /// the user, and the root and the store's name that its own command line had.
 package struct AdvisedUser: Sendable {
-    /// What the command line gave, besides the user.
+    /// The other options that the command line gave.
     private struct Given {
         var user: String?
         var isNamed = false

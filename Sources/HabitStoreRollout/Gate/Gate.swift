@@ -70,7 +70,7 @@ public struct Gate: Sendable, Hashable {
         now: Date
     ) -> GateDecision {
         guard stage == .complete else {
-            // A kill takes the user back before anything is decided, and nobody forward until it is re-armed.
+            // A kill takes the user back before anything is decided, and keeps the user there until it is re-armed.
             return GateDecision(reasons: [facts.isKilled ? .killed : .notComplete(stage: stage)], cleanShadowReads: 0)
         }
         let evidence = facts.evidence.evidence.at(stage)

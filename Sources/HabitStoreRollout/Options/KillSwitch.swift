@@ -40,7 +40,8 @@ public struct KillSwitch: Sendable, Hashable {
 
     private static func latchPath(root: String) -> String { root + "/habit-store.killed" }
 
-    private static func exists(_ path: String) -> Bool {
+    /// Whether there is a file; one that cannot be checked exists.
+    static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 || errno != ENOENT && errno != ENOTDIR
     }

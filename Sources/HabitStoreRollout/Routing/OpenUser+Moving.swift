@@ -238,7 +238,7 @@ extension OpenUser {
         }
     }
 
-    /// Records a pulled kill although the control file cannot be opened: in the root's latch, and in a file of its own in the user's folder.
+    /// Records a pulled kill although the control file cannot be opened: in the root's latch, and in a ``KillMarker`` in the user's folder.
     func recordKill(without error: any Error) {
         if let code = (error as? HabitStoreError)?.code, code == .notFound || code == .busy { return }
         guard let pulled = context.refreshKill() else { return }

@@ -472,11 +472,8 @@ struct KillMarker {
 
     init(_ directory: UserDirectory) { path = directory.path + "/" + Self.fileName }
 
-    /// Whether a kill is recorded here. A file that cannot be checked exists.
-    var isThere: Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 || errno != ENOENT && errno != ENOTDIR
-    }
+    /// Whether a kill is recorded here.
+    var isThere: Bool { KillSwitch.exists(path) }
 
     /// Records what pulled the kill switch.
     func make(_ trigger: String) throws(FileFailure) { _ = try MarkerFile.make(path, trigger + "\n") }

@@ -28,7 +28,7 @@ extension UserDirectory {
         return "`\(OperatorCommand.name) \(words.map(ShellWord.quoted).joined(separator: " "))`"
     }
 
-    /// What helps a user who is served by a damaged store, in one sentence.
+    /// The remedy for a damaged serving store, in one sentence.
     ///
     /// - Parameters:
     ///   - damaged: the engine of the damaged store.

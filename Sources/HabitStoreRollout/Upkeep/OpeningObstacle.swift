@@ -5,7 +5,7 @@ import Foundation
 /// Why an opening could not open one of a user's files, and the command that helps.
 ///
 /// Opens nothing: closing a store's file would give up this process's locks on it, and a pipe might wait. The system answers for this account, so root
-/// is told of no permission.
+/// sees no missing permission.
 struct OpeningObstacle {
     let path: String
     let reason: String

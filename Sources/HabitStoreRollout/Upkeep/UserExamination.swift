@@ -115,7 +115,7 @@ struct UserExamination {
                 found(.unreadable, sentence, "restore the \(engine.rawValue) file" + (other ?? ""))
             }
         }
-        // What is in the way of the file has a remedy of its own.
+        // An obstacle has its own finding, with a remedy.
         if let controlFailure, OpeningObstacle(file: directory.path + "/control") == nil {
             found(.unreadable, controlFailure.description, remedy(forFileAt: directory.path + "/control"))
         }

@@ -26,7 +26,7 @@ struct SQLiteLogCheck: Equatable {
 
     /// Examines both.
     ///
-    /// - Parameter isThorough: whether to look behind the end of what SQLite would read, which takes reading the whole log.
+    /// - Parameter isThorough: whether to also look at the frames after those that SQLite would read, which takes reading the whole log.
     /// - Parameter readFile: reads bytes of the database file from a position; nil if the file has fewer.
     init(
         path: String,
@@ -288,7 +288,7 @@ extension SQLiteConnection {
                 "its log (\(name)-wal) belongs to another file, or to another copy of this one; put back the file that "
                     + "belongs to this log, or move it away: \(move)"
             case .damaged:
-                "its log (\(name)-wal) is damaged, and holds the last acknowledged records behind the damage, where SQLite would "
+                "its log (\(name)-wal) is damaged, and holds the last acknowledged records after the damage, where SQLite would "
                     + "drop them; nothing was changed: keep a copy of the file and its log and restore a backup, or give up the "
                     + "records in the log: \(move)"
             }
@@ -526,9 +526,9 @@ final class SQLiteLogReader {
     }
 }
 
-/// The frames of a log behind the end of what SQLite would read.
+/// The frames of a log after those that SQLite would read.
 ///
-/// Recovery ends for good at an invalid header or frame. Behind it may be frames of an earlier state of the log, which are in the file, parts of a
+/// Recovery ends at an invalid header or frame. After it may be frames of an earlier state of the log, which are in the file, parts of a
 /// commit that a power cut interrupted, or, if a byte was damaged, acknowledged commits. Each frame there is checked against the checksum that the
 /// frame before it states, as far as there is one.
 private struct SQLiteLogRest {
@@ -538,8 +538,8 @@ private struct SQLiteLogRest {
     private var hasHeader = false
     /// The number of the last marked commit before the end; nil if none has a mark.
     private var markBefore: UInt64?
-    /// The highest number among the marks of commits behind the end.
-    private var markBehind: UInt64?
+    /// The highest number among the marks of commits after the end.
+    private var markAfter: UInt64?
     /// Whether a frame there says that it ends a transaction.
     private var hasCommit = false
 
@@ -549,31 +549,32 @@ private struct SQLiteLogRest {
             hasHeader = true
             while try log.next({ _, _ in true }) != nil {}
             try search(path, log.offset, log.pageSize, salts: log.salts, log.isBigEndian)
-            if markBehind != nil { markBefore = try Self.lastMark(path) }
+            if markAfter != nil { markBefore = try Self.lastMark(path) }
         } else if pageSize >= 512 {
             let start = off_t(SQLiteLogReader.headerLength)
-            for isBigEndian in [false, true] where markBehind == nil {
+            for isBigEndian in [false, true] where markAfter == nil {
                 try search(path, start, pageSize, salts: nil, isBigEndian)
             }
         }
     }
 
-    /// Whether certainly acknowledged commits are behind the end.
+    /// Whether there are commits after the end that were certainly acknowledged.
     ///
-    /// A log only begins anew when the file has all of it, so that an invalid header hides nothing that the file lacks, and is on the disk before the
-    /// first frame. Each commit is on the disk before the next one begins, so that behind an invalid frame is at most one that was not acknowledged.
+    /// A log is restarted only when the file has all of it, and its header is on the disk before the first frame, so a power cut leaves no commit that
+    /// the file lacks after an invalid header. Each commit is on the disk before the next one begins, so at most one commit after an invalid frame was
+    /// not acknowledged.
     ///
     /// - Parameter mark: the number of the last marked commit in the file; nil if unknown.
     func isDamage(besides mark: UInt64?) -> Bool {
-        guard let markBehind, let known = known(mark) else { return false }
-        return hasHeader ? markBehind > known + 1 : markBehind > known
+        guard let markAfter, let known = known(mark) else { return false }
+        return hasHeader ? markAfter > known + 1 : markAfter > known
     }
 
-    /// Whether a commit that the file may lack is behind the end.
+    /// Whether there is a commit after the end that the file may lack.
     func dropsCommit(besides mark: UInt64?) -> Bool {
         guard hasCommit else { return false }
-        guard let markBehind, let known = known(mark) else { return true }
-        return markBehind > known
+        guard let markAfter, let known = known(mark) else { return true }
+        return markAfter > known
     }
 
     private func known(_ mark: UInt64?) -> UInt64? { [mark, markBefore].compactMap(\.self).max() }
@@ -614,15 +615,15 @@ private struct SQLiteLogRest {
                 guard header.page != 0, header.salts == expected else { return false }
                 let isIntact =
                     before.map { header.sums == FrameHeader.sums(bytes, after: $0.sums, isBigEndian) } ?? false
-                // The mark has a checksum of its own, so a frame counts that follows damage and so cannot be checked.
+                // The mark has its own checksum, so a frame counts although the damage before it keeps it from being checked.
                 guard isIntact || !isInRun else { return false }
                 hasCommit = hasCommit || header.isCommit
                 let page = UnsafeRawBufferPointer(rebasing: bytes[SQLiteLogReader.frameHeaderLength...])
                 mark = SQLitePage(page, number: header.page)?.logMark?.number ?? mark
-                if header.isCommit { (markBehind, mark) = ([markBehind, mark].compactMap(\.self).max(), nil) }
+                if header.isCommit { (markAfter, mark) = ([markAfter, mark].compactMap(\.self).max(), nil) }
                 return isIntact
             }
-            // Frames behind the run are of another state of the log.
+            // Frames after the run are of another state of the log.
             if isInRun, !isIntact { return }
             isInRun = isIntact
             if !isIntact { damaged += 1 }

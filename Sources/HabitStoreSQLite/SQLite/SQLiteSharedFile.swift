@@ -163,8 +163,8 @@ extension SQLiteSharedFile {
     /// marked as written. The copy is synced, so that what the store shows also survives a power cut. The copy may be incomplete,
     /// and if it fails the store can still be read: `lastCheckpointFailure` keeps the reason.
     ///
-    /// A log with a commit that SQLite does not read stays as it is until a transaction has been committed: whoever knows that the commit was
-    /// acknowledged refuses the store before that, and its records can still be saved.
+    /// A log with a commit that SQLite does not read stays unchanged until a transaction has been committed. Callers that know the commit to be
+    /// acknowledged refuse the store before that, so its records can still be saved.
     func adoptLog(_ connection: SQLiteConnection) throws {
         sparesLog = connection.dropsCommit
         guard !sparesLog else { return }
