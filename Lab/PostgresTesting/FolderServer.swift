@@ -2,18 +2,17 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStorePostgres
 
-/// A server whose stores are named after users' folders or after a test, not after users: each test has its own "alice". The names include the
-/// engine's,
-/// so that two engines can share a server.
+/// A server whose stores are named after users' folders, or after a test and its users: each test has its own "alice". The names include the
+/// engine's, so that two engines can share a server.
 package struct FolderServer: EngineProvider {
     private let base: PostgresProvider
     private let server: String
-    private let store: String?
+    private let test: String?
 
-    /// - Parameter store: the store's name, regardless of the folder.
-    package init(name: EngineName = .postgres, server: String, store: String? = nil) throws {
+    /// - Parameter test: what the stores' names begin with, regardless of the folder.
+    package init(name: EngineName = .postgres, server: String, test: String? = nil) throws {
         base = try PostgresProvider(name: name, server: server)
-        (self.server, self.store) = (server, store)
+        (self.server, self.test) = (server, test)
     }
 
     package var name: EngineName { base.name }
@@ -21,7 +20,7 @@ package struct FolderServer: EngineProvider {
     package var isShared: Bool { base.isShared }
 
     package func place(ofUser user: String, inFolder folder: String) -> String {
-        PostgresPlace(server: server, name: "\(name.rawValue) \(store ?? folder)").description
+        PostgresPlace(server: server, name: "\(name.rawValue) \(test.map { "\($0) \(user)" } ?? folder)").description
     }
 
     package func place(ofCopy name: String, inFolder folder: String, beside place: String) -> String {

@@ -14,9 +14,9 @@ struct TwoMachines {
 
     /// - Parameter old: the user's old engine; nil for a server.
     init(from old: (any EngineProvider)? = nil) throws {
-        let store = UUID().uuidString
-        let first = try old ?? FolderServer(name: "postgres-eu", server: TestServer.place().server, store: store)
-        let second = try FolderServer(name: "postgres-us", server: TestServer.otherURI(), store: store)
+        let test = UUID().uuidString
+        let first = try old ?? FolderServer(name: "postgres-eu", server: TestServer.place().server, test: test)
+        let second = try FolderServer(name: "postgres-us", server: TestServer.otherURI(), test: test)
         let engines = try Engines([first, second])
         pair = EnginePair(old: first.name, new: second.name)
         a = try StagedUser(pair, engines)
