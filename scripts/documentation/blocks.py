@@ -17,6 +17,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# The folders of targets.
+PARTS = ("Sources", "Tracker", "Lab")
 FENCE = re.compile(r"```(\w*)$")
 MARKER = re.compile(r"<!-- example: (.*) -->$")
 COMMENT = re.compile(r"\s*/// ?(.*)$")
@@ -55,7 +57,7 @@ class Page:
     def module(self):
         """The library that the page is about."""
         parts = Path(self.name).parts
-        return parts[1] if parts[0] in ("Sources", "Tracker") else None
+        return parts[1] if parts[0] in PARTS else None
 
     def all(self, language):
         return [block for block in self.blocks if block.language == language]
@@ -115,6 +117,6 @@ def articles(root):
 
 def pages(root):
     """All pages that have blocks, articles first."""
-    sources = [path for folder in ["Sources", "Tracker"] for path in sorted(root.glob(f"{folder}/*/**/*.swift"))]
+    sources = [path for part in PARTS for path in sorted(root.glob(f"{part}/*/**/*.swift"))]
     found = [read_page(path, root) for path in articles(root) + sources]
     return [page for page in found if page.blocks]
