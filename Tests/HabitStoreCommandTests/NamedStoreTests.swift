@@ -50,4 +50,37 @@ struct NamedStoreTests {
         #expect(all.output.contains("2 of 2 users"))
         #expect(try isKilled([]) && isKilled(notes))
     }
+
+    /// `rollout retire` left `--root` and `--store-name` out of the commands that it advised: pasted, they moved the user's other store.
+    @Test(arguments: ["off", "killed", "put back"])
+    func advisedCommandsAreAboutTheStoreOfTheCommandLine(_ state: String) throws {
+        let sandbox = try Sandbox()
+        try sandbox.write(
+            "habits/habit-store.flagd.json",
+            """
+            {"flags": {
+              "notes-store-stage": {"state": "ENABLED", "variants": {"it": "complete"}, "defaultVariant": "it"}
+            }}
+            """
+        )
+        let own = ["--root", sandbox.path("habits"), "--store-name", "notes"]
+        try sandbox.run(["habit", "add", "Run"] + own).expectSuccess()
+        let store = sandbox.path("habits/stores/notes/users/u-616c696365/store.sqlite")
+        if state == "killed" { try sandbox.run(["rollout", "kill", "--by", "sentinel"] + own).expectSuccess() }
+        if state == "put back" {
+            try FileManager.default.copyItem(atPath: store, toPath: sandbox.path("copy"))
+            try sandbox.run(["habit", "add", "Read"] + own).expectSuccess()
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + suffix) }
+            try FileManager.default.copyItem(atPath: sandbox.path("copy"), toPath: store)
+        }
+        var advised: [String] = []
+        for command in ["status", "advance", "doctor", "retire", "retire --dry-run", "retire --all --format json"] {
+            let run = try sandbox.run(["rollout"] + command.split(separator: " ").map(String.init) + own)
+            advised += (run.output + run.errors).matches(of: /`habitstore [^`]*--user ([^`]*)`/).map { String($0.1) }
+        }
+        for words in advised.map({ $0.replacing("\\/", with: "/") }) {
+            #expect(words.hasPrefix("alice " + own.joined(separator: " ")), "\(words)")
+        }
+        #expect(advised.count > 1)
+    }
 }

@@ -124,6 +124,11 @@ package struct ErrorReport {
             ?? Passwords.redacted((error as? FlagError)?.description ?? "\(error)")
     }
 
+    /// The same in a report on several users, with this one in the commands that it advises.
+    package static func message(of error: any Error, for user: String) -> String {
+        AdvisedUser(user).filled(message(of: error))
+    }
+
     /// The exit code of a store's error.
     static func status(of code: HabitStoreError.Code) -> ExitStatus {
         switch code {

@@ -319,7 +319,7 @@ extension UserResult<Bool> {
     /// The user, the result under a name, and the error, as JSON.
     func json(_ name: String) -> JSONObject {
         var message: String?
-        if case .failure(let error) = result { message = ErrorReport.message(of: error) }
+        if case .failure(let error) = result { message = ErrorReport.message(of: error, for: user) }
         return [
             "user": user,
             name: (try? result.get()) ?? false,

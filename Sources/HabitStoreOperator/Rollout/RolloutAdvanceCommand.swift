@@ -90,7 +90,7 @@ struct AdvanceReport {
         let told = hasSummary ? reports.filter { $0.from != $0.to || $0.isRefused } : reports
         var text = told.map(\.text).joined()
         for (user, error) in failures {
-            text += TerminalText.escaped("\(user): FAILED: \(ErrorReport.message(of: error))") + "\n"
+            text += TerminalText.escaped("\(user): FAILED: \(ErrorReport.message(of: error, for: user))") + "\n"
         }
         guard hasSummary else { return text }
         // Mostly one reason for all users, printed once.
@@ -118,7 +118,7 @@ struct AdvanceReport {
     var json: JSONObject {
         [
             "users": reports,
-            "failures": failures.map { ["user": $0.user, "message": ErrorReport.message(of: $0.error)] },
+            "failures": failures.map { ["user": $0.user, "message": ErrorReport.message(of: $0.error, for: $0.user)] },
             "moved": reports.count { $0.from != $0.to },
             "keptBack": reports.count(where: \.isRefused),
         ]

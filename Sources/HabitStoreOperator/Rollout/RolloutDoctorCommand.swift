@@ -73,7 +73,7 @@ struct DoctorReport {
     var text: String {
         var lines: [String] = []
         for (user, error) in results.failures() {
-            lines.append("\(user): NOT CHECKED: \(ErrorReport.message(of: error))")
+            lines.append("\(user): NOT CHECKED: \(ErrorReport.message(of: error, for: user))")
         }
         var (mended, open) = (0, 0)
         for (user, found) in users {
@@ -111,7 +111,7 @@ struct DoctorReport {
                 case .success(let found):
                     fields["findings"] = list(found.before, result.user)
                     if let left = found.left { fields["left"] = list(left, result.user) }
-                case .failure(let error): fields["error"] = ErrorReport.message(of: error)
+                case .failure(let error): fields["error"] = ErrorReport.message(of: error, for: result.user)
                 }
                 return fields
             }

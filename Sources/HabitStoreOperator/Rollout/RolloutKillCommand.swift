@@ -190,7 +190,7 @@ struct KillReport {
         if pulled.isFlagSet { lines.append("  by the flag \(triggers.flag) in \(triggers.file)") }
         if let sentinel = triggers.presentSentinel { lines.append("  by the sentinel file \(sentinel)") }
         for (user, error) in failures {
-            lines.append("\(user): NOT TAKEN BACK: \(ErrorReport.message(of: error))")
+            lines.append("\(user): NOT TAKEN BACK: \(ErrorReport.message(of: error, for: user))")
         }
         for part in unread { lines.append("\(part.what): NOT TAKEN BACK: \(ErrorReport.message(of: part.error))") }
         if let absence { lines.append("\(absence); the kill applies to users who are added later") }
@@ -304,7 +304,7 @@ struct RearmReport {
         if let removed = rearmed.removedSentinel { lines.append("the sentinel file \(removed) is removed") }
         if isRootRearmed { lines.append("the record of the kill for everybody is removed") }
         for (user, error) in failures {
-            lines.append("\(user): NOT RE-ARMED: \(ErrorReport.message(of: error))")
+            lines.append("\(user): NOT RE-ARMED: \(ErrorReport.message(of: error, for: user))")
         }
         let rest = results.count - count - failures.count
         lines.append("\(count) re-armed, \(rest) had not been killed, \(failures.count) failed, of \(results.count)")

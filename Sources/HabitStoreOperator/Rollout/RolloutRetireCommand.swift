@@ -113,7 +113,8 @@ struct RetirementReport {
     private func text(_ result: UserResult<RetirementOutcome>) -> String {
         var lines: [String]
         switch result.result {
-        case .failure(let error): lines = ["\(result.user): FAILED: \(ErrorReport.message(of: error))"]
+        case .failure(let error):
+            lines = ["\(result.user): FAILED: \(ErrorReport.message(of: error, for: result.user))"]
         case .success(let outcome):
             let word =
                 outcome.isRemoved
@@ -126,7 +127,7 @@ struct RetirementReport {
                     ? "\(result.user): the \(outcome.engine.rawValue) store \(word): \(outcome.place)"
                     : "\(result.user): nothing is removed; the user has no \(outcome.engine.rawValue) store"
             ]
-            let user = ShellWord.quoted(result.user)
+            let user = AdvisedUser(result.user).words
             lines += outcome.decision.reasons.map { "  - \($0.sentence(user: user))" }
             if !outcome.leftBeside.isEmpty {
                 lines.append("  left next to it, remove by hand: \(outcome.leftBeside.joined(separator: ", "))")
@@ -141,19 +142,19 @@ struct RetirementReport {
             "isDryRun": isDry,
             "users": results.map { result in
                 let outcome = try? result.result.get()
-                let user: JSONObject = [
+                let user = AdvisedUser(result.user)
+                let fields: JSONObject = [
                     "user": result.user,
                     "engine": outcome?.engine.rawValue,
                     "place": outcome?.place,
                     "isRemoved": outcome?.isRemoved ?? false,
                     "wasRemovedBefore": outcome?.wasRemovedBefore ?? false,
                     "reasons": outcome?.decision.reasons ?? [],
-                    "sentences": outcome?.decision.reasons.map { $0.sentence(user: ShellWord.quoted(result.user)) }
-                        ?? [],
+                    "sentences": outcome?.decision.reasons.map { $0.sentence(user: user.words) } ?? [],
                     "leftBeside": outcome?.leftBeside ?? [],
-                    "error": [result].failures().first.map { ErrorReport.message(of: $0.error) },
+                    "error": [result].failures().first.map { ErrorReport.message(of: $0.error, for: $0.user) },
                 ]
-                return user.omittingNil
+                return fields.omittingNil
             },
         ]
     }

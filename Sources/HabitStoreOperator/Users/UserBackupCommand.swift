@@ -311,7 +311,7 @@ struct UserCopiesCommand: ReportingCommand {
                         + "made \(ISODate.instant(copy.made))\(kept)"
                 }
             case .failure(let error):
-                lines.append("\(result.user): FAILED: \(ErrorReport.message(of: error))")
+                lines.append("\(result.user): FAILED: \(ErrorReport.message(of: error, for: result.user))")
             }
         }
         lines.append(
@@ -327,7 +327,7 @@ struct UserCopiesCommand: ReportingCommand {
                 var members: JSONObject = ["user": result.user]
                 switch result.result {
                 case .success(let copies): members["copies"] = copies.map(json)
-                case .failure(let error): members["error"] = ErrorReport.message(of: error)
+                case .failure(let error): members["error"] = ErrorReport.message(of: error, for: result.user)
                 }
                 return members
             },
