@@ -30,7 +30,6 @@ let package = Package(
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
         .library(name: "HabitTracker", targets: ["HabitTracker"]),
         .library(name: "HabitTrackerImport", targets: ["HabitTrackerImport"]),
-        .library(name: "HabitStoreReports", targets: ["HabitStoreReports"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
         .library(name: "RolloutTesting", targets: ["RolloutTesting"]),
         .library(name: "PostgresTesting", targets: ["PostgresTesting"]),
@@ -84,8 +83,7 @@ let package = Package(
             pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"])]
         ),
-        .target(name: "CFaultGuard"),
-        .target(name: "CFutex"),
+        .target(name: "CSystemCalls"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CSystemFaults", path: "Lab/CSystemFaults"),
         .target(
@@ -97,7 +95,7 @@ let package = Package(
         .target(name: "JSONText", swiftSettings: settings),
         .target(
             name: "HabitStore",
-            dependencies: ["CFaultGuard", "DurableFiles", "Hashing"],
+            dependencies: ["CSystemCalls", "DurableFiles", "Hashing"],
             swiftSettings: plannerSettings
         ),
         .target(
@@ -139,7 +137,7 @@ let package = Package(
         .target(
             name: "HabitStoreRollout",
             dependencies: [
-                "CFaultGuard", "CFutex", "DurableFiles", "FeatureFlags", "HabitStore", "Hashing", "JSONText",
+                "CSystemCalls", "DurableFiles", "FeatureFlags", "HabitStore", "Hashing", "JSONText",
                 "ShadowVerifier",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -169,7 +167,6 @@ let package = Package(
             dependencies: ["CSQLite", "CZlib", "DurableFiles", "HabitStore", "Hashing", "JSONText"],
             swiftSettings: crashSettings
         ),
-        .target(name: "HabitStoreReports", dependencies: ["ShadowVerifier"], swiftSettings: settings),
         .target(
             name: "HabitTracker",
             dependencies: ["HabitStore"],
@@ -214,7 +211,7 @@ let package = Package(
             name: "HabitStoreOperator",
             dependencies: [
                 "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet",
-                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreReports", "HabitStoreRollout", "JSONText",
+                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreRollout", "JSONText",
                 "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -224,7 +221,7 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreCommand",
             dependencies: [
-                "HabitStore", "HabitStoreImport", "HabitStoreOperator", "HabitStorePostgres", "HabitStoreReports",
+                "HabitStore", "HabitStoreImport", "HabitStoreOperator", "HabitStorePostgres",
                 "HabitStoreRollout", "HabitTracker", "HabitTrackerImport", "JSONText", "ShadowVerifier",
                 "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -309,14 +306,14 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitTrackerTests",
-            dependencies: ["HabitStoreCommand", "HabitStoreReports", "HabitStoreTesting", "HabitTracker"],
+            dependencies: ["HabitStoreCommand", "HabitStoreOperator", "HabitStoreTesting", "HabitTracker"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ShadowVerifierTests",
             dependencies: [
-                "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreReports", "HabitStoreSQLite", "HabitStoreTesting",
-                "RawStoreFiles", "ShadowVerifier",
+                "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreOperator", "HabitStoreSQLite",
+                "HabitStoreTesting", "RawStoreFiles", "ShadowVerifier",
             ],
             swiftSettings: settings
         ),

@@ -1,4 +1,4 @@
-import HabitStoreReports
+import HabitStoreOperator
 import Testing
 
 /// ``displayWidth(of:)`` and ``TerminalText``.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStoreReports
+import HabitStoreOperator
 import HabitStoreTesting
 import Testing
 

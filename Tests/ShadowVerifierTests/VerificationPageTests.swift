@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Testing
 
-@testable import HabitStoreReports
+@testable import HabitStoreOperator
 @testable import ShadowVerifier
 
 /// The page has the contents of the report, needs neither network nor script, and shows users' texts only on request.

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreOperator
-import HabitStoreReports
 import HabitTracker
 import JSONText
 

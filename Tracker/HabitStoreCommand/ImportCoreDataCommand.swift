@@ -3,7 +3,6 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
 import HabitStoreOperator
-import HabitStoreReports
 import HabitStoreRollout
 import HabitTracker
 

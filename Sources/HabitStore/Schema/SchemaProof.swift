@@ -1,4 +1,4 @@
-import CFaultGuard
+import CSystemCalls
 import Foundation
 
 /// Proves that a model's code matches its declaration: reads records with known values through the model, and compares the values

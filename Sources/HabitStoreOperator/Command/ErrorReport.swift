@@ -2,7 +2,6 @@ import ArgumentParser
 import FeatureFlags
 import Foundation
 import HabitStore
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 import ShadowVerifier

@@ -1,7 +1,6 @@
 import DurableFiles
 import Foundation
 import HabitStore
-import HabitStoreReports
 import Synchronization
 
 /// Standard output.

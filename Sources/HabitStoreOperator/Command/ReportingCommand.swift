@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
-import HabitStoreReports
 import JSONText
 
 /// A command with the common output options.

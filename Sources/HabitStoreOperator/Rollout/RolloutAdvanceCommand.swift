@@ -1,6 +1,5 @@
 import ArgumentParser
 import HabitStore
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 

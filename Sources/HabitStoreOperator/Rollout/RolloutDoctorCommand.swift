@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import HabitStore
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 

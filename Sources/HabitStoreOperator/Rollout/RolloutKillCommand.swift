@@ -3,7 +3,6 @@ import FeatureFlags
 import Foundation
 import HabitStore
 import HabitStoreFleet
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 import Synchronization

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreFleet
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 import ShadowVerifier

@@ -1,6 +1,5 @@
 import Foundation
 @_spi(Engines) import HabitStore
-import HabitStoreReports
 import HabitStoreRollout
 import ShadowVerifier
 

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 

@@ -2,7 +2,6 @@ import ArgumentParser
 import FeatureFlags
 import FlagTools
 import Foundation
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 

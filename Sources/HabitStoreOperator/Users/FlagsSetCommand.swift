@@ -2,7 +2,6 @@ import ArgumentParser
 import FeatureFlags
 import FlagTools
 import HabitStore
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 

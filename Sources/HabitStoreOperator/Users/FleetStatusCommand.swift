@@ -3,7 +3,6 @@ import Foundation
 import HabitStore
 import HabitStoreFleet
 import HabitStoreMetrics
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 

@@ -4,7 +4,6 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreFleet
 import HabitStoreImport
-import HabitStoreReports
 import HabitStoreRollout
 import JSONText
 

@@ -1,4 +1,4 @@
-import CFutex
+import CSystemCalls
 import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore

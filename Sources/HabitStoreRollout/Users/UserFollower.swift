@@ -1,5 +1,4 @@
-import CFaultGuard
-import CFutex
+import CSystemCalls
 import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
