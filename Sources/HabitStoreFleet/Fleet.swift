@@ -294,7 +294,8 @@ public struct Fleet: Sendable {
         for member in members.wave(wave) {
             do {
                 let store = try stores.store(for: member.user)
-                defer { store.close() }
+                // Closed with its last reference, since the app may have it too.
+                defer { withExtendedLifetime(store) {} }
                 guard try store.stage() > .off else { continue }
                 try store.demote(to: .off)
                 taken.users += 1

@@ -138,6 +138,23 @@ struct FleetRunTests {
         #expect(members.wave(taken.wave).allSatisfy { stages[$0.user] == .off })
     }
 
+    /// A run and a taking back closed the store of each user, and an app in the same process could not write any more.
+    @Test func aStoreThatTheAppHasOpenStaysOpen() throws {
+        let test = try TestFleet(1)
+        _ = try test.draw(#"{"waves": [{"percent": 100}], "lookSeconds": 0.1, "ioPressure": null}"#)
+        let stores = try test.stores()
+        let app = try stores.store(for: test.users[0])
+        defer { app.close() }
+        #expect(try test.fleet.run(stores, by: "a test", pressure: { nil }) { _ in } == .done(passedOver: 0))
+        #expect(try app.stage() == .complete)
+        try app.save(Habit(name: "Swim"))
+        #expect(try test.fleet.halt(by: "a test", because: "to take it back"))
+        #expect(try test.fleet.takeBack(stores).users == 1)
+        #expect(try app.stage() == .off)
+        try app.save(Habit(name: "Ride"))
+        #expect(try app.all(Habit.self).map(\.name).sorted() == ["Read", "Ride", "Run", "Swim"])
+    }
+
     @Test func theDiskIsWaitedForAndHaltsAtLast() throws {
         let test = try TestFleet(3)
         _ = try test.draw(

@@ -88,6 +88,23 @@ struct DoctorTests {
         #expect(FileManager.default.fileExists(atPath: path + "/rehearsal-copies"))
     }
 
+    /// The repair closed the user's store for everybody in the process: an app that had the user open could neither read nor write any more.
+    @Test(arguments: [false, true])
+    func aStoreThatTheAppHasOpenStaysOpen(isOpen: Bool) throws {
+        let user = try user(at: .shadow)
+        let stores = try user.stores()
+        let app = isOpen ? try stores.store(for: "alice") : nil
+        defer { app?.close() }
+        let copies = try user.directory.path + "/rehearsal-copies"
+        try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: true)
+        #expect(try stores.mend("alice") == [])
+        #expect(!FileManager.default.fileExists(atPath: copies))
+        // A user whom only the repair had open is closed.
+        #expect(stores.openUserCount == (isOpen ? 1 : 0))
+        try app?.save(Draft(content: "two"))
+        #expect(try stores.store(for: "alice").fetchCount(FetchDescriptor<Draft>()) == (isOpen ? 2 : 1))
+    }
+
     @Test func theLowerOfTwoAuthoritativeStoresIsPutOnStandby() throws {
         let user = try user(at: .live)
         try change(user, .old) { try $0.setRole(.authoritative, epoch: 1) }

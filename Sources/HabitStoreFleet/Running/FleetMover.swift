@@ -122,7 +122,8 @@ struct FleetMover: Sendable {
         var decision: GateDecision?
         do {
             let store = try stores.existingStore(for: user)
-            defer { store.close() }
+            // Closed with its last reference, since the app may have it too.
+            defer { withExtendedLifetime(store) {} }
             decision = try store.advance(to: stage, permit: { if signals.isHalted { throw Stopped() } })
         } catch is Stopped {
             return observe(at: user, since: since)

@@ -523,7 +523,7 @@ extension UserStores {
     }
 
     /// Repairs what needs no guess: finishes or undoes interrupted moves, removes what killed processes left, sets aside a diverged or damaged store
-    /// that does not serve so that it is copied again, and writes what is owed.
+    /// that does not serve so that it is copied again, and writes what is owed. A store that the app has open stays open.
     ///
     /// - Returns: the remaining findings.
     /// - Throws: why something could not be repaired.
@@ -542,7 +542,8 @@ extension UserStores {
             finishesMigration: findings.contains { $0.kind == .unfinishedMigration },
             mayBegin: true
         )
-        defer { store.close() }
+        // Closed with its last reference, since the app may have it too.
+        defer { withExtendedLifetime(store) {} }
         let lease = try store.files.lease()
         let open = lease.user
         try open.recoverBoth()

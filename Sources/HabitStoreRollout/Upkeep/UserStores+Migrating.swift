@@ -22,7 +22,8 @@ extension UserStores {
     ) throws -> (notes: [String], token: HistoryToken, stores: [MigratedStore]) {
         let directory = try known(user)
         let store = try store(for: user, finishesMigration: true, mayBegin: false)
-        defer { store.close() }
+        // Closed with its last reference, since the app may have it too.
+        defer { withExtendedLifetime(store) {} }
         let lease = try store.files.lease()
         var failures: [EngineName: HabitStoreError] = [:]
         try lease.user.recoverBoth()

@@ -132,6 +132,17 @@ struct LeftStoreOfAnOlderVersionTests {
         try expectWhole(user, stage)
     }
 
+    /// The migration closed the store that an app in the same process had open.
+    @Test func aStoreThatTheAppHasOpenStaysOpen() throws {
+        let user = try user(at: .complete, .onlyTheOtherMigrated)
+        let stores = try commands(user, .migrated)
+        let app = try stores.store(for: "alice")
+        #expect(try stores.migrate("alice").stores.allSatisfy { $0.failure == nil })
+        #expect(try app.all(Draft.self).map(\.content) == ["written since"])
+        app.close()
+        try expectWhole(user, .complete)
+    }
+
     @Test(arguments: [Stage.dualwrite, .shadow], Way.allCases)
     func theMirrorIsBroughtAlong(stage: Stage, way: Way) throws {
         let user = try user(at: stage, way)
