@@ -376,6 +376,30 @@ package enum ShellWord {
     }
 }
 
+/// Something that is not the file which belongs at a path, and keeps a store from being opened. The error's cause, so that a report need not find
+/// the remedy in its message.
+package struct FileInTheWay: Error {
+    /// The path.
+    package let path: String
+    /// What is wrong, in one sentence without the remedy.
+    package let problem: String
+
+    package init(path: String, problem: String) { (self.path, self.problem) = (path, problem) }
+
+    /// What helps: the command that moves it away.
+    package var remedy: String { Self.remedy(at: path) }
+
+    /// The error that is thrown for it.
+    package var error: HabitStoreError {
+        HabitStoreError(.inputOutput, "\(problem); \(remedy)", at: .init(path: path), underlying: self)
+    }
+
+    /// The same remedy where a report has its own sentence.
+    package static func remedy(at path: String) -> String {
+        "move it away: `mv \(ShellWord.quoted(path)) \(ShellWord.quoted(path + ".aside"))`"
+    }
+}
+
 extension Int {
     /// The number with what it counts: "1 user", "2 users", "2 entries".
     ///

@@ -219,6 +219,20 @@ struct DoctorTests {
         #expect(found.remedy.hasPrefix("move it away: `mv ") && found.remedy.hasSuffix(".aside`"))
     }
 
+    /// The doctor found the command by searching the error's text for words that the user's folder may have too, and cut the finding short there.
+    @Test func aPathWithTheWordsOfARemedyIsNotTakenForOne() throws {
+        let user = try user(at: .dualwrite)
+        let root = user.folder.path("a; move it away: `mv b")
+        try FileManager.default.moveItem(atPath: user.root, toPath: root)
+        let stores = try UserStores(root: root, flags: user.flags, engines: .standard, schema: HabitSchema.current)
+        let place = try UserDirectory(root: root, user: "alice").path + "/store.sqlite-shm"
+        try? FileManager.default.removeItem(atPath: place)
+        try #require(mkfifo(place, 0o600) == 0)
+        let found = try #require(try stores.examine("alice").first { $0.kind == .unreadable })
+        #expect(found.message == "\(place): not a regular file, so SQLite cannot use the store next to it")
+        #expect(found.remedy == "move it away: `mv '\(place)' '\(place).aside'`")
+    }
+
     /// The serving store is damaged and the other one is not current: any repair would be a guess.
     @Test func aDamagedStoreThatServesIsLeftWhereItIs() throws {
         let user = try user(at: .complete)

@@ -246,10 +246,7 @@ public struct UserDirectory: Sendable, Hashable {
     }
 
     /// The advice to move away what is in the place of the file `user`.
-    var labelMove: String {
-        let file = path + "/user"
-        return "move it away: `mv \(ShellWord.quoted(file)) \(ShellWord.quoted(file + ".aside"))`"
-    }
+    var labelMove: String { FileInTheWay.remedy(at: path + "/user") }
 
     /// The contents of a folder's file `user`.
     enum Label: Equatable {

@@ -72,7 +72,7 @@ struct OpeningObstacle {
     private init(inTheWay path: String, _ number: Int32) {
         self.path = path
         reason = String(cString: strerror(number))
-        remedy = "move it away: `mv \(ShellWord.quoted(path)) \(ShellWord.quoted(path + ".aside"))`"
+        remedy = FileInTheWay.remedy(at: path)
     }
 
     /// The file, which this account may not read and write.

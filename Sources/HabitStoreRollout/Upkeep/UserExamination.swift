@@ -95,13 +95,8 @@ struct UserExamination {
                     "mount or put back what the link leads to, \(ShellWord.quoted(target)), or lead it to where the file is now: "
                         + "`ln -sfn FILE \(link)`"
                 )
-            } else if error.code == .inputOutput, let end = sentence.range(of: "; move it away: `mv ") {
-                // Something is in the way of a file next to the store: the error ends with the command that helps.
-                found(
-                    .unreadable,
-                    String(sentence[..<end.lowerBound]),
-                    String(sentence[end.lowerBound...].dropFirst(2))
-                )
+            } else if let inTheWay = error.underlying as? FileInTheWay {
+                found(.unreadable, "\(inTheWay.path): \(inTheWay.problem)", inTheWay.remedy)
             } else if let obstacle = obstacle(error, engine) {
                 let what = error.message.prefix(upTo: error.message.firstIndex(of: ";") ?? error.message.endIndex)
                 found(.unreadable, "\(obstacle.path): \(what)", obstacle.remedy)
@@ -446,7 +441,7 @@ struct UserExamination {
         }
         let help =
             if status.st_mode & S_IFMT != S_IFREG {
-                "move it away: `mv \(quoted) \(ShellWord.quoted(path + ".aside"))`"
+                FileInTheWay.remedy(at: path)
             } else if access(path, R_OK | W_OK) != 0 {
                 "let this account read and write the file: `chmod u+rw \(quoted)`"
             } else {

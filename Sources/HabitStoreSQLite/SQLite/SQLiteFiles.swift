@@ -179,13 +179,8 @@ extension SQLiteFiles {
             name.replaceSubrange(length..<(length + suffix.utf8.count + 1), with: suffix.utf8CString)
             var info = stat()
             guard lstat(name, &info) == 0, info.st_mode & S_IFMT != S_IFREG else { continue }
-            let place = path + suffix
-            throw HabitStoreError(
-                .inputOutput,
-                "not a regular file, so SQLite cannot use the store next to it; move it away: "
-                    + "`mv \(ShellWord.quoted(place)) \(ShellWord.quoted(place + ".aside"))`",
-                at: HabitStoreError.Location(path: place)
-            )
+            let problem = "not a regular file, so SQLite cannot use the store next to it"
+            throw FileInTheWay(path: path + suffix, problem: problem).error
         }
     }
 
