@@ -1,5 +1,7 @@
 import Foundation
+import HabitStore
 import HabitTracker
+import StandardEngines
 import Testing
 
 /// The commands that use stores by their path.
@@ -127,6 +129,40 @@ struct StoreCommandTests {
             check.expectSuccess()
             #expect(check.output == "sound: 4 records checked\n")
         }
+    }
+
+    /// A damaged log was an error with exit code 65, while other damage is a finding with exit code 1; programs that read the JSON got no findings.
+    @Test func aDamagedLogIsAFinding() throws {
+        let sandbox = try Sandbox()
+        let path = sandbox.path("store.sqlite")
+        let address = StoreAddress(.sqlite, path: path)
+        let first = try address.open(.create, schema: HabitSchema.current)
+        try first.save(Draft(content: "a"))
+        first.close()
+        let second = try address.open(.readWrite, schema: HabitSchema.current)
+        for content in ["b", "c"] { try second.save(Draft(content: content)) }
+        let file = try Data(contentsOf: URL(fileURLWithPath: path))
+        var log = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+        second.close()
+        log[9] ^= 1
+        try file.write(to: URL(fileURLWithPath: sandbox.path("cut.sqlite")))
+        try log.write(to: URL(fileURLWithPath: sandbox.path("cut.sqlite-wal")))
+        let before = try sandbox.state()
+        let check = try sandbox.run("check", "cut.sqlite")
+        #expect(check.status == 1 && check.errors.isEmpty, "\(check.errors)")
+        #expect(check.output.hasPrefix("DAMAGED: the store cannot be read\n\nits log (cut.sqlite-wal) is damaged"))
+        // The command that helps is there whole.
+        #expect(check.output.hasSuffix("cut.sqlite-wal.aside`\n"), "\(check.output)")
+        let json = try sandbox.run("check", "cut.sqlite", "--format", "json")
+        #expect(json.status == 1)
+        let findings = try json.list("findings")
+        #expect(findings.map { $0["severity"] as? String } == ["damage"])
+        #expect(findings.map { $0["kind"] as? String } == ["unreadable"])
+        #expect(try json.json()["isDamaged"] as? Bool == true)
+        #expect(try json.json()["records"] is NSNull)
+        #expect(try sandbox.state() == before)
+        // Others still refuse it: they cannot show what is not read.
+        try sandbox.run("info", "cut.sqlite").expectError(65, containing: "is damaged")
     }
 
     @Test func queriesOfAFileAreCompared() throws {

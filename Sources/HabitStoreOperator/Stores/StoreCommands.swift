@@ -58,10 +58,11 @@ struct CheckCommand: ReportingCommand {
         commandName: "check",
         abstract: "Checks a store against itself: structure, records, indexes, relationships, history, digests.",
         discussion: """
-            Exit code 1 means damage, or records that this version's models cannot read, most likely because a newer \
-            version of the app wrote them. Odd data, such as a reference that leads nowhere, is listed but is not \
-            damage. Each transaction updates digests of the records; digestDeviates means that something else changed \
-            the file. If the records are known to be right, --rebuild-digests recomputes the digests.
+            Exit code 1 means damage, even if it keeps the store from being opened, or records that this version's models \
+            cannot read, most likely because a newer version of the app wrote them. Odd data, such as a reference that leads \
+            nowhere, is listed but is not damage. Each transaction updates digests of the records; digestDeviates means \
+            that something else changed the file. If the records are known to be right, --rebuild-digests recomputes the \
+            digests.
             """
     )
 
@@ -78,20 +79,7 @@ struct CheckCommand: ReportingCommand {
 
     func run() async throws {
         let address = try StoreAddress(argument: store)
-        let store = try address.openAsWritten(rebuildDigests ? .readWrite : .readOnly, by: .known)
-        defer { store.close() }
-        if rebuildDigests { try store.rebuildDigests() }
-        let bar = ProgressBar(isQuiet: quiet)
-        defer { bar.clear() }
-        let (role, total) = try store.replicaRead { replica in
-            let total = try store.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
-            return (try replica.information().role, total)
-        }
-        var findings = try store.check { bar.show("checking", $0, total) }
-        // A damaged file cannot be compared with its digests.
-        if !findings.contains(where: { $0.severity == .damage }) { findings += try store.checkDigests() }
-        bar.clear()
-        StandardError.noteIfUnfinished(role)
+        let (findings, total) = try check(address)
         let isDamaged = findings.contains { $0.severity == .damage }
         let isUnreadable = findings.contains { $0.severity == .unreadable }
         try output.write([
@@ -102,6 +90,31 @@ struct CheckCommand: ReportingCommand {
             "findings": findings.map(json),
         ]) { text(findings, total) }
         if isDamaged || isUnreadable { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    /// - Returns: the findings, and how many records the store has; nil if damage keeps it from being read.
+    private func check(_ address: StoreAddress) throws -> (findings: [StoreFinding], total: Int?) {
+        var total: Int?
+        do {
+            let store = try address.openAsWritten(rebuildDigests ? .readWrite : .readOnly, by: .known)
+            defer { store.close() }
+            if rebuildDigests { try store.rebuildDigests() }
+            let bar = ProgressBar(isQuiet: quiet)
+            defer { bar.clear() }
+            let (role, count) = try store.replicaRead { replica in
+                let count = try store.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
+                return (try replica.information().role, count)
+            }
+            total = count
+            var findings = try store.check { bar.show("checking", $0, count) }
+            // A damaged file cannot be compared with its digests.
+            if !findings.contains(where: { $0.severity == .damage }) { findings += try store.checkDigests() }
+            bar.clear()
+            StandardError.noteIfUnfinished(role)
+            return (findings, total)
+        } catch let error as HabitStoreError where error.isDamage && error.code == .corrupt {
+            return ([StoreFinding(.damage, "unreadable", error.message, entity: error.location.entity)], total)
+        }
     }
 
     private func json(_ finding: StoreFinding) -> JSONObject {
@@ -115,7 +128,12 @@ struct CheckCommand: ReportingCommand {
         ]
     }
 
-    private func text(_ findings: [StoreFinding], _ total: Int) -> String {
+    private func text(_ findings: [StoreFinding], _ total: Int?) -> String {
+        guard let total else {
+            // One sentence, which a narrow terminal must not cut: it may end with the command that helps.
+            let what = findings.map { TerminalText.escaped(Passwords.redacted($0.message)) }.joined(separator: "\n")
+            return "DAMAGED: the store cannot be read\n\n\(what)\n"
+        }
         let damage = findings.filter { $0.severity == .damage }
         let unreadable = findings.filter { $0.severity == .unreadable }
         var text =
