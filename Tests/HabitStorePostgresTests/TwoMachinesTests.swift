@@ -337,6 +337,16 @@ import Testing
         #expect(status.next?.reasons == known.next?.reasons)
         #expect(throws: HabitStoreError.self) { try stores.status(of: "alise") }
         #expect(try !FileManager.default.fileExists(atPath: machines.b.directory.path))
+        // So did the doctor, the evidence and the list of backups.
+        #expect(try stores.examine("alice") == [])
+        let lines = try machines.a.stores().evidence(of: "alice").read().records
+        #expect(try stores.evidence(of: "alice").read().records == lines && !lines.isEmpty)
+        #expect(try stores.verifyEvidence(of: "alice").isWhole)
+        #expect(try stores.uncountedEvidence(of: "alice").sentence == nil)
+        #expect(try stores.backups(of: "alice").isEmpty)
+        #expect(try stores.quickComparison(of: "alice")?.verdict == .match)
+        #expect(throws: HabitStoreError.self) { try stores.examine("alise") }
+        #expect(try !FileManager.default.fileExists(atPath: machines.b.directory.path))
         #expect(try stores.store(for: "alice").stage() == .shadow)
     }
 

@@ -45,7 +45,7 @@ struct RolloutEvidenceListCommand: ReportingCommand {
         let anchor = try stores.evidenceAnchor(of: settings.user)
         let report = EvidenceReport(
             user: settings.user,
-            path: log.path,
+            path: log.isKept ? log.path : nil,
             listing: try log.newest(limit),
             isCutOff: try !log.contains(anchor),
             uncounted: try stores.uncountedEvidence(of: settings.user)
@@ -159,7 +159,8 @@ struct RolloutEvidenceResetCommand: ReportingCommand {
 /// A user's evidence, and whether it is intact.
 struct EvidenceReport {
     let user: String
-    let path: String
+    /// nil if the file was made to be listed only.
+    let path: String?
     let listing: EvidenceListing
     /// Whether it ends before the point that the stores remember.
     let isCutOff: Bool
@@ -217,7 +218,7 @@ struct EvidenceReport {
                 "the newest \(listing.records.count) of \(listing.count.counted("record")) are listed; --limit lists more\n"
         }
         let line = listing.damage?.line ?? listing.lines
-        guard line > 0 else { return text }
+        guard line > 0, let path else { return text }
         let file = "'" + path.replacing("'", with: #"'\''"#) + "'"
         text +=
             "by hand: `sed -n \(line)p \(TerminalText.escaped(file)) | cut -b 76- | sha256sum` prints the hash that "

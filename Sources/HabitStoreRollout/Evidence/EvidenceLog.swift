@@ -38,17 +38,27 @@ public struct EvidenceLog: Sendable {
     /// Seals the lines; nil without keys.
     let seal: EvidenceSeal?
 
+    /// The temporary folder of the file, for a user without a folder here; nil for the user's folder.
+    private let scratch: ScratchEvidence?
+
+    /// Whether the file stays when nothing uses this log any more.
+    package var isKept: Bool { scratch == nil }
+
     /// The log in a user's folder; creates nothing yet.
     ///
     /// - Parameter keys: seal its lines; nil for lines without seals.
     public init(_ directory: UserDirectory, keys: EvidenceKeys? = nil) {
-        path = directory.path + "/" + Self.fileName
+        self.init(directory, keys: keys, scratch: nil)
+    }
+
+    init(_ directory: UserDirectory, keys: EvidenceKeys?, scratch: ScratchEvidence?) {
+        path = (scratch?.path ?? directory.path) + "/" + Self.fileName
         seal = keys.map { EvidenceSeal(keys: $0, owner: directory.owner) }
+        self.scratch = scratch
     }
 
     init(path: String, seal: EvidenceSeal? = nil) {
-        self.path = path
-        self.seal = seal
+        (self.path, self.seal, scratch) = (path, seal, nil)
     }
 
     /// Appends events in their order, durably, even to a damaged log.

@@ -174,5 +174,11 @@ final class ScratchEvidence: Sendable {
         )
     }
 
+    /// For a look at a user without a folder here; nil if there is one.
+    convenience init?(insteadOf directory: UserDirectory) throws {
+        guard !BackupFiles.exists(directory.path) else { return nil }
+        try self.init()
+    }
+
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }

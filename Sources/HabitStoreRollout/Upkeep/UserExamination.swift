@@ -9,6 +9,8 @@ struct UserExamination {
     private let control: ControlFile?
     private let controlFailure: HabitStoreError?
     private let check: StatusCheck
+    /// Where the evidence that servers keep is read, for a user without a folder here.
+    private let scratch: ScratchEvidence?
     private var noted: [UserFinding] = []
 
     init(_ directory: UserDirectory, schema: Schema, _ engines: Engines, _ options: RolloutOptions) throws {
@@ -23,6 +25,7 @@ struct UserExamination {
             controlFailure = error
         }
         check = StatusCheck(directory, control)
+        scratch = try ScratchEvidence(insteadOf: directory)
     }
 
     mutating func findings() throws -> [UserFinding] {
@@ -53,7 +56,9 @@ struct UserExamination {
             let message = "an empty folder \(Restoration.folderName) is there, in which no restore was decided"
             mends(.leftovers, message, "it is removed, as by the next opening of the user")
         }
-        for kind in TemporaryCopies.kinds where try !TemporaryCopies.folders(kind, in: directory).isEmpty {
+        // Without a folder here there are no copies in it.
+        for kind in TemporaryCopies.kinds
+        where try scratch == nil && !TemporaryCopies.folders(kind, in: directory).isEmpty {
             mends(
                 .leftovers,
                 "copies of the stores are in \(kind.prefix)…, which a killed process left, or one is making now",
@@ -380,7 +385,7 @@ struct UserExamination {
     // MARK: The evidence
 
     private mutating func evidence(_ stores: ReplicaStatuses) {
-        let log = EvidenceLog(directory, keys: options.evidenceKeys)
+        let log = EvidenceLog(directory, keys: options.evidenceKeys, scratch: scratch)
         let reset =
             "reset it with `\(OperatorCommand.name) rollout evidence reset --user U --because TEXT`, which keeps what is there"
         if log.sizeBytes > 0, access(log.path, W_OK) != 0 {
@@ -512,7 +517,7 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func examine(_ user: String) throws -> [UserFinding] {
-        let directory = try known(user, mayBeErased: true)
+        let directory = try known(user, mayBeErased: true, makesFolder: false)
         var examination = try UserExamination(directory, schema: schema(of: directory), engines, options)
         return try examination.findings()
     }

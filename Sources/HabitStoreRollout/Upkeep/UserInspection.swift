@@ -156,10 +156,7 @@ struct UserInspection {
         return EvidenceTrust(leading?.state, seal: log.seal)
     }
 
-    private var log: EvidenceLog {
-        let log = EvidenceLog(directory, keys: options.evidenceKeys)
-        return scratch.map { EvidenceLog(path: $0.path + "/" + EvidenceLog.fileName, seal: log.seal) } ?? log
-    }
+    var log: EvidenceLog { EvidenceLog(directory, keys: options.evidenceKeys, scratch: scratch) }
 
     private func collect(_ wanted: EnginePair) -> Found {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: known)
@@ -358,19 +355,19 @@ extension UserStores {
             options: options,
             flags: flags,
             subject: subject ?? FlagSubject(directory.user),
-            scratch: BackupFiles.exists(directory.path) ? nil : try ScratchEvidence()
+            scratch: try ScratchEvidence(insteadOf: directory)
         )
     }
 
-    /// A user's evidence.
+    /// A user's evidence. For a user who is on a server and has no folder here, it is a copy that is removed with the log.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, ``HabitStoreError/Code/notAuthoritative`` for one who belongs to
     ///   another machine, which has the evidence.
     public func evidence(of user: String) throws -> EvidenceLog {
-        let directory = try known(user)
+        let inspection = try inspection(of: user)
         // Reading the anchor also takes over lines that other machines have added.
-        _ = try inspection(of: user).anchor()
-        return EvidenceLog(directory, keys: options.evidenceKeys)
+        _ = try inspection.anchor()
+        return inspection.log
     }
 
     /// All lines of a user's evidence, file after file, including archives and evidence that was started over.
@@ -398,7 +395,7 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func backups(of user: String) throws -> [String] {
         var seen: Set<String> = []
-        return try BackupList(known(user)).entries().map(\.path).filter { seen.insert($0).inserted }
+        return try BackupList(known(user, makesFolder: false)).entries().map(\.path).filter { seen.insert($0).inserted }
     }
 
     /// The lines of evidence in a user's favour that do not count: those whose writers did not report them to the stores, and with

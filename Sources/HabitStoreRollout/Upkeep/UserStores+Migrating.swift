@@ -180,7 +180,12 @@ extension UserStores {
     /// - Returns: nil if no store follows the serving one.
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; why a store cannot be read, or none is known to be current.
     package func quickComparison(of user: String) throws -> VerificationReport? {
-        let pair = StorePair(directory: try known(user), schema: schema, access: .readOnly, engines: engines)
+        let pair = StorePair(
+            directory: try known(user, makesFolder: false),
+            schema: schema,
+            access: .readOnly,
+            engines: engines
+        )
         defer { pair.close() }
         let serving = try current(pair)
         guard let state = serving.state, state.stage.mirror != nil else { return nil }
