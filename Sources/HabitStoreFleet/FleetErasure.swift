@@ -62,8 +62,8 @@ extension Fleet {
         } catch let error as HabitStoreError where error.code == .busy {
             throw HabitStoreError(
                 .busy,
-                "a `\(OperatorCommand.name) fleet run` is at work on this root, with its members in memory: `\(OperatorCommand.name) fleet halt` it first, and "
-                    + "resume it afterwards",
+                "a `\(OperatorCommand.name) fleet run` is at work on this root, with its members in memory: halt it first with "
+                    + "`\(OperatorCommand.name) fleet halt --because TEXT`, and resume it afterwards",
                 at: error.location
             )
         }

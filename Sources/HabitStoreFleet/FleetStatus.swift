@@ -52,6 +52,8 @@ public struct FleetStatus: Sendable {
     public internal(set) var hooks: [HookStatus] = []
     /// Why the status of the hooks is unknown.
     public internal(set) var hooksProblem: String?
+    /// The user for whom the fleet is halted; nil if no user is the reason.
+    package let haltedFor: String?
 
     init(
         plan: FleetPlan,
@@ -82,6 +84,7 @@ public struct FleetStatus: Sendable {
         damagedLine = ledger.damagedLine
         // A file without a kind was created by hand.
         halt = signals.halted.map { $0.kind ?? .haltedByPerson }
+        haltedFor = signals.halted?.user
         let word = try index.word("state")
         let isDone =
             events.last { event in

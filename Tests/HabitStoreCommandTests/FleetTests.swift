@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
 import Testing
@@ -77,6 +78,25 @@ struct FleetTests {
         #expect(report.status == 0 && report.output.contains("HALTED") && report.output.contains("whole"))
         #expect(try run("audit", "--seed", "3").status == 0)
         for user in Self.users { #expect(try promotions(of: user) == 5) }
+    }
+
+    /// The reason of a halt advised `--user U`, although the line itself named the user.
+    @Test func aHaltAdvisesWithItsUser() throws {
+        try sandbox.write(
+            "plan.json",
+            #"{"waves": [{"percent": 100}], "lookSeconds": 0.2, "ioPressure": null, "halts": {"errorsInARow": 1}}"#
+        )
+        #expect(try run("plan", sandbox.path("plan.json")).status == 0)
+        try sandbox.write("data/habitstore/users/u-757365722d31/erasing", "")
+        let advice = "`habitstore user erase --user user-1"
+        let halted = try run("run")
+        #expect(halted.status == 1)
+        #expect(halted.output.contains("\(advice)` finishes it"), "\(halted.output)")
+        #expect(halted.output.contains("(user user-1)"))
+        let status = try run("status", "--root", root)
+        #expect(status.output.contains("\(advice) --root \(ShellWord.quoted(root))` finishes it"), "\(status.output)")
+        let json = try run("status", "--format", "json").json()
+        #expect((json["doing"] as? String)?.contains("\(advice)`") == true, "\(json)")
     }
 
     @Test func aPlanThatIsWrongIsToldByItsPlace() throws {

@@ -58,7 +58,8 @@ struct RunbookCommandTests {
 
     /// Commands that help texts only mention.
     private static let mentions: Set<String> = [
-        "copy", "flags kill", "fleet resume", "help verify compare", "user backup", "user erase", "user restore",
+        "copy", "flags kill", "fleet plan", "fleet resume", "help verify compare", "user backup", "user erase",
+        "user restore",
         "rollout doctor", "verify", "verify --record", "verify list", "verify replay",
     ]
 
@@ -70,8 +71,8 @@ struct RunbookCommandTests {
     }
 
     /// Errors, notes and findings advised `rollout accept` and `rollout evidence reset` without their required options, and `rollout doctor` and others
-    /// without the user: the commands then refused, or took the login name for the user.
-    @Test(arguments: ["HabitStoreRollout", "HabitStoreOperator"])
+    /// without the user: the commands then refused, or took the login name for the user. An erasure during a run advised `fleet halt` without its reason.
+    @Test(arguments: ["HabitStoreRollout", "HabitStoreOperator", "HabitStoreFleet"])
     func eachCommandThatAMessageAdvisesIsOneThatTheProgramTakes(target: String) throws {
         let folder = Self.repository.appendingPathComponent("Sources/\(target)")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }

@@ -395,9 +395,17 @@ package struct AdvisedUser: Sendable {
         }
     }
 
+    /// Forgets the settings' user: the lines of a fleet's run are about any of its users.
+    static func forgetUser() { given.withLock { $0.user = nil } }
+
     /// A message with the user of the process's command line in its commands.
     static func filled(_ text: String) -> String {
         given.withLock(\.user).map { AdvisedUser($0).filled(text) } ?? text
+    }
+
+    /// A message about a user, or about nobody, with that user in its commands.
+    static func filled(_ text: String, about user: String?) -> String {
+        user.map { AdvisedUser($0).filled(text) } ?? text
     }
 
     /// A message with this user in its commands.

@@ -168,6 +168,7 @@ struct FleetRunCommand: ReportingCommand {
 
     func run() async throws {
         let (settings, stores) = try await options.stores()
+        AdvisedUser.forgetUser()
         let fleet = Fleet(root: settings.root)
         let isShown = output.format == .text && !quiet
         let end = try await withCheckedThrowingContinuation { continuation in
@@ -193,7 +194,8 @@ struct FleetRunCommand: ReportingCommand {
             )
             if passedOver > 0 { throw ExitCode(ExitStatus.different.rawValue) }
         case .halted(let person, let reason, let user):
-            let words = "halted by \(person): \(reason)" + (user.map { " (user \($0))" } ?? "")
+            let because = AdvisedUser.filled(reason, about: user)
+            let words = "halted by \(person): \(because)" + (user.map { " (user \($0))" } ?? "")
             try say(state: "halted", words + "; `\(Tool.name) fleet resume --because TEXT` continues it")
             throw ExitCode(ExitStatus.different.rawValue)
         }
@@ -299,7 +301,7 @@ struct FleetHaltCommand: AsyncParsableCommand {
         }
         let taken = try fleet.takeBack(stores)
         for (user, error) in taken.failures {
-            let line = "\(user): FAILED: \(ErrorReport.message(of: error))"
+            let line = "\(user): FAILED: \(ErrorReport.message(of: error, for: user))"
             try Output.write(TerminalText.escaped(line) + "\n")
         }
         let failed = taken.failures.count

@@ -126,16 +126,17 @@ struct FleetAuditCommand: ReportingCommand {
         }
         let seed = seed ?? UInt64.random(in: 0...999_999)
         let audit = try fleet.audit(stores, sample: sample, seed: seed, comparesStores: compare)
-        let lines = audit.findings.map { TerminalText.escaped("\($0.user): \($0.message)") + "\n" }.joined()
-        let count = Set(audit.findings.map(\.user)).count
+        let found = audit.findings.map { (user: $0.user, message: AdvisedUser($0.user).filled($0.message)) }
+        let lines = found.map { TerminalText.escaped("\($0.user): \($0.message)") + "\n" }.joined()
+        let count = Set(found.map(\.user)).count
         let last =
             compare
             ? "\(count) of \(audit.users.counted("user")) \(audit.users == 1 ? "is" : "are") not as the index says, or have stores that differ, of \(audit.compared) who have two "
                 + "(seed \(seed))\n"
             : "\(count) of \(audit.users.counted("user")) \(audit.users == 1 ? "is" : "are") not as the index says (seed \(seed))\n"
-        let findings = audit.findings.map { ["user": $0.user, "message": $0.message] }
+        let findings = found.map { ["user": $0.user, "message": $0.message] }
         try show(["users": audit.users, "seed": seed, "findings": findings], lines + last)
-        if !audit.findings.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
+        if !found.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
     private func show(_ report: JSONObject, _ text: String) throws {
@@ -150,7 +151,7 @@ struct FleetStatusReport {
     var json: JSONObject {
         let document: JSONObject = [
             "state": status.state,
-            "doing": status.doing,
+            "doing": doing,
             "halt": status.halt?.rawValue,
             "since": status.since,
             "waves": status.waves.map { wave in
@@ -163,7 +164,7 @@ struct FleetStatusReport {
             "different": status.different.map { found in
                 let user: JSONObject = [
                     "user": found.user, "wave": wave(of: found), "stage": found.stage?.rawValue, "since": found.since,
-                    "message": found.message,
+                    "message": message(of: found),
                 ]
                 return user.omittingNil
             },
@@ -177,6 +178,13 @@ struct FleetStatusReport {
         return document.omittingNil
     }
 
+    /// What the fleet is doing; advice names the user who halted it.
+    private var doing: String { AdvisedUser.filled(status.doing, about: status.haltedFor) }
+
+    private func message(of found: FleetStatus.Different) -> String? {
+        found.message.map(AdvisedUser(found.user).filled)
+    }
+
     /// The name of a user's wave.
     private func wave(of found: FleetStatus.Different) -> String {
         status.waves.indices.contains(found.wave) ? status.waves[found.wave].name : "\(found.wave + 1)"
@@ -184,7 +192,7 @@ struct FleetStatusReport {
 
     /// The state in a sentence, the users whose stores differ, the waves, and why users wait.
     func text(_ options: TerminalOptions) -> String {
-        var text = TerminalText.escaped("\(status.state): \(status.doing)") + "\n" + differences
+        var text = TerminalText.escaped("\(status.state): \(doing)") + "\n" + differences
         let difference = Runbook.Halt.haltedByDifference.rawValue
         let halt = status.halt?.rawValue
         let kinds = [halt, status.different.isEmpty || halt == difference ? nil : difference].compactMap { $0 }
@@ -225,7 +233,7 @@ extension FleetStatusReport {
         var text = "DIFFERENT: the stores of \(FleetOverview.counted(status.different.count, "user")) differ:\n"
         for found in status.different.prefix(Self.listedDifferent) {
             let since = found.since.map { ", since \(ISODate.instant($0))" } ?? ""
-            let message = found.message.map { ": \($0)" } ?? ""
+            let message = message(of: found).map { ": \($0)" } ?? ""
             text +=
                 TerminalText.escaped(
                     "  \(found.user) (wave \(wave(of: found)), at \(found.stage?.rawValue ?? "?")\(since))\(message)"

@@ -22,9 +22,10 @@ extension PageModel {
         _ clock: Clock
     ) {
         (state, stateClass) = Self.stateWords(fleet)
-        sentence = fleet.sentence(engine: engine) { clock.time($0) }
-        details = Self.details(fleet).map(Line.init)
-        halt = fleet.stop?.kind.map { Self.row($0.rawValue, users: fleet.users, subject) }
+        let user = fleet.stop?.user
+        sentence = subject.filled(message: fleet.sentence(engine: engine) { clock.time($0) }, user: user)
+        details = Self.details(fleet, subject).map(Line.init)
+        halt = fleet.stop?.kind.map { Self.row($0.rawValue, users: fleet.users, subject, user: user) }
         problem = []
         self.kill = Self.killBanner(kill, clock)
         stages = Self.shares(fleet)
@@ -94,16 +95,15 @@ extension PageModel {
         }
     }
 
-    private static func details(_ fleet: FleetOverview) -> [String] {
+    private static func details(_ fleet: FleetOverview, _ subject: PageSubject) -> [String] {
         var lines: [String] = []
         switch fleet.state {
         // The runbook says what to do about a halt.
         case "halted": break
         case "paused": lines.append("No new users are started; those in progress are finished.")
         case "planned", "stopped":
-            lines.append(
-                "`\(OperatorCommand.name) fleet run` \(fleet.state == "planned" ? "starts" : "continues") the fleet."
-            )
+            let command = subject.filled("\(OperatorCommand.name) fleet run --root ROOT")
+            lines.append("`\(command)` \(fleet.state == "planned" ? "starts" : "continues") the fleet.")
         case "running", "soaking": break
         default: if !fleet.doing.isEmpty { lines.append(fleet.doing) }
         }

@@ -46,17 +46,23 @@ extension PageModel {
     }
 
     /// The runbook's entry for a reason.
-    static func row(_ kind: String, users: Int, _ subject: PageSubject) -> ReasonRow {
+    ///
+    /// - Parameter user: the user whom it is about; nil for several.
+    static func row(_ kind: String, users: Int, _ subject: PageSubject, user: String? = nil) -> ReasonRow {
         let entry = Runbook.entry(kind)
         return ReasonRow(
             users: FleetOverview.grouped(users),
             kind: kind,
-            symptom: subject.filled(Piece.pieces(entry?.symptom ?? "an error of this kind")),
+            symptom: subject.filled(Piece.pieces(entry?.symptom ?? "an error of this kind"), user: user),
             meaning: subject.filled(
-                Piece.pieces(entry?.meaning ?? "An attempt to move the user failed; the doctor says why.")
+                Piece.pieces(entry?.meaning ?? "An attempt to move the user failed; the doctor says why."),
+                user: user
             ),
-            command: subject.filled(entry?.command ?? "\(OperatorCommand.name) rollout doctor --root ROOT --user USER"),
-            check: subject.filled(Piece.pieces(entry?.check ?? ""))
+            command: subject.filled(
+                entry?.command ?? "\(OperatorCommand.name) rollout doctor --root ROOT --user USER",
+                user: user
+            ),
+            check: subject.filled(Piece.pieces(entry?.check ?? ""), user: user)
         )
     }
 
@@ -64,7 +70,7 @@ extension PageModel {
         DifferenceRow(
             user: difference.user,
             stage: difference.stage?.rawValue ?? "–",
-            message: difference.message,
+            message: subject.filled(message: difference.message, user: difference.user),
             replay: subject.filled(
                 "\(OperatorCommand.name) verify --root ROOT --user USER --record FILE; \(OperatorCommand.name) verify list --from FILE; "
                     + "\(OperatorCommand.name) verify replay ID --from FILE",

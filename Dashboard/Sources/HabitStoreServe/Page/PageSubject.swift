@@ -26,8 +26,14 @@ struct PageSubject: Sendable {
     }
 
     /// Replaces the placeholders in the code of a sentence.
-    func filled(_ pieces: [PageModel.Piece]) -> [PageModel.Piece] {
-        pieces.map { $0.isCode ? PageModel.Piece(text: filled($0.text), isCode: true) : $0 }
+    func filled(_ pieces: [PageModel.Piece], user: String? = nil) -> [PageModel.Piece] {
+        pieces.map { $0.isCode ? PageModel.Piece(text: filled($0.text, user: user), isCode: true) : $0 }
+    }
+
+    /// Replaces the user in the commands of an error or a difference, which name nobody: `--user U`.
+    func filled(message: String, user: String?) -> String {
+        guard let user else { return message }
+        return message.replacing(/--user U(?=[` ])/, with: filled("--user USER --root ROOT", user: user))
     }
 
     /// Quotes a word for a shell.

@@ -51,8 +51,8 @@ struct Templates: Sendable {
         <h1>Pause, halt, resume, kill</h1><p>{{sentence}}</p>
         {{#problem}}<p class="banner bad" role="alert">{{problem}}</p>{{/problem}}
         {{^isOn}}<p class="banner warn" role="status">Nothing can be stopped from here, because this server has no token: start it with
-        <code>--token-file</code>. From a terminal: <code>\(OperatorCommand.name) fleet pause</code>, <code>fleet halt</code>,
-        <code>rollout kill</code>.</p>{{/isOn}}
+        <code>--token-file</code>. From a terminal: <code>\(OperatorCommand.name) fleet pause --because TEXT</code>,
+        <code>fleet halt --because TEXT</code>, <code>rollout kill</code>.</p>{{/isOn}}
         {{#isOn}}<p class="muted">Each asks for the token and a typed name, and is recorded in the fleet’s ledger.</p>
         <div class="forms">{{#forms}}<form method="post" action="/actions/{{verb}}" class="{{className}}" autocomplete="off">
         <h2>{{title}}</h2><p>{{what}}</p>
