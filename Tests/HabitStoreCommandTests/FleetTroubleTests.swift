@@ -207,6 +207,43 @@ struct FleetTroubleTests {
         #expect(report.count { $0.contains("is confirmed") } == 2, "seed \(seed)")
     }
 
+    /// A run that Ctrl-C or a service manager ended left the hook in progress, without its time limit.
+    @Test(arguments: [SIGINT, SIGTERM])
+    func aSignalEndsTheHookWithTheRun(signal: Int32) throws {
+        let root = sandbox.path("root")
+        try prepare(root)
+        let file = sandbox.path("started")
+        // What the hook started ignores the gentle signal.
+        let answer =
+            "(trap '' TERM INT; sleep 300) & echo \"$$ $!\" >'\(file).draft'; mv '\(file).draft' '\(file)'; wait"
+        #expect(try fleet(root, "plan", hookedPlan(answer: answer)).status == 0)
+        let process = try sandbox.start(["fleet", "run"], environment: ["HABITSTORE_ROOT": root])
+        let limit = ContinuousClock.now + .seconds(60)
+        while !FileManager.default.fileExists(atPath: file), ContinuousClock.now < limit {
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+        let words = try String(contentsOfFile: file, encoding: .utf8).split(whereSeparator: \.isWhitespace)
+        let ids = words.compactMap { Int32($0) }
+        try #require(ids.count == 2)
+        defer { for id in ids where Self.runs(id) { kill(id, SIGKILL) } }
+        process.signal(signal)
+        let run = try process.end(withinSeconds: 60)
+        #expect(run.isSignalled && run.status == signal, "\(run)")
+        while ids.contains(where: Self.runs), ContinuousClock.now < limit { Thread.sleep(forTimeInterval: 0.02) }
+        #expect(ids.filter(Self.runs) == [])
+        // The next run sends the line again.
+        _ = try hookedPlan(answer: "exit 0")
+        let done = try fleet(root, "run")
+        #expect(done.status == 0, "\(done.errors)")
+    }
+
+    /// Whether a process is there that has not ended; where nobody reaps the orphans of a container, one that has ended stays.
+    private static func runs(_ id: Int32) -> Bool {
+        guard kill(id, 0) == 0 else { return false }
+        let status = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
+        return !status.contains(") Z ")
+    }
+
     @Test func aHookThatOthersMayChangeDrawsNothing() throws {
         let root = sandbox.path("root")
         try prepare(root)

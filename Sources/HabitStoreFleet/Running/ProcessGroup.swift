@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A program that was started as the leader of a process group. Its input and its errors are pipes, so hooks run on a full disk, too.
 ///
@@ -24,6 +25,9 @@ struct ProcessGroup {
     /// Held from making a pipe until the program has been started: one that another thread starts before the pipe is marked would keep it open.
     private static let starting = NSLock()
 
+    /// The leaders that were started and not reaped, and whether this process ends them: the number of one that was reaped may be another group's.
+    private static let running = Mutex((leaders: Set<pid_t>(), isEnding: false))
+
     /// Starts the program with an empty signal mask and default signal handlers. Its standard output is discarded.
     ///
     /// - Parameter input: its standard input; what does not fit into a pipe is sent while ``wait(seconds:while:)`` runs.
@@ -47,6 +51,7 @@ struct ProcessGroup {
         }
         Self.starting.lock()
         defer { Self.starting.unlock() }
+        guard !Self.running.withLock(\.isEnding) else { throw HookFailure("was not run, as this process is ending") }
         let message = try HookPipe()
         defer { close(message.reading) }
         let errors: HookPipe
@@ -92,6 +97,10 @@ struct ProcessGroup {
             close(errors.reading)
             throw HookFailure("cannot be run: \(String(cString: strerror(code)))")
         }
+        Self.running.withLock { running in
+            running.leaders.insert(id)
+            if running.isEnding { kill(-id, SIGKILL) }
+        }
         (leader, writing, reading, rest) = (id, message.writing, errors.reading, input.dropFirst(sent))
     }
 
@@ -101,7 +110,12 @@ struct ProcessGroup {
     mutating func wait(seconds: Double, while isNeeded: () -> Bool = { true }) -> Ending? {
         guard hasEnded(within: seconds, while: isNeeded) else { return nil }
         var status: Int32 = 0
-        guard waitpid(leader, &status, WNOHANG) == leader else { return .unknown }
+        let reaped = Self.running.withLock { running in
+            if running.isEnding { kill(-leader, SIGKILL) }
+            running.leaders.remove(leader)
+            return waitpid(leader, &status, WNOHANG)
+        }
+        guard reaped == leader else { return .unknown }
         // WIFEXITED, WEXITSTATUS and WTERMSIG are macros.
         return status & 0x7f == 0 ? .exit(status >> 8 & 0xff) : .signal(status & 0x7f)
     }
@@ -113,6 +127,20 @@ struct ProcessGroup {
         // A child may ignore the signal that ended the leader. The leader has not been reaped: the number is not another group's.
         kill(-leader, SIGKILL)
         _ = wait(seconds: graceSeconds)
+    }
+
+    /// Ends all groups as ``stop(graceSeconds:)`` does, and lets none start any more: this process is about to end.
+    static func endAll(graceSeconds: Double) {
+        running.withLock { running in
+            running.isEnding = true
+            for leader in running.leaders { kill(-leader, SIGTERM) }
+        }
+        let limit = ContinuousClock.now + .seconds(graceSeconds)
+        // The threads that wait for the programs reap them.
+        while ContinuousClock.now < limit, running.withLock({ !$0.leaders.isEmpty }) { usleep(10_000) }
+        running.withLock { running in
+            for leader in running.leaders { kill(-leader, SIGKILL) }
+        }
     }
 
     /// Leaves the leader's exit code to be read.

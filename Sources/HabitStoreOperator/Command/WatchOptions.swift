@@ -198,6 +198,22 @@ struct Interrupted: Error {
         if number != 0 { throw Interrupted(signal: number) }
     }
 
+    /// Has these signals end the command after `cleanUp`, wherever it is. For commands that may be killed at any time.
+    static func endCommand(after cleanUp: @escaping @Sendable () -> Void) {
+        beginNoting()
+        Thread.detachNewThread {
+            while true {
+                Thread.sleep(forTimeInterval: pollSeconds)
+                let number = received.load(ordering: .acquiring)
+                guard number != 0 else { continue }
+                cleanUp()
+                Interrupted(signal: number).end()
+            }
+        }
+    }
+
+    private static let pollSeconds = 0.1
+
     /// Ends the command as the signal would have done, so that the parent process sees why.
     func end() -> Never {
         _ = Foundation.signal(signal, SIG_DFL)

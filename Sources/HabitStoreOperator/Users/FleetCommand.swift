@@ -156,7 +156,8 @@ struct FleetRunCommand: ReportingCommand {
         abstract: "Moves users wave by wave, until all have arrived or something halts it.",
         discussion: """
             It prints in one line what it is doing and what it waits for, and runs the plan's hooks. If it is killed, \
-            the next run continues. Exit code 1 means that it was halted, or that some users could not be moved.
+            the next run continues. SIGINT, SIGTERM and SIGHUP end the hooks in progress with it. Exit code 1 means \
+            that it was halted, or that some users could not be moved.
             """
     )
 
@@ -169,6 +170,7 @@ struct FleetRunCommand: ReportingCommand {
     func run() async throws {
         let (settings, stores) = try await options.stores()
         AdvisedUser.forgetUser()
+        Interrupted.endCommand(after: Fleet.endHooks)
         let fleet = Fleet(root: settings.root)
         let isShown = output.format == .text && !quiet
         let end = try await withCheckedThrowingContinuation { continuation in
