@@ -342,6 +342,7 @@ package enum Passwords {
         }
     }
 
+    // `Regex` is not `Sendable`, but these have no state and no custom components.
     /// A setting of a URI.
     private nonisolated(unsafe) static let setting = /([?&])([^=&#\s?]*)(=)([^&#\s]*)/
     /// A setting of a connection string, or of the environment.

@@ -237,7 +237,7 @@ enum StandardStreams {
 /// LMDB's file, its lock and SQLite's shared memory are mapped. If another program truncates one of them, the memory goes away, and no earlier check
 /// of the size can rule that out.
 enum MappedFileFault {
-    /// The message, allocated before any signal and never freed, because a signal handler cannot allocate.
+    /// The message, allocated before any signal and never freed, because a signal handler cannot allocate. Set before the handler, and only then.
     nonisolated(unsafe) private static var line = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
 
     /// Makes the signal end the command with one line and exit code 74, instead of a dump of registers and memory.

@@ -161,7 +161,7 @@ package enum LibCrypto {
     }
 
     /// A separate library context: changes that the machine's `openssl.cnf` or the app makes to the default one (such as a FIPS
-    /// provider without SHA-1) do not affect the algorithms.
+    /// provider without SHA-1) do not affect the algorithms. libcrypto lets all threads use it.
     nonisolated(unsafe) static let library = required(OSSL_LIB_CTX_new(), "OSSL_LIB_CTX_new")
 
     static func algorithm(_ name: String) -> Algorithm {

@@ -153,7 +153,7 @@ import Testing
     }
 }
 
-/// Counts up from 1001 with every call.
+/// Counts up from 1001 with every call. `@unchecked`: `timeLock` guards `time`.
 private final class TickingClock: @unchecked Sendable {
     private let timeLock = NSLock()
     private var time: Int64 = 1000

@@ -66,6 +66,7 @@ struct LMDBCutFileTests {
         #expect(failures.count == 0)
     }
 
+    /// `@unchecked`: `lock` guards `number`.
     private final class FailureCount: @unchecked Sendable {
         private let lock = NSLock()
         private var number = 0

@@ -22,6 +22,7 @@ struct InMemoryEscapeTests {
     @Test func statisticsReadOnAnotherThreadMeanwhileAreATrapThatSaysSo() async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try InMemoryHabitStore(schema: HabitSchema.current).read { transaction in
+                // Unsafe on purpose: the trap is what is tested.
                 nonisolated(unsafe) let carried = transaction
                 let isDone = DispatchSemaphore(value: 0)
                 Thread.detachNewThread {

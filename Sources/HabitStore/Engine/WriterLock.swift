@@ -10,6 +10,8 @@ import Darwin
 #endif
 
 /// Lets one thread write at a time; a thread that already writes gets an error instead of waiting for itself for ever.
+///
+/// `@unchecked`: `guardian` guards `owner`.
 @_spi(Engines) public final class WriterLock: @unchecked Sendable {
     private let lock = NSLock()
     private let guardian = NSLock()

@@ -39,7 +39,7 @@ public final class RecordLayout: Sendable {
         let size: Int
     }
 
-    /// The slots, in declared order: not an array, since reading one by its position counts references.
+    /// The slots, in declared order: not an array, since reading one by its position counts references. Nothing changes them after `init`.
     nonisolated(unsafe) let slots: UnsafePointer<Slot>
 
     /// Lays out attributes of these kinds.

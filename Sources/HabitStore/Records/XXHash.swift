@@ -189,7 +189,7 @@
 
     static let secretSize = 192
 
-    /// The specification's default secret as little-endian words, in memory that is never freed.
+    /// The specification's default secret as little-endian words, in memory that is never changed or freed.
     private nonisolated(unsafe) static let secret: UnsafeMutablePointer<UInt64> = {
         let words: [UInt64] = [
             0xBE4B_A423_396C_FEB8, 0x1CAD_21F7_2C81_017C, 0xDB97_9083_E96D_D4DE,

@@ -56,7 +56,7 @@ public final class Schema: Sendable {
     let layouts: [RecordLayout]
     private let positions: [String: Int]
     private let typePositions: [ObjectIdentifier: Int]
-    // The key paths come from `any AnyKeyPath & Sendable`; only the dictionary's key type forgets it.
+    // Nothing changes these two, and their key paths come from `any AnyKeyPath & Sendable`; only the dictionary's key type forgets it.
     private nonisolated(unsafe) let properties: [AnyKeyPath: Property]
     /// The positions of attributes that filters do not see, see ``AttributeDescription/isOpaque``.
     private nonisolated(unsafe) let opaquePositions: [AnyKeyPath: Int]

@@ -198,7 +198,7 @@ public protocol ReplicableStore: HabitStore {
 /// A number that all who use a store on this machine can see, and the value that it has for as long as the store is the one to
 /// be read; for a store that other machines reach, the epoch in which it serves as well.
 @_spi(Engines) public struct ReadCondition: @unchecked Sendable {
-    // The number is atomic, and its owner keeps the memory alive.
+    // `@unchecked`: the number is atomic, and its owner keeps the memory alive.
     private let number: UnsafeMutablePointer<Atomic<UInt64>>
     private let value: UInt64
     /// The epoch in which the store has to be authoritative, by its own word; nil where the number says enough.

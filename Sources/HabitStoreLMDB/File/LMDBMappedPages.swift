@@ -275,6 +275,7 @@ struct LMDBRecord {
 final class LMDBFileMap: Sendable {
     private static let smallestLength = 1 << 20
 
+    // Only read. LMDB does not change a snapshot's pages, and a reader of a meta page checks that it was not replaced meanwhile.
     nonisolated(unsafe) let start: UnsafeRawPointer
     /// The address space that the map takes. It may extend beyond the end of the file, where nothing may be read.
     let length: Int

@@ -16,6 +16,7 @@ import Darwin
 final class LMDBSnapshotPages: Sendable {
     /// LMDB's number of the snapshot.
     let moment: UInt64
+    // Only read, and `map` keeps the memory.
     nonisolated(unsafe) let pages: LMDBMappedPages
     /// Keeps the pages mapped.
     private let map: LMDBFileMap

@@ -16,13 +16,14 @@ import HabitStore
 /// **fork.** An environment must not cross `fork()`: the child may only `exec`. Its descriptors and locks belong to the parent.
 ///
 /// **File systems.** Local ones only: LMDB's map and locks do not work over a network.
+///
+/// `@unchecked`: the core's gate guards both variables.
 final class LMDBEnvironment: @unchecked Sendable {
     let core: LMDBEnvironmentCore
     /// Whether this value refuses to write, even if the file is open for writing.
     let isReadOnly: Bool
-    /// Guarded by the core's gate.
     var isClosed = false
-    /// The transactions in progress of this value; guarded by the core's gate.
+    /// The transactions in progress of this value.
     var activeTransactions = 0
 
     private init(core: LMDBEnvironmentCore, isReadOnly: Bool) {
@@ -217,6 +218,8 @@ struct LMDBStatistics: Equatable, Sendable {
 }
 
 /// The files that this process has open, by device and inode: LMDB must not open one twice.
+///
+/// `@unchecked`: `condition` guards every stored variable.
 final class LMDBRegistry: @unchecked Sendable {
     static let shared = LMDBRegistry()
 

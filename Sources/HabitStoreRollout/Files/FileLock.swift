@@ -190,6 +190,7 @@ final class MappedPage: Sendable {
 
     typealias Cell = UnsafeMutablePointer<Atomic<UInt64>>
 
+    // The cells are atomic, and mapped as long as this object lives.
     nonisolated(unsafe) let cells: Cell
 
     /// Maps the beginning of a file that has the size of a page.

@@ -170,7 +170,7 @@ extension FilterExpression.Arithmetic {
 
 /// Decides which queries to compare: see ``ShadowReadOptions``.
 ///
-/// Each of ``shapeLimit`` shapes has its own count; further shapes share one.
+/// Each of ``shapeLimit`` shapes has its own count; further shapes share one. `@unchecked`: the slots are atomic.
 final class ShapeSampler: @unchecked Sendable {
     /// The number of shapes with their own count.
     static let shapeLimit = 256
@@ -185,8 +185,7 @@ final class ShapeSampler: @unchecked Sendable {
 
     private let oneIn: UInt64
     private let salt: UInt64
-    // One more slot than shapes: the last one is shared by shapes that found no other. The numbers are atomic, and the memory lives as long as this
-    // object.
+    // One more slot than shapes: the last one is shared by shapes that found no other. The memory lives as long as this object.
     private let slots: UnsafeMutablePointer<Slot>
 
     init(oneIn: Int, seed: UInt64, user: String) {

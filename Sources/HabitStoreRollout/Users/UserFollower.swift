@@ -174,7 +174,7 @@ final class ControlWatches: Sendable {
         }
 
         private let members = Mutex<[ObjectIdentifier: Weak]>([:])
-        /// This process's own bell, rung when members are added or removed.
+        /// This process's own bell, rung when members are added or removed. Atomic, and its memory lives as long as this object.
         private nonisolated(unsafe) let bell: UnsafeMutablePointer<Atomic<UInt32>>
 
         init() {
@@ -301,6 +301,7 @@ final class ControlWatches: Sendable {
 /// A waiter sets the bell, checks whether anything was written meanwhile, and waits on it. A writer that finds the bell set resets it and wakes all
 /// waiters, so a write without waiters costs one load.
 final class ControlWatch: Sendable {
+    // The cells are atomic, and mapped as long as this object lives.
     private nonisolated(unsafe) let cells: ControlFile.Cell
     private let path: String
     private let inode: UInt64

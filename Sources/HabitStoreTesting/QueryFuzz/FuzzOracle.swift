@@ -2,6 +2,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 /// Answers queries with Foundation's `Predicate.evaluate` over arrays of models and a plain sort, without a store.
+///
+/// `@unchecked`: nothing changes after `init`.
 final class FuzzOracle: RelationshipResolver, @unchecked Sendable {
     let schema: Schema
     private let tables: [any FuzzModels]

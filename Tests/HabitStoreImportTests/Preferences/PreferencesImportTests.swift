@@ -218,6 +218,7 @@ struct PreferencesImportTests {
     @Test func whatAnAppWritesBetweenReadingAndReplacingIsNotLost() throws {
         try write(["a", "b"])
         var work = work()
+        // `run` calls the closure on this thread.
         nonisolated(unsafe) var writes = 0
         work.beforeReplacing = {
             writes += 1
@@ -236,6 +237,7 @@ struct PreferencesImportTests {
     @Test func anAppThatNeverStopsWritingIsToldAndTheNextRunFinishes() throws {
         try write(["a"])
         var work = work()
+        // `run` calls the closure on this thread.
         nonisolated(unsafe) var count = 0
         work.beforeReplacing = {
             count += 1
