@@ -31,6 +31,9 @@ TEST_PARTS ?= HabitStoreRolloutTests HabitStore(Postgres|SQLite|LMDB|Fleet)?Test
 # How many tests of a process are begun at once (Swift 6.3; earlier ones begin all): beside a thousand others each would wait for its turn
 # until its time limit is over.
 TEST_WIDTH ?= 8
+# `make race-check RACE_TESTS=HabitStoreFleetTests`; the build with ThreadSanitizer is one of its own
+RACE_TESTS ?= ^HabitStore(SQLite|LMDB|Rollout|Fleet)?Tests
+RACE_BUILD ?= .build/race
 # `make soak-shadow READS=20000 SEED=7`
 READS ?= 1000000
 DATA ?= both
@@ -51,7 +54,7 @@ DASHBOARD_BUILD ?= .build/dashboard
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-times examples docs-test dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
+.PHONY: help setup build run test race-check test-times examples docs-test dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
 	power-cut postgres-up postgres-down failover fleet-drill several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house tutorial-page docs install clean
 
 help: ## Print this list
@@ -73,6 +76,11 @@ test: setup ## Run all tests, and compare 20,000 reads while others write
 		sh scripts/test.sh $(SWIFT) test --skip-build --ignore-lock --disable-xctest $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
+
+race-check: setup ## Run the tests of stores, engines, rollouts and fleets under ThreadSanitizer; no race but a planted one may be found: RACE_TESTS
+	$(SWIFT) build --build-tests --sanitize=thread --scratch-path "$(RACE_BUILD)" $(BUILD_FLAGS)
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="$(TEST_WIDTH)" sh scripts/race-check.sh "$(RACE_BUILD)/reports" "$(RACE_TESTS)" \
+		$(SWIFT) test --skip-build --ignore-lock --disable-xctest --sanitize=thread --scratch-path "$(RACE_BUILD)" $(BUILD_FLAGS)
 
 test-times: setup ## Run each test suite in a process by itself, and print what each costs
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
