@@ -10,12 +10,31 @@ import Testing
 /// lacks is refused before SQLite opens it; where the bytes do not tell whether a commit was acknowledged, the log keeps its bytes until the next one.
 struct SQLiteDamagedLogTests {
     enum Damage: String, CaseIterable {
-        case magic, pageSize, salt, zeroedHeader, firstFrame, firstSalt, firstChecksum, zeroedSector
+        case magic, pageSize, otherPageSize, salt, zeroedHeader, firstFrame, firstSalt, firstChecksum, zeroedSector
 
         func apply(to log: inout Data) {
             switch self {
             case .magic: log[0] ^= 0x80
             case .pageSize: log[9] ^= 1
+            case .otherPageSize:
+                // Of 8,192 bytes, in a header whose checksum is right.
+                log.replaceSubrange(8..<12, with: [0, 0, 0x20, 0])
+                var sums: (UInt32, UInt32) = (0, 0)
+                func word(_ place: Int) -> UInt32 {
+                    let bytes = (0..<4).map { UInt32(log[place + $0]) }
+                    // The magic number says in which order the checksums read the bytes.
+                    return (log[3] & 1 == 1 ? bytes : bytes.reversed()).reduce(0) { $0 << 8 | $1 }
+                }
+                for place in stride(from: 0, to: 24, by: 8) {
+                    sums.0 &+= word(place) &+ sums.1
+                    sums.1 &+= word(place + 4) &+ sums.0
+                }
+                for (place, sum) in [(24, sums.0), (28, sums.1)] {
+                    log.replaceSubrange(
+                        place..<place + 4,
+                        with: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (24 - 8 * $0)) }
+                    )
+                }
             case .salt: log[17] ^= 4
             case .zeroedHeader: log.replaceSubrange(0..<32, with: Data(count: 32))
             case .firstFrame: log[32 + 24 + 100] ^= 1
@@ -77,7 +96,7 @@ struct SQLiteDamagedLogTests {
     }
 
     /// A log that began anew has its header on the disk before its first frame, so no power cut leaves this.
-    @Test(arguments: [Damage.magic, .pageSize, .salt, .zeroedHeader])
+    @Test(arguments: [Damage.magic, .pageSize, .otherPageSize, .salt, .zeroedHeader])
     func aSingleCommitBehindADamagedHeaderIsRefused(damage: Damage) throws {
         _ = try write(["a"])
         let written = try write(["b"])
@@ -123,8 +142,23 @@ struct SQLiteDamagedLogTests {
         #expect(read("-wal").isEmpty, "the log is emptied again")
     }
 
+    /// A log that lost its end was emptied by the opening that was refused because of the acknowledged commit there, whole frames of it included.
+    @Test(arguments: [1, 100, 4_096, 4_120, 5_000]) func aLogThatWasCutInItsLastCommitStaysUntilTheNextOne(cut: Int)
+        throws
+    {
+        _ = try write(["a"])
+        let written = try write(["b", "c"])
+        let (file, log) = (written.file, Data(written.log.dropLast(cut)))
+        try put(file, log)
+        #expect(try names() == ["a", "b"])
+        #expect(read("") == file && read("-wal") == log, "an opening without a write has written")
+        _ = try write(["d"])
+        #expect(try names() == ["a", "b", "d"])
+        #expect(read("-wal").isEmpty, "the log is emptied again")
+    }
+
     /// A power cut tore the header of a log that began anew: its frames are from before, and the file has all of them.
-    @Test(arguments: [Damage.magic, .pageSize, .salt, .zeroedHeader, .zeroedSector])
+    @Test(arguments: [Damage.magic, .pageSize, .otherPageSize, .salt, .zeroedHeader, .zeroedSector])
     func framesThatTheFileHasAreNoDamage(damage: Damage) throws {
         _ = try write(["a"])
         let written = try write(["b", "c", "d"])

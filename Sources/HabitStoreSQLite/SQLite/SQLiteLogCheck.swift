@@ -542,12 +542,14 @@ private struct SQLiteLogRest {
     private var markAfter: UInt64?
     /// Whether a frame there says that it ends a transaction.
     private var hasCommit = false
+    /// Whether the last transaction before the end has no end: its process died in its commit, or the log was cut.
+    private var isCut = false
 
-    /// - Parameter pageSize: that of the database file, for a log whose header does not say.
+    /// - Parameter pageSize: that of the database file, which the log's header must have too.
     init(_ path: String, of pageSize: Int) throws {
-        if let log = try SQLiteLogReader(path) {
+        if let log = try SQLiteLogReader(path), log.pageSize == pageSize || pageSize < 512 {
             hasHeader = true
-            while try log.next({ _, _ in true }) != nil {}
+            while let isCommit = try log.next({ frame, _ in frame.isCommit }) { isCut = !isCommit }
             try search(path, log.offset, log.pageSize, salts: log.salts, log.isBigEndian)
             if markAfter != nil { markBefore = try Self.lastMark(path) }
         } else if pageSize >= 512 {
@@ -572,6 +574,7 @@ private struct SQLiteLogRest {
 
     /// Whether there is a commit after the end that the file may lack.
     func dropsCommit(besides mark: UInt64?) -> Bool {
+        if isCut { return true }
         guard hasCommit else { return false }
         guard let markAfter, let known = known(mark) else { return true }
         return markAfter > known
@@ -606,7 +609,11 @@ private struct SQLiteLogRest {
         var before: FrameHeader?
         var mark: UInt64?
         while damaged < Self.mostDamagedFrames {
-            guard try SQLiteLogReader.read(file, path, &bytes, at: place) == bytes.count else { return }
+            let count = try SQLiteLogReader.read(file, path, &bytes, at: place)
+            guard count == bytes.count else {
+                isCut = isCut || count > 0 && damaged == 0
+                return
+            }
             place += off_t(bytes.count)
             let isIntact = bytes.withUnsafeBytes { bytes in
                 let header = FrameHeader(bytes)
