@@ -224,10 +224,10 @@ struct RetirementTests {
         #expect(throws: HabitStoreError.self) { try store.retire(by: "a test") }
         // The serving store proves nothing about itself.
         #expect { try store.retire(against: StoreAddress(.lmdb, path: serving), by: "a test") } throws: {
-            "\($0)".contains("does not say that it was taken before")
+            "\($0)".contains("does not say that it is of the sqlite store, since")
         }
         #expect { try store.retire(against: user.address(.new), by: "a test") } throws: {
-            "\($0)".contains("does not say that it was taken before")
+            "\($0)".contains("does not say that it is of the sqlite store, since")
         }
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
         #expect(try store.retire(against: StoreAddress(.sqlite, path: backup), by: "a test").isRemoved)
@@ -256,7 +256,7 @@ struct RetirementTests {
                 _ = try Backfill(from: source, to: target).run()
             }
             #expect { try store.retire(against: copy, by: "a test") } throws: {
-                "\($0)".contains("does not say that it was taken before")
+                "\($0)".contains("does not say that it is of the sqlite store, since")
             }
         }
         let records = try EvidenceLog(user.directory).read().records.map(\.event)
@@ -264,6 +264,41 @@ struct RetirementTests {
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
         // The true backup shows what the serving store has lost.
         #expect(try !store.retire(against: StoreAddress(.sqlite, path: backup), by: "a test").isRemoved)
+    }
+
+    /// A backup from `dualwrite` was accepted after one from `complete` had shown a loss: brought up by the serving store's own history, the changed
+    /// record came from the store that had changed it, and the old store was removed.
+    @Test func aBackupFromBeforeTheMoveProvesNothingAboutWhatWasWrittenUntilThen() throws {
+        let user = try StagedUser(old: .sqlite)
+        let first = try user.stores().store(for: "alice")
+        try SampleRecords.fill(first)
+        try user.bring(first, to: .rampdown)
+        let early = user.folder.path("early.sqlite")
+        try user.withStore(.old) { try $0.backup(to: early) }
+        try first.save(Draft(content: "of rampdown"))
+        try user.bring(first, to: .complete)
+        first.close()
+        let late = user.folder.path("late.sqlite")
+        try user.withStore(.old) { try $0.backup(to: late) }
+        try user.withStore(.new, .readWrite) { store in
+            let position = try store.schema.position(ofEntity: "Draft")
+            let entity = store.schema.entities[position]
+            let content = try #require(entity.attributes.firstIndex { $0.name == "content" })
+            let draft = try #require(try store.all(Draft.self).first { $0.content == "of rampdown" })
+            try store.replicate { replica in
+                var values = try #require(try replica.record(entity: position, id: draft.id)).values(entity.layout)
+                values[content] = .string("changed")
+                try replica.put(entity: position, id: draft.id, try EncodedRecord(values, layout: entity.layout))
+            }
+        }
+        try Data("no store, for certain".utf8).write(to: URL(fileURLWithPath: user.address(.old).path))
+        let store = try user.stores { $0.gate.retentionSeconds = 0 }.store(for: "alice")
+        defer { store.close() }
+        #expect(try !store.retire(against: StoreAddress(.sqlite, path: late), by: "a test").isRemoved)
+        #expect { try store.retire(against: StoreAddress(.sqlite, path: early), by: "a test") } throws: {
+            "\($0)".contains("does not say that it is of the sqlite store, since")
+        }
+        #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
     }
 
     /// The serving store was given as the backup, and its loss was checked against itself.

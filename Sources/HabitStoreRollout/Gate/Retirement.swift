@@ -145,10 +145,10 @@ struct Retirement {
     /// The backup to verify instead of the former store, if that cannot be read; nil if it can.
     ///
     /// A copy of the serving store would prove nothing. Copies by `habitstore copy` are on standby, too, but only the rollout gives a store the state that
-    /// says whose it is, on which side, and at which stage.
+    /// says whose it is, on which side, and at which stage. A backup from before the move to `complete` would prove too little: what was written in
+    /// between would come from the serving store, and be compared with itself.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` unless the backup says that it is this user's, of this rollout, and was taken while both stores
-    ///   were kept, or is one of the former store.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` unless the backup says that it is of this user's former store, since the move to `complete`.
     private func readable(_ backup: StoreAddress, _ actual: ActualStage) throws -> (any UserStoreBackend)? {
         if (try? open.pair.status(actual.other)) != nil { return nil }
         let store = try open.context.engines.open(backup, .readOnly, schema: open.context.schema)
@@ -157,9 +157,10 @@ struct Retirement {
             guard Self.isReference(status, actual, open.directory) else {
                 throw HabitStoreError(
                     .unsupported,
-                    "the backup does not say that it was taken before the user reached complete, or of the old store: it proves "
-                        + "nothing, and nothing is removed; a copy by `\(OperatorCommand.name) copy` never says so, so give a backup "
-                        + "of the \(actual.other.rawValue) store itself",
+                    "the backup does not say that it is of the \(actual.other.rawValue) store, since the user reached complete: it "
+                        + "proves nothing about what was written until then, and nothing is removed; a copy by "
+                        + "`\(OperatorCommand.name) copy` never says so, so give a backup of that store itself, or take the user back "
+                        + "and forward again",
                     at: .init(path: backup.path)
                 )
             }
@@ -170,13 +171,11 @@ struct Retirement {
         }
     }
 
-    /// Whether a store proves something about the former store.
+    /// Whether a store is the former store as the move to the user's stage left it.
     private static func isReference(_ status: ReplicaStatus, _ actual: ActualStage, _ directory: UserDirectory) -> Bool
     {
-        guard let state = status.state, state.engines == actual.state.engines, status.role != .backfilling,
-            status.owner == nil || status.owner == directory.owner
-        else { return false }
-        return state.stage < .complete || status.role == .standby && status.engine == actual.other
+        status.state?.engines == actual.state.engines && (status.owner == nil || status.owner == directory.owner)
+            && status.role == .standby && status.engine == actual.other && status.epoch == actual.epoch
     }
 
     /// Brings the copy of the former store up to the serving one from the history only: anything else would prove nothing.
