@@ -119,7 +119,9 @@ struct SideFileTests {
         let findings = try stores.examine("alice")
         let named = findings.filter { $0.message.contains(target) && $0.message.contains(link) }
         #expect(named.count == 1, "\(findings)")
-        #expect(findings.allSatisfy { !$0.remedy.contains("remove") }, "\(findings)")
+        // Nothing that serves is given up.
+        #expect(findings.contains { $0.remedy.contains("remove the link") } == (stage == .live), "\(findings)")
+        #expect(findings.allSatisfy { !$0.remedy.contains("remove the folder") }, "\(findings)")
         let problem = try stores.status(of: "alice").problems.first { $0.place == "sqlite" }
         #expect(problem?.error.message.contains("a link that leads nowhere, to \(target)") == true)
         let error = #expect(throws: HabitStoreError.self) {
@@ -133,8 +135,16 @@ struct SideFileTests {
         )
         #expect(!FileManager.default.fileExists(atPath: target))
         try FileManager.default.removeItem(atPath: link)
-        try FileManager.default.moveItem(atPath: link + ".kept", toPath: link)
+        if stage == .off {
+            try FileManager.default.moveItem(atPath: link + ".kept", toPath: link)
+        } else {
+            let store = try stores.existingStore(for: "alice")
+            defer { store.close() }
+            try store.resync(by: "a test", because: "the disk is lost")
+        }
         #expect(try kept.contents() == ["a", "b"])
+        try kept.write("c")
+        #expect(try kept.user.withStore(.old) { try $0.all(Draft.self).count } == 3)
     }
 }
 

@@ -94,11 +94,17 @@ struct UserExamination {
                 mends(.unreadable, sentence, remedy)
             } else if let target = DanglingLink.target(pair.address(engine).path) {
                 let link = ShellWord.quoted(pair.address(engine).path)
+                let other = serving.map {
+                    $0.engine == engine
+                        ? ""
+                        : ", or, if the file is lost for good, remove the link and copy the serving store: `rm \(link)`, then "
+                            + "`\(OperatorCommand.name) rollout resync --user U --because TEXT`"
+                }
                 found(
                     .unreadable,
                     sentence,
                     "mount or put back what the link leads to, \(ShellWord.quoted(target)), or lead it to where the file is now: "
-                        + "`ln -sfn FILE \(link)`"
+                        + "`ln -sfn FILE \(link)`" + (other ?? "")
                 )
             } else if let inTheWay = error.underlying as? FileInTheWay {
                 found(.unreadable, "\(inTheWay.path): \(inTheWay.problem)", inTheWay.remedy)
