@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 /// `habitstore export`, and importing its output.
@@ -26,6 +27,23 @@ struct ExportTests {
         let store = sandbox.folder(of: "alice") + "/store.sqlite"
         let verified = try sandbox.run("verify", "sqlite:\(store)", "lmdb:copy", "--format", "json")
         #expect(try verified.json()["verdict"] as? String != "mismatch", "\(verified.output)")
+    }
+
+    /// An export made before kills were recorded in a file is imported by this version, as its stores are opened.
+    @Test(arguments: ["export", "export.json"], ["sqlite", "lmdb"])
+    func anEarlierVersionsExportComesIn(_ name: String, _ old: String) throws {
+        let sandbox = try Sandbox()
+        let archive = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../fixtures/users-before-recorded-kills.tar.gz").standardized
+        let words = ["-xzf", archive.path, "-C", sandbox.url.path, "--strip-components=1", "\(old)-kept"]
+        try #require(try ChildProcess.run("tar", words).isSuccess)
+        let imported = try sandbox.run("import", name, "--format", "json")
+        imported.expectSuccess()
+        #expect(try imported.json()["differences"] as? Int == 0)
+        let days = try sandbox.run("entry", "list", "Read", "--format", "json")
+        #expect(days.output.components(separatedBy: "\"at ").count == 1 + 4)
+        let drafts = try sandbox.run("draft", "list", "--format", "json")
+        #expect(drafts.output.components(separatedBy: "\"at ").count == 1 + 4)
     }
 
     /// `--dry-run` counted what would be added but did not check whether it could be: the import after it was refused because of a name that already

@@ -14,6 +14,7 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
         case beforeFences = "users-before-fences"
         case beforeVouching = "users-before-vouching"
         case withVouching = "users-with-vouching"
+        case beforeRecordedKills = "users-before-recorded-kills"
     }
 
     let version: Version
@@ -25,19 +26,25 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { "\(version.rawValue)/\(old.rawValue)-\(name)" }
 
-    /// Users at each stage.
-    static let staged = Version.allCases.flatMap { version in
-        EngineName.standard.flatMap { old in
-            Stage.allCases.map { EarlierUser(version: version, old: old, stage: $0, name: $0.rawValue) }
-        }
-    }
+    /// Users at each stage, and users with a month of evidence.
+    static let staged =
+        Stage.allCases.flatMap { stage in others(stage.rawValue, at: stage, in: Version.allCases) }
+        + others("month", at: .shadow, in: [.beforeRecordedKills])
     /// Users who were killed at `live`.
     static let killed = others("killed", at: .live)
     /// Users whose process died on the way to `live`, between sealing the old store and draining into the new one.
     static let moving = others("moving", at: .shadow)
+    /// Users at `live` with a second store at `dualwrite`, named `notes`.
+    static let named = others("stores", at: .live, in: [.beforeRecordedKills])
+    /// Backups made at `live`, and exports.
+    static let kept = others("kept", at: .live, in: [.beforeRecordedKills])
 
-    private static func others(_ name: String, at stage: Stage) -> [EarlierUser] {
-        [Version.beforeVouching, .withVouching].flatMap { version in
+    private static func others(
+        _ name: String,
+        at stage: Stage,
+        in versions: [Version] = [.beforeVouching, .withVouching, .beforeRecordedKills]
+    ) -> [EarlierUser] {
+        versions.flatMap { version in
             EngineName.standard.map { EarlierUser(version: version, old: $0, stage: stage, name: name) }
         }
     }
@@ -82,7 +89,9 @@ struct EarlierUser: CustomTestStringConvertible, Sendable {
             lines.append("entry \(seconds).0 \(number).5 at \(stage.rawValue) of Read")
             lines.append(#"draft at \#(stage.rawValue) ["\#(stage.rawValue).txt"]"#)
         }
-        return lines
+        guard name == "month" else { return lines }
+        // From 1 March 2020 on.
+        return lines + (1...30).map { "entry \(1_582_965_000 + $0 * 86_400).0 \($0).5 day \($0) of Read" }
     }
 
     private func lines(_ store: some HabitStore) throws -> [String] {

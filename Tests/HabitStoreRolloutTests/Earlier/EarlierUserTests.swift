@@ -94,6 +94,43 @@ struct EarlierUserTests {
         try expectToGoOn(earlier, user, store, at: target)
     }
 
+    /// A user's stores are moved and killed one by one.
+    @Test(arguments: EarlierUser.named) func eachOfSeveralStoresGoesOn(earlier: EarlierUser) throws {
+        let user = try earlier.unpacked()
+        func want(_ stages: [String: Stage], kills: [String] = []) throws {
+            let pair = EnginePair(old: user.old, new: user.new)
+            try TwoStores.write(stages, kills: kills, of: pair, to: user.flags)
+        }
+        try want(["habit-store": .live, "notes-store": .dualwrite])
+        let stores = try [nil, "notes"].map { try TwoStores.stores(user, $0, HabitSchema.current) }
+        let opened = try stores.map { try $0.store(for: "alice") }
+        defer { for store in opened { store.close() } }
+        let (store, notes) = (opened[0], opened[1])
+        func texts() throws -> [String] { try notes.all(Draft.self).map(\.content).sorted() }
+        #expect(try opened.map { try $0.stage() } == [.live, .dualwrite])
+        #expect(try texts() == (1...4).map { "note \($0)" })
+        try want(["habit-store": .live, "notes-store": .shadow], kills: ["habit-store"])
+        for stores in stores { stores.reloadFlags() }
+        #expect(try opened.map { try $0.applyKill() } == [true, false])
+        #expect(try notes.advance(to: .shadow)?.isOpen == true)
+        #expect(try opened.map { try $0.stage() } == [.off, .shadow])
+        try earlier.expectEverything(in: store)
+        try notes.save(Draft(content: "note 5"))
+        #expect(try texts() == (1...5).map { "note \($0)" })
+    }
+
+    @Test(arguments: EarlierUser.kept) func aBackupIsRestored(earlier: EarlierUser) throws {
+        let user = try earlier.unpacked()
+        try user.want("live")
+        let path = user.folder.path("backup")
+        try FileManager.default.moveItem(atPath: user.root + "/backup", toPath: path)
+        let stores = try user.stores()
+        _ = try stores.restore(try UserBackup(path: path), by: "a test", because: "the machine was lost")
+        let store = try stores.store(for: "alice")
+        #expect(try store.stage() == .live)
+        try expectToGoOn(earlier, user, store, at: .live)
+    }
+
     /// Expects all data at a stage, then writes, and expects the write in each store that the stage writes to.
     private func expectToGoOn(
         _ earlier: EarlierUser,

@@ -48,15 +48,15 @@ struct TwoStores {
         for stores in all { stores.reloadFlags() }
     }
 
-    private static func write(_ stages: [String: Stage], kills: [String], to path: String) throws {
-        let variants = Stage.allCases.map { "\"\($0.rawValue)\": \"\($0.rawValue)\"" }.joined(separator: ", ")
-        let flags =
-            stages.map { prefix, stage in
-                #""\#(prefix)-stage": {"state": "ENABLED", "variants": {\#(variants)}, "defaultVariant": "\#(stage.rawValue)"}"#
-            }
-            + kills.map { prefix in
-                #""\#(prefix)-kill": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "on"}"#
-            }
+    /// - Parameter pair: the engines of all; nil for the default ones.
+    static func write(_ stages: [String: Stage], kills: [String], of pair: EnginePair? = nil, to path: String) throws {
+        var values = stages.map { ("\($0)-stage", "\"\($1.rawValue)\"") } + kills.map { ("\($0)-kill", "true") }
+        if let pair {
+            values += stages.keys.flatMap { [("\($0)-old", "\"\(pair.old)\""), ("\($0)-new", "\"\(pair.new)\"")] }
+        }
+        let flags = values.map { flag, value in
+            #""\#(flag)": {"state": "ENABLED", "variants": {"it": \#(value)}, "defaultVariant": "it"}"#
+        }
         try Data("{\"flags\": {\(flags.sorted().joined(separator: ", "))}}".utf8).write(to: URL(fileURLWithPath: path))
     }
 
