@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import Trials
 
 /// A store that leaves rows out of its answers when a test wants that.
 final class ForgetfulStore: EngineBackedStore {
@@ -20,33 +21,20 @@ final class ForgetfulStore: EngineBackedStore {
 }
 
 /// A read transaction of a ``ForgetfulStore``.
-private final class ForgetfulTransaction: ReadTransaction {
-    private let truth: any ReadTransaction
+private final class ForgetfulTransaction: InterceptingTransaction {
+    let base: any ReadTransaction
     private let omits: ForgetfulStore.Omission
 
-    init(_ truth: any ReadTransaction, _ omits: @escaping ForgetfulStore.Omission) {
-        self.truth = truth
+    init(_ base: any ReadTransaction, _ omits: @escaping ForgetfulStore.Omission) {
+        self.base = base
         self.omits = omits
-    }
-
-    var schema: Schema { truth.schema }
-    var statistics: FetchStatistics { truth.statistics }
-
-    func currentToken() throws -> HistoryToken { try truth.currentToken() }
-
-    func withRow(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
-        try truth.withRow(entity: entity, id: id, body)
-    }
-
-    func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
-        try truth.prepare(descriptor)
     }
 
     func enumerateRows(
         _ fetch: PreparedFetch,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
-        try truth.enumerateRows(fetch) { row in try omits(fetch, row) ? true : body(&row) }
+        try base.enumerateRows(fetch) { row in try omits(fetch, row) ? true : body(&row) }
     }
 
     func count(_ fetch: PreparedFetch) throws -> Int {
@@ -57,14 +45,4 @@ private final class ForgetfulTransaction: ReadTransaction {
         }
         return count
     }
-
-    func explain(_ fetch: PreparedFetch) throws -> QueryExplanation { try truth.explain(fetch) }
-
-    func matcher(of fetch: PreparedFetch) throws -> RowMatcher { try truth.matcher(of: fetch) }
-
-    func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
-        try truth.enumerateHistory(after: token, body)
-    }
-
-    func information() throws -> StoreInformation { try truth.information() }
 }

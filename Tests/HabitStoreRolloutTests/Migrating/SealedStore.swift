@@ -3,12 +3,13 @@ import Foundation
 import StandardEngines
 import Synchronization
 import Testing
+import Trials
 
 @testable import HabitStoreRollout
 
 /// A store whose closed file no engine recognises, as with encryption: its first bytes are inverted.
-final class SealedStore: MaintainableStore, ReplicableStore {
-    private let base: any UserStoreBackend
+final class SealedStore: InterceptingStore {
+    let base: any UserStoreBackend
     private let address: StoreAddress
     private let isOpen = Mutex(true)
 
@@ -31,55 +32,6 @@ final class SealedStore: MaintainableStore, ReplicableStore {
         try file.seek(toOffset: 0)
         try file.write(contentsOf: Data(head.map { ~$0 }))
     }
-
-    var schema: Schema { base.schema }
-    var dispatcher: StoreDispatcher { base.dispatcher }
-    var path: String? { base.path }
-
-    func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R { try base.read(body) }
-
-    func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
-        try base.read(while: condition, body)
-    }
-
-    func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
-        try base.write(author: author, body)
-    }
-
-    func write<R>(author: String?, under terms: WriteTerms, _ body: (any WriteTransaction) throws -> R) throws -> R {
-        try base.write(author: author, under: terms, body)
-    }
-
-    func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
-        try await dispatcher.read { try self.read(body) }
-    }
-
-    func write<R: Sendable>(
-        author: String?,
-        _ body: @escaping @Sendable (any WriteTransaction) throws -> R
-    ) async throws -> R {
-        try await dispatcher.write { attempt in try self.write(author: author, attempt.guarding(body)) }
-    }
-
-    func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R { try base.replicaRead(body) }
-
-    func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R { try base.replicate(body) }
-
-    func migrate(
-        _ stage: MigrationStage,
-        timestamp: Date,
-        progress: (_ done: Int, _ total: Int) throws -> Void
-    ) throws -> MigrationStep {
-        try base.migrate(stage, timestamp: timestamp, progress: progress)
-    }
-
-    func checkDigests() throws -> [StoreFinding] { try base.checkDigests() }
-
-    func rebuildDigests() throws { try base.rebuildDigests() }
-
-    func check(progress: (Int) throws -> Void) throws -> [StoreFinding] { try base.check(progress: progress) }
-
-    func backup(to path: String) throws { try base.backup(to: path) }
 
     func close() {
         guard

@@ -1,11 +1,12 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import Synchronization
+import Trials
 
 @testable import HabitStoreRollout
 
 /// A store whose read transactions give false answers when a test wants them to.
-final class LyingStore: MaintainableStore, ReplicableStore {
+final class LyingStore: InterceptingStore {
     /// A kind of answer.
     enum Lie: Sendable, CaseIterable {
         /// A true answer.
@@ -24,7 +25,7 @@ final class LyingStore: MaintainableStore, ReplicableStore {
         case slow
     }
 
-    private let base: any UserStoreBackend
+    let base: any UserStoreBackend
     private let lie: Mutex<Lie>
     private let slow = Atomic<Int>(0)
 
@@ -32,10 +33,6 @@ final class LyingStore: MaintainableStore, ReplicableStore {
         self.base = base
         self.lie = Mutex(lie)
     }
-
-    var schema: Schema { base.schema }
-    var dispatcher: StoreDispatcher { base.dispatcher }
-    var path: String? { base.path }
 
     /// How many rows were returned after a pause.
     var slowRows: Int { slow.load(ordering: .relaxed) }
@@ -51,63 +48,11 @@ final class LyingStore: MaintainableStore, ReplicableStore {
         // Each query gets the lie set at that time, because snapshots are kept for later queries.
         try base.read { try body(LyingTransaction($0, rest: rest) { self.lie.withLock { $0 } }) }
     }
-
-    func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
-        try base.read(while: condition, body)
-    }
-
-    func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
-        try await dispatcher.read { try self.read(body) }
-    }
-
-    @discardableResult
-    func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
-        try base.write(author: author, body)
-    }
-
-    @discardableResult
-    func write<R: Sendable>(
-        author: String?,
-        _ body: @escaping @Sendable (any WriteTransaction) throws -> R
-    ) async throws -> R {
-        try await dispatcher.write { attempt in try self.write(author: author, attempt.guarding(body)) }
-    }
-
-    @discardableResult
-    func write<R>(
-        author: String?,
-        under terms: WriteTerms,
-        _ body: (any WriteTransaction) throws -> R
-    ) throws -> R {
-        try base.write(author: author, under: terms, body)
-    }
-
-    func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R { try base.replicaRead(body) }
-
-    func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R { try base.replicate(body) }
-
-    func check(progress: (Int) throws -> Void) throws -> [StoreFinding] { try base.check(progress: progress) }
-
-    func checkDigests() throws -> [StoreFinding] { try base.checkDigests() }
-
-    func rebuildDigests() throws { try base.rebuildDigests() }
-
-    func migrate(
-        _ stage: MigrationStage,
-        timestamp: Date,
-        progress: (_ done: Int, _ total: Int) throws -> Void
-    ) throws -> MigrationStep {
-        try base.migrate(stage, timestamp: timestamp, progress: progress)
-    }
-
-    func backup(to path: String) throws { try base.backup(to: path) }
-
-    func close() { base.close() }
 }
 
 /// A read transaction of a ``LyingStore``.
-private final class LyingTransaction: ReadTransaction {
-    private let base: any ReadTransaction
+private final class LyingTransaction: InterceptingTransaction {
+    let base: any ReadTransaction
     private let rest: () -> Void
     private let present: () -> LyingStore.Lie
     private var lie: LyingStore.Lie { present() }
@@ -116,21 +61,6 @@ private final class LyingTransaction: ReadTransaction {
         self.base = base
         self.rest = rest
         self.present = present
-    }
-
-    var schema: Schema { base.schema }
-    var statistics: FetchStatistics { base.statistics }
-
-    func currentToken() throws -> HistoryToken { try base.currentToken() }
-    func information() throws -> StoreInformation { try base.information() }
-    func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
-        try base.prepare(descriptor)
-    }
-    func explain(_ fetch: PreparedFetch) throws -> QueryExplanation { try base.explain(fetch) }
-
-    func matcher(of fetch: PreparedFetch) throws -> RowMatcher { try base.matcher(of: fetch) }
-    func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
-        try base.enumerateHistory(after: token, body)
     }
 
     func withRow(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
@@ -149,23 +79,7 @@ private final class LyingTransaction: ReadTransaction {
                 return try body(&row)
             }
         }
-        var rows: [EncodedRecord] = []
-        var whole = fetch
-        whole.query.projection = nil
-        let statistics = try base.enumerateRows(whole) { row in
-            rows.append(try row.encoded())
-            return true
-        }
-        if lie == .missing { rows = rows.dropLast() } else { rows.reverse() }
-        let layout = schema.entities[fetch.query.entity].layout
-        for row in rows {
-            let goesOn = try row.bytes.withUnsafeBytes { bytes in
-                var reader = AttributeReader(bytes, layout: layout)
-                return try body(&reader)
-            }
-            guard goesOn else { break }
-        }
-        return statistics
+        return try enumerateRows(fetch, changedBy: { lie == .missing ? $0.dropLast() : $0.reversed() }, body)
     }
 
     func count(_ fetch: PreparedFetch) throws -> Int {

@@ -4,6 +4,7 @@ import Foundation
 import HabitTracker
 import StandardEngines
 import Testing
+import Trials
 
 @testable import HabitStoreRollout
 
@@ -101,29 +102,12 @@ struct UntouchedCallerTests {
 }
 
 /// Records which attributes rows are read for.
-private final class SpyTransaction: ReadTransaction {
-    private let base: any ReadTransaction
+private final class SpyTransaction: InterceptingTransaction {
+    let base: any ReadTransaction
     private(set) var projections: [[Int]?] = []
 
     init(_ base: any ReadTransaction) { self.base = base }
 
-    var schema: Schema { base.schema }
-    var statistics: FetchStatistics { base.statistics }
-    func currentToken() throws -> HistoryToken { try base.currentToken() }
-    func information() throws -> StoreInformation { try base.information() }
-    func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
-        try base.prepare(descriptor)
-    }
-    func explain(_ fetch: PreparedFetch) throws -> QueryExplanation { try base.explain(fetch) }
-
-    func matcher(of fetch: PreparedFetch) throws -> RowMatcher { try base.matcher(of: fetch) }
-    func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
-        try base.enumerateHistory(after: token, body)
-    }
-    func withRow(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
-        try base.withRow(entity: entity, id: id, body)
-    }
-    func count(_ fetch: PreparedFetch) throws -> Int { try base.count(fetch) }
     func enumerateRows(
         _ fetch: PreparedFetch,
         _ body: (inout AttributeReader) throws -> Bool
