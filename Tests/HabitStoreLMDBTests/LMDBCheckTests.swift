@@ -25,24 +25,6 @@ struct LMDBCheckTests {
         store.close()
     }
 
-    /// Changes the file without the engine.
-    private func tamper(
-        _ name: String,
-        _ body: (LMDBTransaction, LMDBDatabase, [(key: [UInt8], value: [UInt8])]) throws -> Void
-    ) throws {
-        let environment = try LMDBEnvironment.open(path: path, options: LMDBWrapperTestSample.options())
-        defer { environment.close() }
-        let database = try #require(try environment.openDatabases(names: [name], create: false).first)
-        try environment.withWrite { transaction in
-            var contents: [(key: [UInt8], value: [UInt8])] = []
-            try transaction.forEach(database) { record in
-                contents.append((Array(record.key), Array(record.value)))
-                return true
-            }
-            try body(transaction, database, contents)
-        }
-    }
-
     private func findings(isReadOnly: Bool = false) throws -> [StoreFinding] {
         let store = try LMDBHabitStore(path: path, schema: HabitSchema.current, options: .init(isReadOnly: isReadOnly))
         defer { store.close() }
@@ -58,7 +40,7 @@ struct LMDBCheckTests {
     }
 
     @Test func anIndexEntryThatIsMissingIsFound() throws {
-        try tamper("Entry.date") { transaction, database, contents in
+        try folder.tamper("Entry.date") { transaction, database, contents in
             _ = try transaction.delete(database, contents[3].key)
         }
         try expectKinds(["indexEntryMissing"])
@@ -67,7 +49,7 @@ struct LMDBCheckTests {
 
     /// Records that no store writes, more than a walk lists: they are found, hide nothing else, and do not prevent opening or rescuing the store.
     @Test func recordsAmongTheDatabasesAreFoundAndHideNothing() throws {
-        try tamper("Entry.date") { transaction, database, contents in
+        try folder.tamper("Entry.date") { transaction, database, contents in
             _ = try transaction.delete(database, contents[3].key)
         }
         let environment = try RawEnvironment(path: path)
@@ -89,7 +71,7 @@ struct LMDBCheckTests {
     }
 
     @Test func anIndexEntryThatNoRecordCallsForIsFound() throws {
-        try tamper("Entry.date") { transaction, database, contents in
+        try folder.tamper("Entry.date") { transaction, database, contents in
             var key = contents[3].key
             key[4] ^= 1
             try transaction.put(database, key, [])
@@ -101,7 +83,7 @@ struct LMDBCheckTests {
     }
 
     @Test func anIndexEntryInTheWrongPlaceIsMissingAndExtra() throws {
-        try tamper("Habit.name") { transaction, database, contents in
+        try folder.tamper("Habit.name") { transaction, database, contents in
             _ = try transaction.delete(database, contents[0].key)
             var key = contents[0].key
             key[1] ^= 1
@@ -111,14 +93,14 @@ struct LMDBCheckTests {
     }
 
     @Test func anIndexEntryWithAValueIsFound() throws {
-        try tamper("Habit.name") { transaction, database, contents in
+        try folder.tamper("Habit.name") { transaction, database, contents in
             try transaction.put(database, contents[0].key, [1])
         }
         try expectKinds(["indexEntryDamaged"])
     }
 
     @Test func aRecordThatChangedOrMovedIsFoundAndNotServed() throws {
-        try tamper("Habit") { transaction, database, contents in
+        try folder.tamper("Habit") { transaction, database, contents in
             var value = contents[0].value
             value[40] ^= 4
             try transaction.put(database, contents[0].key, value)
@@ -130,7 +112,7 @@ struct LMDBCheckTests {
             #expect(error?.code == .corrupt && error?.location.id == habit.id && error?.location.entity == "Habit")
         }
         store.close()
-        try tamper("Habit") { transaction, database, contents in
+        try folder.tamper("Habit") { transaction, database, contents in
             var value = contents[0].value
             value[40] ^= 4
             var key = contents[0].key
@@ -148,7 +130,7 @@ struct LMDBCheckTests {
     }
 
     @Test func aHistoryThatContradictsItselfIsFoundAndNotServed() throws {
-        try tamper("history") { transaction, database, contents in
+        try folder.tamper("history") { transaction, database, contents in
             _ = try transaction.delete(database, contents[5].key)
         }
         #expect(try findings().map(\.kind).allSatisfy { $0 == "historyDamaged" })

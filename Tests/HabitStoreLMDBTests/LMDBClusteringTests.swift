@@ -46,29 +46,12 @@ struct LMDBClusteringTests {
         }
     }
 
-    private typealias Contents = [(key: [UInt8], value: [UInt8])]
-
-    /// Changes the file without the engine.
-    private func tamper(_ name: String, _ body: (LMDBTransaction, LMDBDatabase, Contents) throws -> Void) throws {
-        let environment = try LMDBEnvironment.open(path: path, options: LMDBWrapperTestSample.options())
-        defer { environment.close() }
-        let database = try #require(try environment.openDatabases(names: [name], create: false).first)
-        try environment.withWrite { transaction in
-            var contents: Contents = []
-            try transaction.forEach(database) { record in
-                contents.append((Array(record.key), Array(record.value)))
-                return true
-            }
-            try body(transaction, database, contents)
-        }
-    }
-
     /// Turns the file into one of a version whose index had no copies.
     private func makeOlder() throws {
-        try tamper(Self.index) { transaction, database, contents in
+        try folder.tamper(Self.index) { transaction, database, contents in
             for entry in contents { try transaction.put(database, entry.key, []) }
         }
-        try tamper("metadata") { transaction, database, contents in
+        try folder.tamper("metadata") { transaction, database, contents in
             let key = Array("indexes".utf8)
             let list = try #require(contents.first { $0.key == key }.map { String(decoding: $0.value, as: UTF8.self) })
             try transaction.put(database, key, Array(list.replacingOccurrences(of: " (clustering)", with: "").utf8))
@@ -78,7 +61,7 @@ struct LMDBClusteringTests {
     private func accessPath(_ store: LMDBHabitStore) throws -> String { try store.explain(range(.forward)).accessPath }
 
     @Test func aRangeNeverTouchesTheRecords() throws {
-        try tamper("Entry") { transaction, database, _ in try transaction.removeAll(database) }
+        try folder.tamper("Entry") { transaction, database, _ in try transaction.removeAll(database) }
         let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         for order in [SortOrder.forward, .reverse] {
             #expect(try store.fetch(range(order)) == expected(order))
@@ -107,7 +90,7 @@ struct LMDBClusteringTests {
     }
 
     @Test func identifiersAreSortedWithTheirCopies() throws {
-        try tamper("Entry") { transaction, database, _ in try transaction.removeAll(database) }
+        try folder.tamper("Entry") { transaction, database, _ in try transaction.removeAll(database) }
         let store = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         var byIdentifier = range(.forward)
         byIdentifier.sortBy = []
@@ -177,7 +160,7 @@ struct LMDBClusteringTests {
     /// A store with one damaged record could be opened, and its other records served; copying all records must not prevent that.
     @Test func aStoreWhoseCopiesCannotBeMadeServesAndKeepsItsIndexAsItIs() throws {
         try makeOlder()
-        try tamper("Entry") { transaction, database, contents in
+        try folder.tamper("Entry") { transaction, database, contents in
             var value = contents[0].value
             value[value.count - 1] ^= 1
             try transaction.put(database, contents[0].key, value)
@@ -191,7 +174,7 @@ struct LMDBClusteringTests {
         #expect(try store.check { _ in }.map(\.kind) == ["recordDamaged"])
         store.close()
         // Once repaired, the index gets its copies.
-        try tamper("Entry") { transaction, database, contents in
+        try folder.tamper("Entry") { transaction, database, contents in
             let damaged = try #require(
                 contents.first { entry in
                     entry.value.withUnsafeBytes {
@@ -210,7 +193,7 @@ struct LMDBClusteringTests {
 
     @Test(arguments: [("indexCopyMissing", 0), ("indexCopyDamaged", 1), ("indexCopyStale", 2)])
     func aCopyThatIsNotTheRecordsIsNamed(_ kind: String, _ change: Int) throws {
-        try tamper(Self.index) { transaction, database, contents in
+        try folder.tamper(Self.index) { transaction, database, contents in
             let stale = try entries[0].encoded(note: "older", id: Array(contents[7].key.suffix(16)))
             let value = contents[7].value
             let values = [[], Array(value.dropLast()) + [(value.last ?? 0) ^ 1], stale]
@@ -230,7 +213,7 @@ struct LMDBClusteringTests {
     }
 
     @Test func aDamagedCopyIsNotServed() throws {
-        try tamper(Self.index) { transaction, database, contents in
+        try folder.tamper(Self.index) { transaction, database, contents in
             var value = contents[14].value
             value[value.count - 1] ^= 1
             try transaction.put(database, contents[14].key, value)

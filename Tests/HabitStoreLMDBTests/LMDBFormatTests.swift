@@ -13,21 +13,12 @@ struct LMDBFormatTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    private typealias Contents = [(key: [UInt8], value: [UInt8])]
-
-    private func read(_ names: [String], path: String? = nil) throws -> [Contents] {
+    private func read(_ names: [String], path: String? = nil) throws -> [LMDBTransaction.Contents] {
         let environment = try LMDBEnvironment.open(path: path ?? folder.store, options: LMDBOptions(isReadOnly: true))
         defer { environment.close() }
         let databases = try environment.openDatabases(names: names, create: false)
         return try environment.withRead { transaction in
-            try databases.map { database in
-                var contents: Contents = []
-                try transaction.forEach(database) { record in
-                    contents.append((Array(record.key), Array(record.value)))
-                    return true
-                }
-                return contents
-            }
+            try databases.map { try transaction.contents($0) }
         }
     }
 
@@ -106,7 +97,7 @@ struct LMDBFormatTests {
         #expect(number(record[42..<50]) == 0)
     }
 
-    private func checkHistory(_ history: Contents, _ habit: Habit, _ entry: Entry) throws {
+    private func checkHistory(_ history: LMDBTransaction.Contents, _ habit: Habit, _ entry: Entry) throws {
         let keys = history.map { [bigEndian($0.key[0..<8]), bigEndian($0.key[8..<12])] }
         #expect(keys == [[1, 0], [1, 1], [1, 2], [1, 3], [2, 0], [2, 1], [3, 0], [3, 1]])
         let header = history[0].value
