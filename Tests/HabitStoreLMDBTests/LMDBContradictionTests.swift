@@ -1,7 +1,7 @@
-import CLMDB
 import Foundation
 import HabitStoreTesting
 import HabitTracker
+import RawStoreFiles
 import Testing
 
 @_spi(Engines) @testable import HabitStore
@@ -25,48 +25,30 @@ struct LMDBContradictionTests {
         store.close()
     }
 
-    /// Runs `body` on one of the file's databases, through the library itself.
-    private func change(
-        _ name: String,
-        flags: Int32 = 0,
-        _ body: (_ transaction: OpaquePointer?, _ database: MDB_dbi) -> Int32
-    ) throws {
-        var environment: OpaquePointer?
-        #expect(mdb_env_create(&environment) == 0)
-        defer { mdb_env_close(environment) }
-        #expect(mdb_env_set_maxdbs(environment, 64) == 0)
-        try #require(mdb_env_open(environment, path, UInt32(MDB_NOSUBDIR), 0o600) == 0)
-        var transaction: OpaquePointer?
-        try #require(mdb_txn_begin(environment, nil, 0, &transaction) == 0)
-        var database: MDB_dbi = 0
-        try #require(mdb_dbi_open(transaction, name, UInt32(flags), &database) == 0)
-        #expect(body(transaction, database) == 0)
-        try #require(mdb_txn_commit(transaction) == 0)
+    /// Changes the file in one transaction of the library itself.
+    private func change(_ body: (RawTransaction) throws -> Void) throws {
+        let environment = try RawEnvironment(path: path, isDurable: false)
+        defer { environment.close() }
+        try environment.write(body)
     }
 
-    private func drop(_ name: String) throws { try change(name) { mdb_drop($0, $1, 1) } }
+    private func drop(_ name: String) throws { try change { try $0.drop(name) } }
 
     /// Changes the bytes of the habit's record, and updates their checksum.
     private func changeHabit(_ body: (inout [UInt8]) -> Void) throws {
-        try change("Habit") { transaction, database in
-            var id = habit.id.uuid
-            return withUnsafeMutableBytes(of: &id) { id in
-                var key = MDB_val(mv_size: 16, mv_data: id.baseAddress)
-                var value = MDB_val()
-                let found = mdb_get(transaction, database, &key, &value)
-                guard found == 0 else { return found }
-                var record = Array(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size))
-                body(&record)
-                let checksum = record.withUnsafeBytes { RecordChecksum.compute($0) }
-                record.withUnsafeMutableBytes {
-                    $0.storeBytes(of: checksum.littleEndian, toByteOffset: 4, as: UInt32.self)
-                }
-                return record.withUnsafeMutableBytes { record in
-                    var value = MDB_val(mv_size: record.count, mv_data: record.baseAddress)
-                    return mdb_put(transaction, database, &key, &value, 0)
-                }
-            }
+        try change { transaction in
+            let key = withUnsafeBytes(of: habit.id.uuid) { Array($0) }
+            var record = try #require(try transaction.get("Habit", key))
+            body(&record)
+            Self.seal(&record)
+            try transaction.put("Habit", key, record)
         }
+    }
+
+    /// Updates the checksum of a record.
+    private static func seal(_ record: inout [UInt8]) {
+        let checksum = record.withUnsafeBytes { RecordChecksum.compute($0) }
+        record.withUnsafeMutableBytes { $0.storeBytes(of: checksum.littleEndian, toByteOffset: 4, as: UInt32.self) }
     }
 
     private func findings() throws -> [StoreFinding] {
@@ -109,7 +91,7 @@ struct LMDBContradictionTests {
     @Test(arguments: ["Tag", "Entry.date", "digests"])
     func aDatabaseInAnotherOrderIsDamage(_ name: String) throws {
         try drop(name)
-        try change(name, flags: MDB_CREATE | MDB_REVERSEKEY) { _, _ in 0 }
+        try change { try $0.make(name, .reversedKeys) }
         let error = #expect(throws: HabitStoreError.self) {
             _ = try LMDBHabitStore(path: path, schema: HabitSchema.current)
         }
@@ -200,33 +182,15 @@ struct LMDBContradictionTests {
     /// Overwrites bytes of a database's last value; false if `offset` is past its end.
     private func overwrite(_ name: String, _ offset: Int, _ pattern: [UInt8]) throws -> Bool {
         var isWithin = false
-        try change(name) { transaction, database in
-            var cursor: OpaquePointer?
-            guard mdb_cursor_open(transaction, database, &cursor) == 0 else { return -1 }
-            defer { mdb_cursor_close(cursor) }
-            var (key, value) = (MDB_val(), MDB_val())
-            guard mdb_cursor_get(cursor, &key, &value, MDB_LAST) == 0 else { return -1 }
-            var bytes = Array(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size))
+        try change { transaction in
+            let last = try #require(try transaction.items(name).last)
+            var bytes = last.value
             isWithin = offset < max(1, bytes.count)
             for (place, byte) in pattern.enumerated() where offset + place < bytes.count {
                 bytes[offset + place] = byte
             }
-            if name == "Habit" || name == "Entry", bytes.count >= RecordLayout.headerSize {
-                let checksum = bytes.withUnsafeBytes { RecordChecksum.compute($0) }
-                bytes.withUnsafeMutableBytes {
-                    $0.storeBytes(of: checksum.littleEndian, toByteOffset: 4, as: UInt32.self)
-                }
-            }
-            var copy = Array(UnsafeRawBufferPointer(start: key.mv_data, count: key.mv_size))
-            return copy.withUnsafeMutableBytes { key in
-                bytes.withUnsafeMutableBytes { value in
-                    var (key, value) = (
-                        MDB_val(mv_size: key.count, mv_data: key.baseAddress),
-                        MDB_val(mv_size: value.count, mv_data: value.baseAddress)
-                    )
-                    return mdb_put(transaction, database, &key, &value, 0)
-                }
-            }
+            if name == "Habit" || name == "Entry", bytes.count >= RecordLayout.headerSize { Self.seal(&bytes) }
+            try transaction.put(name, last.key, bytes)
         }
         return isWithin
     }
