@@ -34,8 +34,7 @@ import Testing
     }
 
     private func library(_ sql: String...) throws -> CoreDataFixture {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         for sql in sql { try fixture.sql(sql) }
         fixture.close()
         return fixture

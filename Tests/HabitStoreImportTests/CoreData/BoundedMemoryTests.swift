@@ -12,8 +12,7 @@ import Testing
     /// The known identifiers were also copied for each row, all of them: 250,000 rows took 73 s, and now take 9 s.
     @Test func ofIdentifiersThatWereLookedUpTheLastAreRemembered() throws {
         let count = IdentityResolver.mostKnown + 2_000
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql(
             """
             WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < \(count + 9))
@@ -53,9 +52,7 @@ import Testing
 
     /// The keys of all records in the history were kept in a set, in addition to the records.
     @Test func whatTheHistoryTellsOfIsReadBesideTheRecords() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
+        let fixture = try CoreDataFixture.library()
         try fixture.sql(
             "DELETE FROM ACHANGE WHERE ZENTITYPK = 5; UPDATE ACHANGE SET ZTRANSACTIONID = 99 WHERE Z_PK = 3"
         )

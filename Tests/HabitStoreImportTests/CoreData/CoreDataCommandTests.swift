@@ -5,15 +5,8 @@ import Testing
 @testable import HabitStoreImport
 
 @Suite struct CoreDataCommandTests {
-    private func library() throws -> CoreDataFixture {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
-        return fixture
-    }
-
     @Test func inspectShowsWhatIsInAFile() throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let text = try CommandLineRun("inspect", fixture.path, home: fixture.folder)
         #expect(text.status == 0, "\(text.errors)")
         for part in [
@@ -33,7 +26,7 @@ import Testing
     }
 
     @Test func aFileIsImportedVerifiedShownAndFoundToDiffer() throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let store = fixture.folder.appendingPathComponent("store.lmdb").path
         let imported = try CommandLineRun(
             "import",
@@ -62,7 +55,7 @@ import Testing
     /// were gone after a kill. A store of a rollout is now refused.
     @Test(arguments: TargetEngine.onDisk)
     func aStoreOfARolloutIsRefused(_ engine: TargetEngine) throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(engine)
         let report = try target.update(from: fixture.path)
         #expect(report.entities.reduce(0) { $0 + $1.inserted } > 0)
@@ -132,7 +125,7 @@ import Testing
     }
 
     @Test func whatCannotBeReadEndsWithOneLineAndItsExitCode() throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let home = fixture.folder
         func expect(_ run: CommandLineRun, _ status: Int32, _ text: String) {
             #expect(run.status == status, "\(run.errors)")
@@ -159,8 +152,7 @@ import Testing
             74,
             "the mapping cannot be read"
         )
-        let plain = try CoreDataFixture()
-        try plain.writeLibrary()
+        let plain = try CoreDataFixture.library(history: false)
         expect(
             try CommandLineRun(
                 "import",

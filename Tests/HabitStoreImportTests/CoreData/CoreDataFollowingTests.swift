@@ -9,16 +9,9 @@ import Testing
 @Suite struct CoreDataFollowingTests {
     private struct Stopped: Error {}
 
-    private func library() throws -> CoreDataFixture {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
-        return fixture
-    }
-
     @Test(arguments: TargetEngine.onDisk)
     func whatTheAppSavesIsAppliedTransactionByTransaction(_ engine: TargetEngine) throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(engine)
         try target.update(from: fixture.path)
         var app = FixtureApp(fixture, seed: 7)
@@ -36,7 +29,7 @@ import Testing
     func stoppedAnywhereNothingIsLostOrDoubled(_ engine: TargetEngine, _ round: Int) throws {
         let seed = UInt64.random(in: .min ... .max)
         var generator = SeededGenerator(seed: seed)
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(engine)
         try target.update(from: fixture.path)
         var app = FixtureApp(fixture, seed: seed)
@@ -44,7 +37,7 @@ import Testing
             for _ in 0..<Int.random(in: 0...4, using: &generator) { try app.save() }
             var options = CoreDataImporter.Options()
             let stop = Int64(Int.random(in: 1...6, using: &generator))
-            let start = try transactions(target, fixture)
+            let start = try target.transaction(of: fixture.path)
             options.didCommit = { if let number = $0, number >= start + stop { throw Stopped() } }
             do { try target.update(from: fixture.path, options) } catch is Stopped {}
         }
@@ -53,24 +46,11 @@ import Testing
         try fresh.update(from: fixture.path)
         let differing = try target.contents(of: fixture.path).differences(from: fresh.contents(of: fixture.path))
         #expect(differing.isEmpty, "seed \(seed): \(differing)")
-        // One transaction of the store for each of the file's, in addition to those of the import itself.
-        let file = try CoreDataFile(path: fixture.path)
-        let store = try target.open(file)
-        defer { store.close() }
-        let authors = try store.read { try $0.fetchHistory(after: .zero) }.map(\.author)
-        #expect(authors.filter { $0 != "Core Data import" }.count == app.transaction, "seed \(seed)")
-        #expect(try store.check { _ in }.isEmpty, "seed \(seed)")
-    }
-
-    private func transactions(_ target: ImportTarget, _ fixture: CoreDataFixture) throws -> Int64 {
-        let file = try CoreDataFile(path: fixture.path)
-        let store = try target.open(file)
-        defer { store.close() }
-        return try CoreDataTarget.position(in: store, of: file)?.transaction ?? 0
+        try target.expectHistory(of: app, seed)
     }
 
     @Test func aDeletionThatTheHistoryProvesIsMade() throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
         let isbn = "AA84E164-CAFB-4AD8-9ACD-EBB399FF372A"
@@ -93,14 +73,13 @@ import Testing
     @Test func withoutAHistoryOrBehindAPrunedOneFollowingIsRefusedAndSaysWhy() throws {
         var options = CoreDataImporter.Options()
         options.requiresHistory = true
-        let plain = try CoreDataFixture()
-        try plain.writeLibrary()
+        let plain = try CoreDataFixture.library(history: false)
         let target = try ImportTarget(.sqlite)
         let none = #expect(throws: HabitStoreError.self) { try target.update(from: plain.path, options) }
         #expect(none?.code == .unsupported)
         #expect(none?.message.contains("no persistent history") == true)
 
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let second = try ImportTarget(.sqlite)
         try second.update(from: fixture.path, options)
         var app = FixtureApp(fixture, seed: 3)
@@ -119,7 +98,7 @@ import Testing
     }
 
     @Test func aMirrorDoesNothingWhileTheFileIsNotTouched() throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(.sqlite)
         let mirror = CoreDataMirror(path: fixture.path, CoreDataMirror.derived { try target.open($0) })
         #expect(try mirror.update()?.mode == .first)

@@ -5,13 +5,6 @@ import Testing
 @testable import HabitStoreImport
 
 @Suite struct CoreDataImportTests {
-    private func library(history: Bool = true) throws -> CoreDataFixture {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        if history { try fixture.writeHistory() }
-        return fixture
-    }
-
     private static let dune = "AA84E164-CAFB-4AD8-9ACD-EBB399FF372A"
     private static let second = "BB84E164-CAFB-4AD8-9ACD-EBB399FF372A"
 
@@ -21,7 +14,7 @@ import Testing
 
     @Test(arguments: TargetEngine.onDisk)
     func everythingOfAFileIsInTheStoreThatWasMadeFromIt(_ engine: TargetEngine) throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(engine)
         let report = try target.update(from: fixture.path)
         #expect(report.mode == .first)
@@ -50,7 +43,7 @@ import Testing
 
     @Test(arguments: TargetEngine.onDisk)
     func linksAreKeptOnOneSideAndLeadBothWays(_ engine: TargetEngine) throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(engine)
         try target.update(from: fixture.path)
         let file = try CoreDataFile(path: fixture.path)
@@ -76,7 +69,7 @@ import Testing
 
     @Test(arguments: TargetEngine.onDisk)
     func theHistoryKeepsItsOrderItsTimesAndItsAuthors(_ engine: TargetEngine) throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(engine)
         let report = try target.update(from: fixture.path)
         #expect(report.transactions == 3)
@@ -101,7 +94,7 @@ import Testing
 
     @Test func runAgainNothingIsDoneTwice() throws {
         for history in [true, false] {
-            let fixture = try library(history: history)
+            let fixture = try CoreDataFixture.library(history: history)
             let target = try ImportTarget(.sqlite)
             try target.update(from: fixture.path)
             let before = try target.contents(of: fixture.path)
@@ -113,7 +106,7 @@ import Testing
     }
 
     @Test func withoutAHistoryChangesAreAppliedAndWhatIsGoneIsCountedAndLeft() throws {
-        let fixture = try library(history: false)
+        let fixture = try CoreDataFixture.library(history: false)
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
         try fixture.sql(
@@ -131,7 +124,7 @@ import Testing
     }
 
     @Test func whatTheStoreCannotHoldIsInTheAttachmentOnce() throws {
-        let fixture = try library(history: false)
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql("UPDATE ZBOOK SET ZTITLE = x'FF00', ZPUBLISHED = 'yesterday' WHERE Z_PK = 1")
         let target = try ImportTarget(.sqlite)
         let report = try target.update(from: fixture.path)
@@ -155,7 +148,7 @@ import Testing
     @Test(arguments: TargetEngine.onDisk)
     func aFirstImportThatIsStoppedIsBegunAnew(_ engine: TargetEngine) throws {
         struct Stopped: Error {}
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         try fixture.sql(
             """
             WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 5009)
@@ -182,7 +175,7 @@ import Testing
     }
 
     @Test func dataThatIsKeptBesideTheFileIsNamed() throws {
-        let fixture = try library(history: false)
+        let fixture = try CoreDataFixture.library(history: false)
         let name = "0F0F0F0F-1111-4222-8333-444444444444".utf8.map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
@@ -199,7 +192,7 @@ import Testing
     }
 
     @Test func recordsWithoutAnIdentityOfTheirOwnGetOneThatStays() throws {
-        let fixture = try library(history: false)
+        let fixture = try CoreDataFixture.library(history: false)
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
         // After the import, one book loses its number and two get the same one.
@@ -233,7 +226,7 @@ import Testing
     }
 
     @Test func aStoreOfAnotherOriginAndAFileOfAnotherModelAreRefused() throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
         let before = try target.contents(of: fixture.path)

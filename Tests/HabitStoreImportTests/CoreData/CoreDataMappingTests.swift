@@ -8,13 +8,6 @@ import Testing
 @testable import HabitStoreImport
 
 @Suite struct CoreDataMappingTests {
-    private func library() throws -> CoreDataFixture {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
-        return fixture
-    }
-
     /// Books become habits, their pages entries, and their tags tags.
     private var mapping: CoreDataMapping {
         CoreDataMapping(entities: [
@@ -76,7 +69,7 @@ import Testing
     }
 
     @Test func aMappedFileBecomesHabitsWithTheirEntriesAndTags() throws {
-        let (fixture, target) = (try library(), try Store())
+        let (fixture, target) = (try CoreDataFixture.library(), try Store())
         // A habit needs a creation date; the comic has one.
         try fixture.sql("UPDATE ZBOOK SET ZPUBLISHED = 7 WHERE Z_PK = 1")
         let report = try target.update(fixture, mapping)
@@ -100,7 +93,7 @@ import Testing
     }
 
     @Test func aRecordThatCannotBeAHabitIsKeptAndWhatLeadsToItToo() throws {
-        let (fixture, target) = (try library(), try Store())
+        let (fixture, target) = (try CoreDataFixture.library(), try Store())
         try fixture.sql("UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = 1; UPDATE ZTAG SET ZNAME = 'same'")
         let report = try target.update(fixture, mapping)
         #expect(report.entities.first { $0.source == "Book" }?.refused == 1)
@@ -115,7 +108,7 @@ import Testing
 
     /// A page that was written without a history entry was never looked for.
     @Test func whatTheHistoryDoesNotTellOfComesToo() throws {
-        let (fixture, target) = (try library(), try Store())
+        let (fixture, target) = (try CoreDataFixture.library(), try Store())
         try target.update(fixture, mapping)
         try fixture.sql("INSERT INTO ZPAGE (Z_PK, Z_ENT, Z_OPT, ZNUMBER, ZBOOK) VALUES (50, 4, 1, 77, 1)")
         let report = try target.update(fixture, mapping)
@@ -126,7 +119,7 @@ import Testing
     }
 
     @Test func runAgainTheSourcesChangesComeAndOnesOwnStay() throws {
-        let (fixture, target) = (try library(), try Store())
+        let (fixture, target) = (try CoreDataFixture.library(), try Store())
         try target.update(fixture, mapping)
         let again = try target.update(fixture, mapping)
         #expect(again.entities.allSatisfy { $0.inserted + $0.updated == 0 } == true)
@@ -158,7 +151,7 @@ import Testing
     func followedAndStoppedAnywhereItIsWhatANewImportGives(_ round: Int) throws {
         let seed = UInt64.random(in: .min ... .max)
         var generator = SeededGenerator(seed: seed)
-        let (fixture, target) = (try library(), try Store())
+        let (fixture, target) = (try CoreDataFixture.library(), try Store())
         var app = FixtureApp(fixture, seed: seed)
         struct Stopped: Error {}
         for _ in 0..<10 {
@@ -176,7 +169,7 @@ import Testing
     }
 
     @Test func aSlipInTheMappingIsFoundBeforeAnythingIsWritten() throws {
-        let (fixture, target) = (try library(), try Store())
+        let (fixture, target) = (try CoreDataFixture.library(), try Store())
         func message(_ change: (inout CoreDataMapping) -> Void) throws -> String {
             var changed = mapping
             change(&changed)

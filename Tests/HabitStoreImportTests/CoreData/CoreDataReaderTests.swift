@@ -7,8 +7,7 @@ import Testing
 
 @Suite struct CoreDataReaderTests {
     private func library() throws -> (CoreDataFixture, CoreDataFile) {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         fixture.close()
         return (fixture, try CoreDataFile(path: fixture.path))
     }
@@ -72,8 +71,7 @@ import Testing
     }
 
     @Test func oddTypesAreNamedAndNotRead() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql("UPDATE ZBOOK SET ZTITLE = x'FF00', ZPUBLISHED = 'yesterday', ZPRICE = 9e999 WHERE Z_PK = 1")
         try fixture.sql("UPDATE ZBOOK SET ZISCOLOURED = 7, ZISBN = 'no' WHERE Z_PK = 2")
         try fixture.sql("UPDATE ZPAGE SET ZBOOK = 77 WHERE Z_PK = 3; INSERT INTO Z_1TAGS VALUES (8, 1)")
@@ -92,9 +90,7 @@ import Testing
     }
 
     @Test func theHistoryIsReadWithItsAuthors() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
+        let fixture = try CoreDataFixture.library()
         let file = try CoreDataFile(path: fixture.path)
         let history = try #require(file.history)
         #expect(history.layout == .namesInTable)
@@ -113,8 +109,7 @@ import Testing
     }
 
     @Test func theOldLayoutOfTheHistoryIsReadToo() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql(
             """
             CREATE TABLE ATRANSACTION (Z_PK INTEGER PRIMARY KEY, ZTIMESTAMP FLOAT, ZAUTHOR VARCHAR, ZBUNDLEID VARCHAR,
@@ -135,8 +130,7 @@ import Testing
     }
 
     @Test func withoutAModelTheTablesAreGuessedAndEachGuessIsNamed() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql("DROP TABLE Z_MODELCACHE")
         let file = try CoreDataFile(path: fixture.path)
         #expect(file.model.origin == .tables)

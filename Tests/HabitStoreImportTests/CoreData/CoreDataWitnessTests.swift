@@ -10,25 +10,9 @@ import Testing
 
 /// The verifier compares the file itself with the result of the import, with code that the import does not use.
 @Suite struct CoreDataWitnessTests {
-    private func library() throws -> CoreDataFixture {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
-        return fixture
-    }
-
-    private func report(_ fixture: CoreDataFixture, _ target: ImportTarget) throws -> VerificationReport {
-        let file = try CoreDataFile(path: fixture.path)
-        defer { file.close() }
-        let store = try target.open(file)
-        defer { store.close() }
-        let witness = try CoreDataWitness.store(of: file, for: store)
-        return try ShadowVerifier(.init(name: "file", store: witness), .init(name: "store", store: store)).run()
-    }
-
     @Test(arguments: TargetEngine.onDisk)
     func whatWasImportedIsWhatIsInTheFile(_ engine: TargetEngine) throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         try fixture.sql(
             """
             UPDATE ZBOOK SET ZTITLE = 7, ZPRICE = '12.5', ZPUBLISHED = 9e999 WHERE Z_PK = 1;
@@ -38,7 +22,7 @@ import Testing
         )
         let target = try ImportTarget(engine)
         try target.update(from: fixture.path)
-        let report = try report(fixture, target)
+        let report = try target.verification(of: fixture.path)
         #expect(report.verdict == .match, "\(report.differences.map(\.message))")
         #expect(report.a.counts == ["Book": 2, "Page": 5, "Tag": 2, "Note": 1, "CoreDataSource": 1])
     }
@@ -46,13 +30,13 @@ import Testing
     @Test(arguments: 0..<3)
     func aStoreThatFollowsIsEqualToTheFileAfterEachUpdate(_ round: Int) throws {
         let seed = UInt64.random(in: .min ... .max)
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(round % 2 == 0 ? .sqlite : .lmdb)
         var app = FixtureApp(fixture, seed: seed)
         for _ in 0..<6 {
             for _ in 0..<3 { try app.save() }
             try target.update(from: fixture.path)
-            let report = try report(fixture, target)
+            let report = try target.verification(of: fixture.path)
             #expect(report.verdict == .match, "seed \(seed): \(report.differences.map(\.message))")
         }
     }
@@ -70,11 +54,11 @@ import Testing
 
     @Test(arguments: faults)
     func aFaultInTheStoreIsFoundByName(_ fault: (sql: String, name: String)) throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
         try CoreDataFixture.run(fault.sql, on: target.path)
-        let report = try report(fixture, target)
+        let report = try target.verification(of: fixture.path)
         #expect(report.verdict == .mismatch)
         let found = report.differences.contains { difference in
             difference.attribute == fault.name || (fault.name == "missing" && difference.kind == .missingInB)
@@ -83,18 +67,18 @@ import Testing
     }
 
     @Test func theFileIsNotEqualToAStoreThatIsBehind() throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
         var app = FixtureApp(fixture, seed: 5)
         try app.save()
-        let report = try report(fixture, target)
+        let report = try target.verification(of: fixture.path)
         #expect(report.verdict == .mismatch)
         #expect(report.differences.contains { $0.entity == "CoreDataSource" && $0.attribute == "transaction" })
     }
 
     @Test func aMappedStoreIsComparedByItsMapping() throws {
-        let fixture = try library()
+        let fixture = try CoreDataFixture.library()
         let mapping = CoreDataMapping(entities: [
             .init(
                 source: "Page",

@@ -63,13 +63,9 @@ import Testing
         let target = try ImportTarget(engine)
         let report = try target.update(from: fixture.path)
         #expect(report.shortfalls.isEmpty, "\(report.shortfalls)")
-        let file = try CoreDataFile(path: fixture.path)
-        let store = try target.open(file)
-        defer { store.close() }
-        let witness = try CoreDataWitness.store(of: file, for: store)
-        let verified = try ShadowVerifier(.init(name: "file", store: witness), .init(name: "store", store: store)).run()
+        let verified = try target.verification(of: fixture.path)
         #expect(verified.verdict == .match, "\(verified.differences.map(\.message))")
-        #expect(try CoreDataAccount(of: file, in: store).unaccounted.map(\.message) == [])
+        #expect(try target.unaccounted(of: fixture.path) == [])
     }
 
     @Test func aFileThatIsNotThereIsCountedAndItsNameIsKept() throws {
@@ -78,10 +74,7 @@ import Testing
         let target = try ImportTarget(.sqlite)
         let report = try target.update(from: fixture.path)
         #expect(report.shortfalls.map(\.kind) == ["externalDataMissing"])
-        let file = try CoreDataFile(path: fixture.path)
-        let store = try target.open(file)
-        defer { store.close() }
-        #expect(try CoreDataAccount(of: file, in: store).unaccounted.map(\.message) == [])
+        #expect(try target.unaccounted(of: fixture.path) == [])
     }
 
     @Test func inspectShowsWhichAttributesMayBeKeptBeside() throws {

@@ -11,8 +11,7 @@ import Testing
     private static let length: UInt64 = 20 << 30
 
     private func library() throws -> CoreDataFixture {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         fixture.close()
         return fixture
     }
@@ -116,8 +115,7 @@ import Testing
         "CREATE TABLE ZBOMB (Z_PK INTEGER PRIMARY KEY, ZMORE TEXT AS (hex(zeroblob(300000000))))",
     ])
     func anExpressionMayNotMakeAValueThatIsLargerThanTheFile(_ table: String) throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql("PRAGMA ignore_check_constraints = ON; \(table); INSERT INTO ZBOMB (Z_PK) VALUES (1)")
         fixture.close()
         let error = #expect(throws: HabitStoreError.self) {
@@ -174,8 +172,7 @@ import Testing
     /// SQLite's
     /// limit is 1,000.
     @Test func aTableOfAsManyColumnsAsThereCanBeIsKept() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         let columns = (0..<1_800).map { "ZCOLUMN\($0) VARCHAR" }.joined(separator: ", ")
         try fixture.sql(
             """
@@ -191,9 +188,6 @@ import Testing
         #expect(
             report.losses.map(\.reason) == [0, 1_799].map { "ZCOLUMN\($0) belongs to nothing in the model" }
         )
-        let file = try CoreDataFile(path: fixture.path)
-        let store = try target.open(file)
-        defer { store.close() }
-        #expect(try CoreDataAccount(of: file, in: store).unaccounted.isEmpty)
+        #expect(try target.unaccounted(of: fixture.path).isEmpty)
     }
 }

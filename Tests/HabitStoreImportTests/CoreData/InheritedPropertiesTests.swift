@@ -20,8 +20,7 @@ import Testing
     }()
 
     private func library() throws -> CoreDataFixture {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql(
             """
             DELETE FROM Z_MODELCACHE;
@@ -62,12 +61,8 @@ import Testing
         #expect(annual["title"] == "\"Annual\"")
         #expect(annual["year"] == "1977")
         #expect(annual["tagsIDs"]?.contains("links([\"") == true)
-        let file = try CoreDataFile(path: fixture.path)
-        let store = try target.open(file)
-        defer { store.close() }
-        let witness = try CoreDataWitness.store(of: file, for: store)
-        let verified = try ShadowVerifier(.init(name: "file", store: witness), .init(name: "store", store: store)).run()
+        let verified = try target.verification(of: fixture.path)
         #expect(verified.verdict == .match, "\(verified.differences.map(\.message))")
-        #expect(try CoreDataAccount(of: file, in: store).unaccounted.map(\.message) == [])
+        #expect(try target.unaccounted(of: fixture.path) == [])
     }
 }

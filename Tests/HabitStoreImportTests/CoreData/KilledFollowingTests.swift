@@ -1,7 +1,6 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
-import ShadowVerifier
 import Testing
 
 @testable import HabitStoreImport
@@ -43,16 +42,9 @@ struct KilledFollowingTests {
         }
         #expect(moves >= 5, "seed \(seed): \(moves) of 8 processes got anything done before they were killed")
         try target.update(from: fixture.path)
-        let file = try CoreDataFile(path: fixture.path)
-        defer { file.close() }
-        let store = try target.open(file)
-        defer { store.close() }
-        let witness = try CoreDataWitness.store(of: file, for: store)
-        let report = try ShadowVerifier(.init(name: "file", store: witness), .init(name: "store", store: store)).run()
+        let report = try target.verification(of: fixture.path)
         #expect(report.verdict == .match, "seed \(seed): \(report.differences.map(\.message))")
-        let authors = try store.read { try $0.fetchHistory(after: .zero) }.map(\.author)
-        #expect(authors.filter { $0 != "Core Data import" }.count == app.transaction, "seed \(seed)")
-        #expect(try store.check { _ in }.isEmpty, "seed \(seed)")
+        try target.expectHistory(of: app, seed)
     }
 
     private func save(_ app: inout FixtureApp, _ times: Int) throws {
@@ -64,10 +56,6 @@ struct KilledFollowingTests {
 
     private func transaction(_ target: ImportTarget, _ fixture: CoreDataFixture) throws -> Int64 {
         guard FileManager.default.fileExists(atPath: target.path) else { return 0 }
-        let file = try CoreDataFile(path: fixture.path)
-        defer { file.close() }
-        let store = try target.open(file)
-        defer { store.close() }
-        return try CoreDataTarget.position(in: store, of: file)?.transaction ?? 0
+        return try target.transaction(of: fixture.path)
     }
 }

@@ -36,21 +36,12 @@ import Testing
     }
 
     private func fixture() throws -> CoreDataFixture {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql(
             "UPDATE ZTAG SET ZNAME = '\u{FA18}' WHERE Z_PK = 1; UPDATE ZTAG SET ZNAME = 'cafe\u{301}' WHERE Z_PK = 2; "
                 + "UPDATE ZNOTE SET ZTEXT = '\u{212B}'"
         )
         return fixture
-    }
-
-    private func account(_ fixture: CoreDataFixture, _ target: ImportTarget) throws -> [String] {
-        let file = try CoreDataFile(path: fixture.path)
-        defer { file.close() }
-        let store = try target.open(file)
-        defer { store.close() }
-        return try CoreDataAccount(of: file, in: store).unaccounted.map(\.message)
     }
 
     @Test(arguments: TargetEngine.onDisk)
@@ -65,7 +56,7 @@ import Testing
         #expect(kept.contains("\u{FA18}") && kept.contains("\u{212B}") && !kept.contains("\u{301}"))
         let contents = try target.contents(of: fixture.path)
         #expect(contents.values.contains { $0["name"]?.unicodeScalars.contains("\u{793C}") == true })
-        #expect(try account(fixture, target) == [])
+        #expect(try target.unaccounted(of: fixture.path) == [])
         try target.update(from: fixture.path)
         #expect(try String(contentsOfFile: target.path + ".unmapped.jsonl", encoding: .utf8) == lines)
     }
@@ -82,7 +73,7 @@ import Testing
             line.unicodeScalars.contains(character) ? line.precomposedStringWithCanonicalMapping : String(line)
         }
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
-        let found = try account(fixture, target)
+        let found = try target.unaccounted(of: fixture.path)
         #expect(found.count == 1 && found[0].hasPrefix("1 of "), "\(found)")
     }
 
@@ -122,9 +113,7 @@ import Testing
 
     /// A deleted record's values are in the store's history, under their columns' names.
     @Test func aTombstoneWhoseCharactersNFCReplacesKeepsItsBytes() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
+        let fixture = try CoreDataFixture.library()
         try fixture.sql("UPDATE ACHANGE SET ZTOMBSTONE0 = '\u{FA18}' WHERE ZCHANGETYPE = 2")
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)

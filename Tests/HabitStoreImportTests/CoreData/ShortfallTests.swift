@@ -24,8 +24,7 @@ import Testing
 
     @Test(arguments: faults)
     func whatProvesALossIsNamedAndEndsWithOne(_ fault: (kind: String, sql: String)) throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql(fault.sql)
         if fault.kind == "externalDataMissing" {
             // `||` gives a text; Core Data stores bytes.
@@ -62,8 +61,7 @@ import Testing
     }
 
     @Test func theComparisonFindsWhatNobodyAccountsFor() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql("ALTER TABLE ZTAG ADD COLUMN ZMORE VARCHAR; UPDATE ZTAG SET ZMORE = 'x'")
         let store = fixture.folder.appendingPathComponent("store.sqlite").path
         let run = try CommandLineRun(

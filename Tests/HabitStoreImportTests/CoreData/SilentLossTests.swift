@@ -28,16 +28,13 @@ import Testing
             try #require(left.count < lines.count)
             try Data(left.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
         }
-        let file = try CoreDataFile(path: fixture.path)
-        defer { file.close() }
-        let store = try target.open(file)
-        defer { store.close() }
-        let contents = try store.contents()
+        let contents = try target.contents(of: fixture.path)
+        let witnessed = try target.with(fixture.path) { try CoreDataWitness.store(of: $0, for: $1).contents() }
         return Run(
             report: report,
             contents: contents,
-            unaccounted: try CoreDataAccount(of: file, in: store).unaccounted.map(\.message),
-            differing: try contents.differences(from: CoreDataWitness.store(of: file, for: store).contents())
+            unaccounted: try target.unaccounted(of: fixture.path),
+            differing: contents.differences(from: witnessed)
         )
     }
 
@@ -118,26 +115,18 @@ import Testing
         #expect(named.contains(fault.name), "\(named)")
         #expect(found.report.shortfalls.isEmpty)
         #expect(found.unaccounted.isEmpty, "\(found.unaccounted)")
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
         try fixture.sql(fault.sql)
-        let file = try CoreDataFile(path: fixture.path)
-        defer { file.close() }
-        let store = try target.open(file)
-        defer { store.close() }
-        let missing = try CoreDataAccount(of: file, in: store).unaccounted.map(\.message)
+        let missing = try target.unaccounted(of: fixture.path)
         #expect(missing.contains { $0.contains("values of \(fault.name)") }, "\(missing)")
     }
 
     /// Writes without a history entry were never looked for: "nothing to do: the store has all of the file's history".
     @Test(arguments: [false, true])
     func whatTheHistoryDoesNotTellOfIsLookedFor(_ alsoSaves: Bool) throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
+        let fixture = try CoreDataFixture.library()
         let target = try ImportTarget(.sqlite)
         try target.update(from: fixture.path)
         #expect(try target.update(from: fixture.path).mode == .followed)

@@ -124,8 +124,7 @@ import Testing
     }
 
     @Test func aJournalOfATransactionThatWasCutOffIsPlayedBackInTheCopy() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql("PRAGMA cache_size = 1; BEGIN; UPDATE ZTAG SET ZNAME = hex(randomblob(20000))")
         try fixture.sql(
             """
@@ -148,16 +147,14 @@ import Testing
         let name = "habitstore-source-\(process.id)-\(UUID().uuidString)"
         let abandoned = FileManager.default.temporaryDirectory.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: abandoned, withIntermediateDirectories: false)
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         let file = try CoreDataFile(path: fixture.path)
         #expect(!FileManager.default.fileExists(atPath: abandoned.path))
         #expect(try tags(file) == 2)
     }
 
     @Test func aFileThatIsCutShortIsRefused() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         fixture.close()
         let whole = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
         for length in [0, 50, 100, 4_096, whole.count / 2, whole.count - 1] {
@@ -185,8 +182,7 @@ import Testing
     }
 
     @Test func severalRowsOfMetadataAndANewerFrameworkAreNamed() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         try fixture.sql("DELETE FROM Z_METADATA")
         try fixture.metadata(framework: 9_999)
         try fixture.metadata(framework: 1_000, id: "none", version: 2)
@@ -197,9 +193,7 @@ import Testing
     }
 
     @Test func aFlippedByteNeverEndsTheProcess() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
-        try fixture.writeHistory()
+        let fixture = try CoreDataFixture.library()
         fixture.close()
         let url = URL(fileURLWithPath: fixture.path)
         let whole = try Data(contentsOf: url)

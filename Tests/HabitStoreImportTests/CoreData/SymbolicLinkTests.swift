@@ -28,8 +28,7 @@ import Testing
     }
 
     @Test func aLinkLeadsToTheDataBesideItsTarget() throws {
-        let fixture = try CoreDataFixture()
-        try fixture.writeLibrary()
+        let fixture = try CoreDataFixture.library(history: false)
         let folder = fixture.folder.appendingPathComponent(".app_SUPPORT/_EXTERNAL_DATA")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let name = UUID().uuidString

@@ -38,6 +38,14 @@ extension CoreDataFixture {
         ),
     ])
 
+    /// A file with the library and its history.
+    static func library(history: Bool = true) throws -> CoreDataFixture {
+        let fixture = try CoreDataFixture()
+        try fixture.writeLibrary()
+        if history { try fixture.writeHistory() }
+        return fixture
+    }
+
     /// Two books, one of them a comic, three pages, two tags and a note.
     func writeLibrary() throws {
         try metadata()

@@ -3,6 +3,8 @@ import Foundation
 @_spi(Engines) import HabitStoreLMDB
 @_spi(Engines) import HabitStoreSQLite
 import HabitStoreTesting
+import ShadowVerifier
+import Testing
 
 @testable import HabitStoreImport
 
@@ -53,20 +55,48 @@ struct ImportTarget {
         from path: String,
         _ options: CoreDataImporter.Options = .init()
     ) throws -> CoreDataImportReport {
+        try with(path) { file, store in try CoreDataImporter(file, into: store, options).run() }
+    }
+
+    /// Opens a file and its target, runs `body`, and closes both.
+    func with<R>(_ path: String, _ body: (CoreDataFile, any UserStoreBackend) throws -> R) throws -> R {
         let file = try CoreDataFile(path: path)
         defer { file.close() }
         let store = try open(file)
         defer { store.close() }
-        return try CoreDataImporter(file, into: store, options).run()
+        return try body(file, store)
     }
 
     /// Every record, by entity, identifier and attribute.
     func contents(of path: String) throws -> [String: [String: String]] {
-        let file = try CoreDataFile(path: path)
-        defer { file.close() }
-        let store = try open(file)
-        defer { store.close() }
-        return try store.contents()
+        try with(path) { _, store in try store.contents() }
+    }
+
+    /// Compares the file itself with the target.
+    func verification(of path: String) throws -> VerificationReport {
+        try with(path) { file, store in
+            let witness = try CoreDataWitness.store(of: file, for: store)
+            return try ShadowVerifier(.init(name: "file", store: witness), .init(name: "store", store: store)).run()
+        }
+    }
+
+    /// The number of the file's last transaction that the target has; 0 for none.
+    func transaction(of path: String) throws -> Int64 {
+        try with(path) { file, store in try CoreDataTarget.position(in: store, of: file)?.transaction ?? 0 }
+    }
+
+    /// Expects a sound store with one transaction for each of the app's, in addition to those of the import itself.
+    func expectHistory(of app: FixtureApp, _ seed: UInt64) throws {
+        try with(app.fixture.path) { _, store in
+            let authors = try store.read { try $0.fetchHistory(after: .zero) }.map(\.author)
+            #expect(authors.filter { $0 != "Core Data import" }.count == app.transaction, "seed \(seed)")
+            #expect(try store.check { _ in }.isEmpty, "seed \(seed)")
+        }
+    }
+
+    /// The values of the file that the target does not account for.
+    func unaccounted(of path: String) throws -> [String] {
+        try with(path) { file, store in try CoreDataAccount(of: file, in: store).unaccounted.map(\.message) }
     }
 }
 

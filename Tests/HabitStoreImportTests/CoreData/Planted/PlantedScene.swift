@@ -20,11 +20,7 @@ final class PlantedScene {
     }
 
     func account() throws -> CoreDataAccount {
-        let file = try CoreDataFile(path: fixture.path)
-        defer { file.close() }
-        let store = try target.open(file)
-        defer { store.close() }
-        return try CoreDataAccount(of: file, in: store)
+        try target.with(fixture.path) { file, store in try CoreDataAccount(of: file, in: store) }
     }
 
     /// Changes one record of the store without a history entry.
@@ -71,11 +67,7 @@ final class PlantedScene {
     }
 
     private func withStore(_ body: (any UserStoreBackend) throws -> Void) throws {
-        let file = try CoreDataFile(path: fixture.path)
-        defer { file.close() }
-        let store = try target.open(file)
-        defer { store.close() }
-        try body(store)
+        try target.with(fixture.path) { _, store in try body(store) }
     }
 
     /// Rewrites the lines of a file next to the store; lines for which `change` returns nil are removed.
