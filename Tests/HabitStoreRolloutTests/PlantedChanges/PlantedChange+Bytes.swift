@@ -47,23 +47,16 @@ extension PlantedChange {
                     RawRecord.layOut(&$0, Habit.entity.layout, isReversed: true)
                 }
             },
-            lmdb(.bytes, "2^32 - 1 texts of a list", .damage) { transaction in
+        ]
+        all += [("2^32 - 1 texts of a list", 0), ("2^32 - 1 bytes of a text in a list", 4)].map { name, offset in
+            lmdb(.bytes, name, .damage) { transaction in
                 try transaction.edit("Draft", Sample.album) { record in
-                    guard let place = record.place(of: RawRecord.number(UInt32(2)) + RawRecord.number(UInt32(9))) else {
-                        return
-                    }
+                    let list = RawRecord.number(UInt32(2)) + RawRecord.number(UInt32(9))
+                    guard let place = record.place(of: list).map({ $0 + offset }) else { return }
                     record.replaceSubrange(place..<place + 4, with: RawRecord.number(UInt32.max))
                 }
-            },
-            lmdb(.bytes, "2^32 - 1 bytes of a text in a list", .damage) { transaction in
-                try transaction.edit("Draft", Sample.album) { record in
-                    guard let place = record.place(of: RawRecord.number(UInt32(2)) + RawRecord.number(UInt32(9))) else {
-                        return
-                    }
-                    record.replaceSubrange(place + 4..<place + 8, with: RawRecord.number(UInt32.max))
-                }
-            },
-        ]
+            }
+        }
         return all
     }()
 
@@ -121,9 +114,7 @@ extension PlantedChange {
                     guard let item = try transaction.items(index).first else { return }
                     try transaction.put(index, item.key, Array("x".utf8))
                 },
-                lmdb(.indexes, "\(index), all lost", .damage) { transaction in
-                    for item in try transaction.items(index) { try transaction.remove(index, item.key) }
-                },
+                lmdb(.indexes, "\(index), all lost", .damage) { try $0.removeAll(index) },
                 lmdb(.indexes, "\(index), a key of one byte", .damage) { try $0.put(index, [1], []) },
                 lmdb(.indexes, "\(index), a key of 20 bytes", .damage) {
                     try $0.put(index, [UInt8](repeating: 1, count: 20), [])
@@ -309,14 +300,6 @@ extension PlantedChange {
     ]
 
     private static let decomposed: [String: Value] = ["name": .string("Cafe\u{301}-free day")]
-
-    private static func both(
-        _ name: String,
-        _ answer: Answer,
-        _ plant: @escaping @Sendable (ChangedPair) throws -> Void
-    ) -> PlantedChange {
-        PlantedChange(part: .both, name: name, engine: nil, answer: answer, plant: plant)
-    }
 }
 
 extension ChangedPair {

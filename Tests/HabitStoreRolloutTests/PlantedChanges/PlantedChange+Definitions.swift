@@ -36,24 +36,20 @@ extension PlantedChange {
             ]
             all += changes.map { sql(.definitions, $0, .refusal, $1) }
         }
-        all += [
-            sql(
-                .definitions,
+        all += pairs([
+            (
                 "a trigger that changes what was inserted",
-                .refusal,
                 "CREATE TRIGGER t AFTER INSERT ON Entry BEGIN UPDATE Entry SET note = 'x' WHERE id = new.id; END"
             ),
-            sql(.definitions, "a further table", .refusal, "CREATE TABLE extra (a)"),
-            sql(
-                .definitions,
+            ("a further table", "CREATE TABLE extra (a)"),
+            (
                 "a view that leads to itself",
-                .refusal,
                 """
                 ALTER TABLE Tag RENAME TO r;
                 CREATE VIEW Tag AS WITH RECURSIVE n(id) AS (SELECT x'00' UNION ALL SELECT id FROM n) SELECT id, 'x' name FROM n
                 """
             ),
-        ]
+        ]).map { sql(.definitions, $0, .refusal, $1) }
         return all
     }()
 
@@ -242,34 +238,25 @@ extension PlantedChange {
                 )
             }
         }
-        all += [
-            sql(
-                .indexes,
-                "a unique index",
-                .refusal,
-                "DROP INDEX Tag_by_name; CREATE UNIQUE INDEX Tag_by_name ON Tag (name)"
-            ),
-            sql(
-                .indexes,
+        all += rows([
+            ("a unique index", "DROP INDEX Tag_by_name; CREATE UNIQUE INDEX Tag_by_name ON Tag (name)", .refusal),
+            (
                 "links by their owners",
-                .refusal,
                 """
                 DROP INDEX Habit_tagIDs_by_target;
                 CREATE INDEX Habit_tagIDs_by_target ON Habit_tagIDs (owner, target)
-                """
+                """, .refusal
             ),
-            sql(
-                .indexes,
+            (
                 "a clustering index without copies",
-                .stated(.missingIndex),
                 """
                 DROP INDEX Entry_by_habitID_date;
                 CREATE INDEX Entry_by_habitID_date ON Entry (habitID, date, id)
-                """
+                """, .stated(.missingIndex)
             ),
-            sql(.indexes, "a further index", .refusal, "CREATE INDEX foo ON Entry (note)"),
-            sql(.indexes, "a further unique index", .refusal, "CREATE UNIQUE INDEX foo ON Entry (habitID, date, id)"),
-        ]
+            ("a further index", "CREATE INDEX foo ON Entry (note)", .refusal),
+            ("a further unique index", "CREATE UNIQUE INDEX foo ON Entry (habitID, date, id)", .refusal),
+        ]).map { sql(.indexes, $0, $2, $1) }
         all += ["Entry_by_date", "Habit_by_name", "Tag_by_name", "Entry_by_habitID_date"].map { index in
             PlantedChange(part: .indexes, name: "\(index) without an entry", engine: .sqlite, answer: .damage) {
                 let planter = $0.planter(.sqlite)

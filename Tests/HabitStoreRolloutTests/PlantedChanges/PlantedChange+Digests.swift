@@ -35,25 +35,20 @@ extension PlantedChange {
                 )
             } + [sql(.digests, "\(entity), none", .damage, "DELETE FROM habitstore_digest WHERE entity = '\(entity)'")]
         }
-        all += [
-            sql(.digests, "none at all", .damage, "DELETE FROM habitstore_digest"),
-            sql(.digests, "the greatest numbers", .damage, "UPDATE habitstore_digest SET count = 9223372036854775807"),
-            sql(
-                .digests,
+        all += rows([
+            ("none at all", "DELETE FROM habitstore_digest", .damage),
+            ("the greatest numbers", "UPDATE habitstore_digest SET count = 9223372036854775807", .damage),
+            (
                 "those of an unknown entity",
-                .stated(.unknownDigests),
-                "INSERT INTO habitstore_digest VALUES ('Foo', zeroblob(16), 0, 0, zeroblob(16))"
+                "INSERT INTO habitstore_digest VALUES ('Foo', zeroblob(16), 0, 0, zeroblob(16))",
+                .stated(.unknownDigests)
             ),
-            sql(
-                .digests,
+            (
                 "one within another",
-                .damage,
-                """
-                INSERT INTO habitstore_digest
-                  VALUES ('Tag', x'10000000000000000000000000000000', 1, 0, zeroblob(16))
-                """
+                "INSERT INTO habitstore_digest VALUES ('Tag', x'10000000000000000000000000000000', 1, 0, zeroblob(16))",
+                .damage
             ),
-        ]
+        ]).map { sql(.digests, $0, $2, $1) }
         return all
     }()
 
@@ -85,18 +80,13 @@ extension PlantedChange {
                 }
             }
                 + [
-                    lmdb(.digests, "\(entity), none", .damage) { transaction in
-                        for item in try transaction.items("digests")
-                        where item.key.starts(with: Array(entity.utf8) + [0]) {
-                            try transaction.remove("digests", item.key)
-                        }
+                    lmdb(.digests, "\(entity), none", .damage) {
+                        try $0.removeAll("digests", Array(entity.utf8) + [0])
                     }
                 ]
         }
             + [
-                lmdb(.digests, "none at all", .damage) { transaction in
-                    for item in try transaction.items("digests") { try transaction.remove("digests", item.key) }
-                },
+                lmdb(.digests, "none at all", .damage) { try $0.removeAll("digests") },
                 lmdb(.digests, "those of an unknown entity", .stated(.unknownDigests)) { transaction in
                     let value = [UInt8](repeating: 0, count: 25)
                     try transaction.put("digests", Array("Foo".utf8) + [UInt8](repeating: 0, count: 17), value)
@@ -132,44 +122,26 @@ extension PlantedChange {
             "UPDATE habitstore_digest SET count = 0 WHERE \(lastLeaf)"
         ),
         lmdb(.digests, "one of several lost", .damage, isWide: true) { try dropLastLeaf($0) },
-        PlantedChange(
-            part: .both,
-            name: "one of several digests lost, and a record changed",
-            engine: nil,
-            answer: .damage,
-            isWide: true
-        ) {
+        both("one of several digests lost, and a record changed", .damage, isWide: true) {
             try $0.run(
                 "UPDATE Draft SET content = 'x' WHERE id = (SELECT max(id) FROM Draft); DELETE FROM habitstore_digest WHERE \(lastLeaf)"
             )
             try $0.write { try dropLastLeaf($0) }
         },
-        PlantedChange(
-            part: .both,
-            name: "no digests of an entity, and a record changed",
-            engine: nil,
-            answer: .damage,
-            isWide: true
-        ) {
+        both("no digests of an entity, and a record changed", .damage, isWide: true) {
             try $0.run(
                 """
                 UPDATE Draft SET content = 'x' WHERE id = (SELECT max(id) FROM Draft);
                 DELETE FROM habitstore_digest WHERE entity = 'Draft'
                 """
             )
-            try $0.write { transaction in
-                for item in try transaction.items("digests") where item.key.starts(with: Array("Draft".utf8)) {
-                    try transaction.remove("digests", item.key)
-                }
-            }
+            try $0.write { try $0.removeAll("digests", Array("Draft".utf8)) }
         },
-        PlantedChange(part: .both, name: "no digests at all, and a record changed", engine: nil, answer: .damage) {
+        both("no digests at all, and a record changed", .damage) {
             try $0.run(
                 "UPDATE Entry SET note = 'x' WHERE id = (SELECT max(id) FROM Entry); DELETE FROM habitstore_digest"
             )
-            try $0.write { transaction in
-                for item in try transaction.items("digests") { try transaction.remove("digests", item.key) }
-            }
+            try $0.write { try $0.removeAll("digests") }
         },
     ]
 

@@ -84,6 +84,16 @@ struct PlantedChange: Sendable, CustomTestStringConvertible {
         PlantedChange(part: part, name: name, engine: .lmdb, answer: answer, isWide: isWide) { try $0.write(plant) }
     }
 
+    /// A change of both files.
+    static func both(
+        _ name: String,
+        _ answer: Answer,
+        isWide: Bool = false,
+        _ plant: @escaping @Sendable (ChangedPair) throws -> Void
+    ) -> PlantedChange {
+        PlantedChange(part: .both, name: name, engine: nil, answer: answer, isWide: isWide, plant: plant)
+    }
+
     /// The same change in each of the engines.
     static func inBoth(
         _ part: Part,

@@ -24,6 +24,11 @@ extension RawTransaction {
         if let new { try put(database, key, new) } else { try remove(database, key) }
     }
 
+    /// Removes the items of a database whose keys begin with a prefix.
+    func removeAll(_ database: String, _ prefix: [UInt8] = []) throws {
+        for item in try items(database) where item.key.starts(with: prefix) { try remove(database, item.key) }
+    }
+
     /// The bookkeeping's text under a key.
     func text(_ key: String) throws -> String {
         String(decoding: try get("metadata", Array(key.utf8)) ?? [], as: UTF8.self)
