@@ -53,18 +53,6 @@ struct SQLiteDamagedLogTests {
         (try? Data(contentsOf: URL(fileURLWithPath: files.path + suffix))) ?? Data()
     }
 
-    private func put(_ file: Data, _ log: Data) throws {
-        try? FileManager.default.removeItem(atPath: files.path + "-shm")
-        try file.write(to: URL(fileURLWithPath: files.path))
-        try log.write(to: URL(fileURLWithPath: files.path + "-wal"))
-    }
-
-    private func names() throws -> [String] {
-        let store = try files.open()
-        defer { store.close() }
-        return try store.all(HabitTag.self).map(\.name).sorted()
-    }
-
     /// Writes one commit for each name, and returns the file and the log before the store is closed, and the file afterwards.
     private func write(_ names: [String]) throws -> (file: Data, log: Data, closed: Data) {
         let store = try files.open()
@@ -83,7 +71,7 @@ struct SQLiteDamagedLogTests {
         let file = written.file
         let modes: [SQLiteHabitStore.Options] = [.init(), .init(createsFile: false), .init(isReadOnly: true)]
         for options in modes {
-            try put(file, log)
+            try files.put(file, log)
             let error = #expect(throws: HabitStoreError.self) { try files.open(options) }
             #expect(error?.code == .corrupt)
             #expect(error?.message.contains("its log (store.sqlite-wal) is damaged") == true)
@@ -92,7 +80,7 @@ struct SQLiteDamagedLogTests {
             #expect(read("") == file && read("-wal") == log, "the refusal has written")
         }
         try FileManager.default.removeItem(atPath: files.path + "-wal")
-        #expect(try names() == ["a"])
+        #expect(try files.names() == ["a"])
     }
 
     /// A log that began anew has its header on the disk before its first frame, so no power cut leaves this.
@@ -102,7 +90,7 @@ struct SQLiteDamagedLogTests {
         let written = try write(["b"])
         var log = written.log
         damage.apply(to: &log)
-        try put(written.file, log)
+        try files.put(written.file, log)
         #expect(throws: HabitStoreError.self) { try files.open() }
         #expect(read("") == written.file && read("-wal") == log)
     }
@@ -118,7 +106,7 @@ struct SQLiteDamagedLogTests {
         var log = read("-wal")
         store.close()
         log[place + 24 + 100] ^= 1
-        try put(file, log)
+        try files.put(file, log)
         #expect(throws: HabitStoreError.self) { try files.open() }
         #expect(read("") == file && read("-wal") == log)
     }
@@ -130,15 +118,15 @@ struct SQLiteDamagedLogTests {
         var log = written.log
         Damage.firstFrame.apply(to: &log)
         let file = written.file
-        try put(file, log)
-        #expect(try names() == ["a"])
+        try files.put(file, log)
+        #expect(try files.names() == ["a"])
         #expect(read("") == file && read("-wal") == log, "an opening without a write has written")
         let store = try files.open()
         #expect(throws: CancellationError.self) { try store.write { _ in throw CancellationError() } }
         store.close()
         #expect(read("") == file && read("-wal") == log, "a refused write has written")
         _ = try write(["c"])
-        #expect(try names() == ["a", "c"])
+        #expect(try files.names() == ["a", "c"])
         #expect(read("-wal").isEmpty, "the log is emptied again")
     }
 
@@ -149,11 +137,11 @@ struct SQLiteDamagedLogTests {
         _ = try write(["a"])
         let written = try write(["b", "c"])
         let (file, log) = (written.file, Data(written.log.dropLast(cut)))
-        try put(file, log)
-        #expect(try names() == ["a", "b"])
+        try files.put(file, log)
+        #expect(try files.names() == ["a", "b"])
         #expect(read("") == file && read("-wal") == log, "an opening without a write has written")
         _ = try write(["d"])
-        #expect(try names() == ["a", "b", "d"])
+        #expect(try files.names() == ["a", "b", "d"])
         #expect(read("-wal").isEmpty, "the log is emptied again")
     }
 
@@ -164,8 +152,8 @@ struct SQLiteDamagedLogTests {
         let written = try write(["b", "c", "d"])
         var log = written.log
         damage.apply(to: &log)
-        try put(written.closed, log)
-        #expect(try names() == ["a", "b", "c", "d"])
+        try files.put(written.closed, log)
+        #expect(try files.names() == ["a", "b", "c", "d"])
         #expect(read("-wal").isEmpty)
     }
 
@@ -177,11 +165,11 @@ struct SQLiteDamagedLogTests {
         for length in stride(from: 32, through: new.log.count, by: 997) {
             var log = old.log
             log.replaceSubrange(0..<length, with: new.log.prefix(length))
-            try put(old.closed, log)
+            try files.put(old.closed, log)
             let isComplete = length == new.log.count
-            #expect(try names() == ["a", "b", "c", "d"] + (isComplete ? ["e"] : []), "\(length) bytes")
+            #expect(try files.names() == ["a", "b", "c", "d"] + (isComplete ? ["e"] : []), "\(length) bytes")
         }
-        try put(old.closed, new.log + old.log.dropFirst(new.log.count))
-        #expect(try names() == ["a", "b", "c", "d", "e"])
+        try files.put(old.closed, new.log + old.log.dropFirst(new.log.count))
+        #expect(try files.names() == ["a", "b", "c", "d", "e"])
     }
 }

@@ -25,20 +25,6 @@ struct SQLiteLogMarkTests {
 
     init() throws { files = try SQLiteTestStore() }
 
-    private func put(_ file: Data, _ log: Data, sharedMemory: Data? = nil) throws {
-        for (suffix, data) in [("", file), ("-wal", log), ("-shm", sharedMemory)] {
-            let url = URL(fileURLWithPath: files.path + suffix)
-            if let data { try data.write(to: url) } else { try? FileManager.default.removeItem(at: url) }
-        }
-    }
-
-    /// Names in the store, opened as an app does.
-    private func names() throws -> [String] {
-        let store = try files.open()
-        defer { store.close() }
-        return try store.all(HabitTag.self).map(\.name).sorted()
-    }
-
     /// Writes one commit for each tag, and returns the files before them, after each, and after closing.
     private func moments(_ names: [String], closes: Bool = true) throws -> [Moment] {
         let store = try files.open()
@@ -54,7 +40,7 @@ struct SQLiteLogMarkTests {
     private func expectRefusal(_ file: Data, _ log: Data, sharedMemory: Data? = nil, _ words: String) throws {
         let modes: [SQLiteHabitStore.Options] = [.init(), .init(createsFile: false), .init(isReadOnly: true)]
         for options in modes {
-            try put(file, log, sharedMemory: sharedMemory)
+            try files.put(file, log, sharedMemory: sharedMemory)
             let before = try files.folder.names()
             let error = #expect(throws: HabitStoreError.self) { try files.open(options) }
             #expect(error?.code == .corrupt)
@@ -79,8 +65,8 @@ struct SQLiteLogMarkTests {
         for older in [early[0], early[2], try #require(early.last)] {
             for log in late[1...2].map(\.log) { try expectRefusal(older.file, log, "the file is older than its log") }
         }
-        try put(late[0].file, late[2].log)
-        #expect(try names() == ["a", "b", "c", "d", "e"])
+        try files.put(late[0].file, late[2].log)
+        #expect(try files.names() == ["a", "b", "c", "d", "e"])
     }
 
     @Test func aLogThatIsOlderThanItsFileIsRefusedAndTakingItAwayIsEnough() throws {
@@ -89,7 +75,7 @@ struct SQLiteLogMarkTests {
         for log in early[1...2].map(\.log) {
             try expectRefusal(late.file, log, "is from before the file's last changes")
             try FileManager.default.moveItem(atPath: files.path + "-wal", toPath: files.path + "-wal.aside")
-            #expect(try names() == ["a", "b", "c", "d"])
+            #expect(try files.names() == ["a", "b", "c", "d"])
             try FileManager.default.removeItem(atPath: files.path + "-wal.aside")
         }
     }
@@ -107,8 +93,8 @@ struct SQLiteLogMarkTests {
         store.close()
         #expect(early.log.prefix(32) == late.log.prefix(32))
         try expectRefusal(late.file, early.log, "is from before the file's last changes")
-        try put(late.file, late.log)
-        #expect(try names() == ["a", "b", "c"])
+        try files.put(late.file, late.log)
+        #expect(try files.names() == ["a", "b", "c"])
     }
 
     /// An app whose file was overwritten by an older one must not copy its log into that one when it ends.
@@ -126,8 +112,8 @@ struct SQLiteLogMarkTests {
         #expect(try Moment(files.path).file == early.file)
         #expect(try Moment(files.path).log == late.log)
         #expect(throws: HabitStoreError.self) { try files.open() }
-        try put(late.file, late.log)
-        #expect(try names() == ["a", "b", "c"])
+        try files.put(late.file, late.log)
+        #expect(try files.names() == ["a", "b", "c"])
     }
 
     @Test func theLogOfAnotherStoreIsRefused() throws {
@@ -138,7 +124,7 @@ struct SQLiteLogMarkTests {
         theirs.close()
         let mine = try #require(try moments(["a", "b"]).last)
         try expectRefusal(mine.file, foreign.log, "its log")
-        try put(mine.file, Data())
+        try files.put(mine.file, Data())
         let further = try #require(try moments(["c", "d", "e"]).last)
         try expectRefusal(further.file, foreign.log, "its log")
     }
@@ -147,7 +133,7 @@ struct SQLiteLogMarkTests {
     @Test func theLogOfAnotherCopyOfTheStoreIsRefused() throws {
         let common = try #require(try moments(["a"]).last)
         let first = try moments(["b", "c"])
-        try put(common.file, Data())
+        try files.put(common.file, Data())
         let second = try moments(["d", "e"])
         for file in [second[2].file, try #require(second.last).file] where file != common.file {
             try expectRefusal(file, first[2].log, "belongs to another file")
@@ -188,7 +174,7 @@ struct SQLiteLogMarkTests {
         try shell.exec("CREATE INDEX one ON Tag (name, id)")
         let log = try Moment(files.path).log
         shell.close()
-        try put(early.file, log)
+        try files.put(early.file, log)
         #expect(try SQLiteLogCheck(path: files.path, readFile: readFile).fault == nil)
         for index in ["two", "three"] {
             let other = try SQLiteConnection(path: files.path, mode: .readWrite)
@@ -197,7 +183,7 @@ struct SQLiteLogMarkTests {
             other.close()
         }
         let late = try Moment(files.path)
-        try put(late.file, log)
+        try files.put(late.file, log)
         #expect(try SQLiteLogCheck(path: files.path, readFile: readFile).fault == .logIsOlder)
     }
 
@@ -223,16 +209,16 @@ struct SQLiteLogMarkTests {
                 for count in 0...pages.count {
                     var file = base
                     for (number, page) in pages.prefix(count) { write(page, number, into: &file) }
-                    try put(file, moment.log)
-                    #expect(try names() == expected, "\(count) pages of commit \(copied) of \(ending)")
+                    try files.put(file, moment.log)
+                    #expect(try files.names() == expected, "\(count) pages of commit \(copied) of \(ending)")
                     // The sector size of disks that tear pages.
                     guard count < pages.count else { continue }
                     let (number, page) = pages[count]
                     for sectors in [1, 3, 7] {
                         var torn = file
                         write(page.prefix(sectors * 512), number, into: &torn)
-                        try put(torn, moment.log)
-                        #expect(try names() == expected, "page \(number) torn, commit \(copied) of \(ending)")
+                        try files.put(torn, moment.log)
+                        #expect(try files.names() == expected, "page \(number) torn, commit \(copied) of \(ending)")
                     }
                 }
             }
@@ -243,9 +229,9 @@ struct SQLiteLogMarkTests {
         let moments = try moments(["a", "b", "c"], closes: false)
         let (base, log) = (moments[0].file, moments[3].log)
         for length in stride(from: 0, through: log.count, by: 1_373) {
-            try put(base, log.prefix(length))
+            try files.put(base, log.prefix(length))
             let committed = moments.lastIndex { $0.log.count <= length } ?? 0
-            #expect(try names() == Array(["a", "b", "c"].prefix(committed)), "\(length) bytes")
+            #expect(try files.names() == Array(["a", "b", "c"].prefix(committed)), "\(length) bytes")
         }
     }
 
@@ -256,16 +242,16 @@ struct SQLiteLogMarkTests {
         try shell.exec("UPDATE Tag SET name = 'A'")
         let unmarked = try Moment(files.path)
         shell.close()
-        try put(unmarked.file, unmarked.log)
-        #expect(try names() == ["A"])
+        try files.put(unmarked.file, unmarked.log)
+        #expect(try files.names() == ["A"])
         let again = try moments(["b"], closes: false)
-        try put(again[1].file, again[1].log)
+        try files.put(again[1].file, again[1].log)
         try files.shell(
             "INSERT INTO habitstore_metadata VALUES ('foo', 'bar'); PRAGMA wal_checkpoint(TRUNCATE); VACUUM"
         )
-        #expect(try names() == ["A", "b"])
-        try put(again[0].file, again[1].log)
-        #expect(try names() == ["A", "b"])
+        #expect(try files.names() == ["A", "b"])
+        try files.put(again[0].file, again[1].log)
+        #expect(try files.names() == ["A", "b"])
     }
 
     /// A file that no version with marks has written to, and the log of the first commit that has one.
@@ -273,8 +259,8 @@ struct SQLiteLogMarkTests {
         _ = try moments(["a"])
         try files.shell("DELETE FROM habitstore_metadata WHERE key = 'logMark'")
         let first = try moments(["b", "c"], closes: false)
-        try put(first[0].file, first[2].log)
-        #expect(try names() == ["a", "b", "c"])
+        try files.put(first[0].file, first[2].log)
+        #expect(try files.names() == ["a", "b", "c"])
     }
 
     @Test func aWriteThatChangesNothingWritesNothing() throws {

@@ -33,6 +33,21 @@ struct SQLiteTestStore {
         store.close()
     }
 
+    /// The names of the store's tags, read as an app reads them.
+    func names() throws -> [String] {
+        let store = try open()
+        defer { store.close() }
+        return try store.all(HabitTag.self).map(\.name).sorted()
+    }
+
+    /// Puts other files in the place of the store's, without SQLite.
+    func put(_ file: Data, _ log: Data, sharedMemory: Data? = nil) throws {
+        for (suffix, data) in [("", file), ("-wal", log), ("-shm", sharedMemory)] {
+            let url = URL(fileURLWithPath: path + suffix)
+            if let data { try data.write(to: url) } else { try? FileManager.default.removeItem(at: url) }
+        }
+    }
+
     /// Runs SQL on the file through a separate connection, as a shell would. Hazard: only while no store is open.
     func sql(_ statements: String) throws {
         let connection = try SQLiteConnection(path: path, mode: .readWrite)
