@@ -343,7 +343,7 @@ let package = Package(
             dependencies: [
                 "StandardEngines",
                 "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
-                "ShadowVerifier", "TripsSample",
+                "RolloutTesting", "ShadowVerifier", "TripsSample",
             ],
             swiftSettings: settings
         ),

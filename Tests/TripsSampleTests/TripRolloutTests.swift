@@ -1,8 +1,8 @@
-import FeatureFlags
 import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import RolloutTesting
 import ShadowVerifier
 import StandardEngines
 import Testing
@@ -11,46 +11,18 @@ import TripsSample
 /// Moves trips from SQLite to LMDB like habits.
 @Suite(.timeLimit(.minutes(5)))
 struct TripRolloutTests {
-    private let folder: TemporaryFolder
-    private let flags: String
+    private let user: StagedUser
     private let stores: UserStores
 
     init() throws {
-        folder = try TemporaryFolder()
-        flags = folder.path("flags.json")
-        try Self.want("off", flags)
-        var options = RolloutOptions()
-        options.followsFlags = false
-        options.advancesByItself = false
-        options.gate.cleanShadowReads = 3
-        options.shadowReads.recordEvery = 1
-        options.shadowReads.comparisonSeconds = 120
-        options.mirror.waitSeconds = 10
-        options.logger.logLevel = .critical
-        stores = try UserStores(root: folder.path("root"), flags: flags, schema: TripSchema.current, options: options)
-    }
-
-    private static func want(_ stage: String, _ flags: String, kill: Bool = false) throws {
-        let names = Stage.allCases.map { "\"\($0.rawValue)\": \"\($0.rawValue)\"" }.joined(separator: ", ")
-        let text = """
-            {"flags": {
-              "habit-store-stage": {"state": "ENABLED", "variants": {\(names)}, "defaultVariant": "\(stage)"},
-              "habit-store-kill": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "\(kill ? "on" : "off")"}
-            }}
-            """
-        try Data(text.utf8).write(to: URL(fileURLWithPath: flags))
+        user = try StagedUser(EnginePair(old: .sqlite, new: .lmdb), .standard)
+        stores = try user.stores(schema: TripSchema.current)
     }
 
     private func bring(_ store: UserStore, to stage: Stage) throws {
-        try Self.want(stage.rawValue, flags)
-        stores.reloadFlags()
-        while let next = try store.stage().next, next <= stage {
-            for _ in 0..<5 {
-                _ = try store.fetch(PersonalTrip.self, sortBy: [SortDescriptor(\.startDate)])
-                _ = try store.fetchCount(FetchDescriptor<LivingAccommodation>())
-            }
-            let decision = try #require(try store.advance(to: next))
-            try #require(decision.isOpen, "\(next): \(decision.reasons)")
+        try user.bring(store, to: stage) { store in
+            _ = try store.fetch(PersonalTrip.self, sortBy: [SortDescriptor(\.startDate)])
+            _ = try store.fetchCount(FetchDescriptor<LivingAccommodation>())
         }
     }
 
@@ -78,7 +50,7 @@ struct TripRolloutTests {
         let store = try stores.store(for: "alice")
         defer { store.close() }
         try Trips.fill(store)
-        let watch = AccommodationWatch(path: folder.path("token"))
+        let watch = AccommodationWatch(path: user.folder.path("token"))
         try watch.look(at: store) { _ in }
         for (number, stage) in Stage.allCases.enumerated() {
             try bring(store, to: stage)
@@ -88,7 +60,7 @@ struct TripRolloutTests {
         }
         #expect(try store.engine() == .lmdb)
         #expect(try store.verify().verdict != .mismatch)
-        try Self.want("complete", flags, kill: true)
+        try user.want("complete", kill: true)
         stores.reloadFlags()
         #expect(try store.applyKill())
         #expect(try store.engine() == .sqlite)
@@ -104,7 +76,7 @@ struct TripRolloutTests {
         try bring(store, to: stage)
         let last = PersonalTrip(name: "Last", destination: "Oslo", startDate: Trips.day(50), endDate: Trips.day(51))
         try store.save(last)
-        try Self.want(stage.rawValue, flags, kill: true)
+        try user.want(stage.rawValue, kill: true)
         stores.reloadFlags()
         #expect(try store.fetch(PersonalTrip.self, sortBy: [SortDescriptor(\.startDate)]) == [Trips.reunion, last])
         #expect(try store.stage() == .off)
