@@ -63,16 +63,7 @@ package struct StagedUser: Sendable {
         flags origin: FlagOrigin? = nil,
         _ change: (inout RolloutOptions) -> Void = { _ in }
     ) throws -> UserStores {
-        var options = RolloutOptions()
-        // Checks report failures themselves.
-        options.logger.logLevel = .critical
-        options.followsFlags = false
-        options.advancesByItself = false
-        options.gate.cleanShadowReads = 3
-        options.shadowReads.recordEvery = 1
-        // On a machine that runs all tests together, a comparison can wait longer than a reader should.
-        options.shadowReads.comparisonSeconds = 120
-        options.mirror.waitSeconds = 10
+        var options = RolloutOptions.staged
         change(&options)
         return try UserStores(
             root: root,
@@ -82,6 +73,10 @@ package struct StagedUser: Sendable {
             options: options
         )
     }
+
+    /// Opens the user as a process does, runs `body`, and closes the user.
+    @discardableResult
+    package func with<R>(_ body: (UserStore) throws -> R) throws -> R { try stores().with("alice", body) }
 
     package var directory: UserDirectory { get throws { try UserDirectory(root: root, user: "alice") } }
 
@@ -112,15 +107,51 @@ package struct StagedUser: Sendable {
     ) throws {
         try want(stage.rawValue, of: pair)
         store.reloadFlags()
-        while let next = try store.stage().next, next <= stage {
-            for _ in 0..<5 { try reading(store) }
-            let decision = try store.advance(to: next)
+        try store.passGates(to: stage, reading: reading)
+    }
+}
+
+extension RolloutOptions {
+    /// Options for users whom only a test moves, with a gate policy that asks for little evidence.
+    package static var staged: RolloutOptions {
+        var options = RolloutOptions()
+        // Checks report failures themselves.
+        options.logger.logLevel = .critical
+        options.followsFlags = false
+        options.advancesByItself = false
+        options.gate.cleanShadowReads = 3
+        options.shadowReads.recordEvery = 1
+        // On a machine that runs all tests together, a comparison can wait longer than a reader should.
+        options.shadowReads.comparisonSeconds = 120
+        options.mirror.waitSeconds = 10
+        return options
+    }
+}
+
+extension UserStores {
+    /// Opens a user, runs `body`, and closes the user.
+    @discardableResult
+    package func with<R>(_ user: String = "alice", _ body: (UserStore) throws -> R) throws -> R {
+        let store = try self.store(for: user)
+        defer { store.close() }
+        return try body(store)
+    }
+}
+
+extension UserStore {
+    /// Goes forward to a stage that the flags want, with all the evidence that the gates ask for, and waits for the mirror.
+    ///
+    /// - Parameter reading: makes the shadow reads for the evidence.
+    package func passGates(to stage: Stage, reading: (UserStore) throws -> Void) throws {
+        while let next = try self.stage().next, next <= stage {
+            for _ in 0..<5 { try reading(self) }
+            let decision = try advance(to: next)
             guard decision?.isOpen == true else {
                 let reasons = decision?.reasons.map(\.description).joined(separator: "; ") ?? "nothing was decided"
                 throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
             }
         }
-        _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
+        _ = waitUntilMirrorIsIdle(waitSeconds: 60)
     }
 }
 

@@ -37,9 +37,7 @@ struct FleetDifferenceTests {
 
     @discardableResult
     private func verify(_ name: String, _ test: TestFleet) throws -> Bool {
-        let store = try test.stores().store(for: name)
-        defer { store.close() }
-        return try store.verify().verdict == .match
+        return try test.stores().with(name) { try $0.verify().verdict == .match }
     }
 
     /// Makes the mirror copy the new store again, without a verification.

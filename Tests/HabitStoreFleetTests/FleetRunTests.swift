@@ -297,9 +297,7 @@ struct FleetRunTests {
         let old = try Engines.standard.open(address, .readWrite, schema: HabitSchema.current)
         try old.loseARecord()
         old.close()
-        let store = try test.stores().store(for: name)
-        defer { store.close() }
-        _ = try store.verify()
+        try test.stores().with(name) { _ = try $0.verify() }
     }
 
     @Test func whoComesBehindTheLastWaveIsMovedByTheNextRun() throws {

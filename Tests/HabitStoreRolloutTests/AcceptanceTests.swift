@@ -25,11 +25,7 @@ struct AcceptanceTests {
 
     @Test(arguments: [Stage.dualwrite, .shadow, .live, .rampdown, .complete])
     func isRefusedWhereANewerSoundStoreServes(stage: Stage) throws {
-        let user = try StagedUser()
-        let store = try user.stores().store(for: "alice")
-        try store.save(Draft(content: "a"))
-        try user.bring(store, to: stage)
-        store.close()
+        let user = try StagedUser(at: stage) { try $0.save(Draft(content: "a")) }
         let other = try user.address(stage.authority.other)
         let copy = user.folder.path("copy")
         // Copy the log first: what a checkpoint moves out of it in the meantime is then in the file.
@@ -58,15 +54,11 @@ struct AcceptanceTests {
 
     @Test func saysWhatIsGivenUpBeforeItIs() throws {
         let user = try StagedUser()
-        let store = try user.stores().store(for: "alice")
-        try store.save(Draft(content: "a"))
-        store.close()
+        try user.with { try $0.save(Draft(content: "a")) }
         let path = try user.address(.old).path
         let copy = user.folder.path("copy")
         try FileManager.default.copyItem(atPath: path, toPath: copy)
-        let again = try user.stores().store(for: "alice")
-        try again.save(Draft(content: "b"))
-        again.close()
+        try user.with { try $0.save(Draft(content: "b")) }
         for suffix in ["", "-wal", "-shm", "-sound"] where FileManager.default.fileExists(atPath: path + suffix) {
             try FileManager.default.removeItem(atPath: path + suffix)
         }

@@ -12,11 +12,7 @@ import Testing
 struct AdoptedFollowerTests {
     @Test(arguments: [Stage.dualwrite, .shadow], EngineName.standard)
     func theUserOfAnAdoptedNewStoreHasCompletedTheWay(stage: Stage, old: EngineName) throws {
-        let user = try StagedUser(old: old)
-        let store = try user.stores().store(for: "alice")
-        try store.save(Habit(name: "Run"))
-        try user.bring(store, to: stage)
-        store.close()
+        let user = try StagedUser(at: stage, old: old) { try $0.save(Habit(name: "Run")) }
         let stores = try user.stores()
         _ = try stores.adopt(user.new, for: "alice", by: "a test", because: "the old disk goes")
         let status = try stores.status(of: "alice")

@@ -9,12 +9,9 @@ import Testing
 /// `advance` waits, or provides what is missing, instead of giving up while nothing is wrong.
 struct AdvanceTests {
     private func user(at stage: Stage) throws -> StagedUser {
-        let user = try StagedUser()
-        let store = try user.stores().store(for: "alice")
-        defer { store.close() }
-        for name in 0..<20 { try store.save(Habit(name: "habit \(name)")) }
-        try user.bring(store, to: stage)
-        return user
+        try StagedUser(at: stage) { store in
+            for name in 0..<20 { try store.save(Habit(name: "habit \(name)")) }
+        }
     }
 
     /// A copy that took longer than the step limit of five seconds ended the advance with "not filled", and operators had to repeat the command.

@@ -66,11 +66,7 @@ struct ControlFileNumberTests {
 
     /// Whatever a user's control file contains, the user is served or refused with a message. Without the file, the user is served again.
     @Test func aUserWithAnyNumbersIsServedOrRefusedAndNeverLost() throws {
-        let user = try StagedUser()
-        let store = try user.stores().store(for: "alice")
-        try SampleRecords.fill(store)
-        try user.bring(store, to: .dualwrite)
-        store.close()
+        let user = try StagedUser(at: .dualwrite) { try SampleRecords.fill($0) }
         let path = try user.directory.path + "/control"
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         for cells in Self.damages where cells.count == 2 || cells.values.contains(.max) {

@@ -9,12 +9,7 @@ import Testing
 /// The doctor names what is wrong with a user's folder, and repairs it if that takes no guessing.
 struct DoctorTests {
     private func user(at stage: Stage, from old: EngineName = .sqlite) throws -> StagedUser {
-        let user = try StagedUser(old: old)
-        let store = try user.stores().store(for: "alice")
-        defer { store.close() }
-        try store.save(Draft(content: "one"))
-        try user.bring(store, to: stage) { _ = try $0.all(Draft.self) }
-        return user
+        try StagedUser(at: stage, old: old, reading: Draft.self) { try $0.save(Draft(content: "one")) }
     }
 
     private func change<R>(_ user: StagedUser, _ side: StoreSide, _ body: (any ReplicaTransaction) throws -> R) throws
@@ -251,9 +246,7 @@ struct DoctorTests {
         let user = try user(at: stage)
         let old = try user.address(.old).path
         try FileManager.default.copyItem(atPath: old, toPath: user.folder.path("older"))
-        do {
-            let store = try user.stores().store(for: "alice")
-            defer { store.close() }
+        try user.with { store in
             try user.bring(store, to: .live) { _ = try $0.all(Draft.self) }
             for number in 0..<3 { try store.save(Draft(content: "later \(number)")) }
             let token = try store.currentToken()

@@ -34,11 +34,7 @@ struct EvidenceResetTests {
 
     @Test(arguments: [Stage.shadow, .live], Loss.allCases)
     func theWayLeadsToItsEndAgain(stage: Stage, loss: Loss) throws {
-        let user = try StagedUser()
-        let first = try user.stores().store(for: "alice")
-        try first.save(Habit(name: "Run"))
-        try user.bring(first, to: stage)
-        first.close()
+        let user = try StagedUser(at: stage) { try $0.save(Habit(name: "Run")) }
         try spoil(user, loss)
         let store = try user.stores().store(for: "alice")
         defer { store.close() }

@@ -59,9 +59,7 @@ struct ForgedEvidenceTests {
     }
 
     private func decision(_ user: StagedUser, keys: EvidenceKeys? = nil) throws -> GateDecision {
-        let store = try user.stores { $0.evidenceKeys = keys }.store(for: "alice")
-        defer { store.close() }
-        return try store.decision(for: .live)
+        return try user.stores { $0.evidenceKeys = keys }.with { try $0.decision(for: .live) }
     }
 
     // MARK: Without a key
@@ -85,11 +83,7 @@ struct ForgedEvidenceTests {
     @Test func whatIsProvenBesideThemOpensIt() throws {
         let user = try unproven()
         try EvidenceLog(user.directory).append(goodNews(try epoch(user)), at: Date())
-        do {
-            let store = try user.stores().store(for: "alice")
-            defer { store.close() }
-            try prove(store)
-        }
+        try user.with { try prove($0) }
         #expect(try decision(user).isOpen)
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
@@ -144,11 +138,7 @@ struct ForgedEvidenceTests {
         let user = try unproven()
         let log = try EvidenceLog(user.directory)
         let before = try Data(contentsOf: URL(fileURLWithPath: log.path))
-        do {
-            let store = try user.stores().store(for: "alice")
-            defer { store.close() }
-            try prove(store)
-        }
+        try user.with { try prove($0) }
         #expect(try decision(user).isOpen)
         // Truncated to the anchor of the last move, and refilled with other lines of the same numbers.
         try before.write(to: URL(fileURLWithPath: log.path))
@@ -181,11 +171,7 @@ struct ForgedEvidenceTests {
 
     @Test func badNewsCountsWhoeverHasWrittenIt() throws {
         let user = try unproven()
-        do {
-            let store = try user.stores().store(for: "alice")
-            defer { store.close() }
-            try prove(store)
-        }
+        try user.with { try prove($0) }
         #expect(try decision(user).isOpen)
         try EvidenceLog(user.directory).append(
             [.difference(stage: .shadow, token: .zero, message: "they differ", epoch: nil)],
@@ -219,11 +205,7 @@ struct ForgedEvidenceTests {
         try updateState(user) { $0.vouched = nil }
         try EvidenceLog(user.directory).append(goodNews(try epoch(user)), at: Date())
         #expect(try decision(user).isOpen)
-        do {
-            let store = try user.stores().store(for: "alice")
-            defer { store.close() }
-            try store.verify()
-        }
+        try user.with { try $0.verify() }
         #expect(try decision(user).isOpen)
         let vouched = try #require(try vouched(user))
         #expect(vouched.ranges.count == 1 && vouched.contains(1))
@@ -286,11 +268,7 @@ struct ForgedEvidenceTests {
     /// Introducing a key for a user with evidence: earlier lines no longer count, and everything must be verified again.
     @Test func withAKeyThatIsNewTheGateBeginsAnew() throws {
         let user = try unproven()
-        do {
-            let store = try user.stores().store(for: "alice")
-            defer { store.close() }
-            try prove(store)
-        }
+        try user.with { try prove($0) }
         let keys = try Self.keys("k")
         #expect(try decision(user).isOpen)
         #expect(try decision(user, keys: keys).isOpen == false)

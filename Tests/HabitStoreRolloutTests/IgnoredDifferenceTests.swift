@@ -25,11 +25,9 @@ struct IgnoredDifferenceTests {
 
     /// A user at a stage whose mirror has another name for each habit, as only a bug could cause.
     private func user(at stage: Stage) throws -> StagedUser {
-        let user = try StagedUser()
-        let store = try user.stores().store(for: "alice")
-        for name in ["Run", "Read"] { try store.save(Habit(name: name)) }
-        try user.bring(store, to: stage)
-        store.close()
+        let user = try StagedUser(at: stage) { store in
+            for name in ["Run", "Read"] { try store.save(Habit(name: name)) }
+        }
         let mirror = try user.address(stage.authority == .old ? .new : .old).open(
             .readWrite,
             schema: HabitSchema.current

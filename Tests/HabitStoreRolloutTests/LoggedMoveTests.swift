@@ -25,9 +25,7 @@ struct LoggedMoveTests {
     }
 
     private func openAndClose() throws {
-        let store = try user.stores().store(for: "alice")
-        #expect(try store.stage() == .dualwrite)
-        store.close()
+        #expect(try user.with { try $0.stage() } == .dualwrite)
     }
 
     private func recoveries() throws -> [Int] {

@@ -62,9 +62,7 @@ struct OwedEvidenceTests {
 
     @Test func aDifferenceThatCouldNotBeWrittenClosesTheGateForTheNextProcess() throws {
         let user = try proven()
-        do {
-            let store = try user.stores().store(for: "alice")
-            defer { store.close() }
+        try user.with { store in
             let free = try obstruct(user)
             try store.opened().recordDifference(
                 .difference(stage: .shadow, token: .zero, message: "they differ", epoch: nil)

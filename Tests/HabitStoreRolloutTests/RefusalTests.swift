@@ -10,9 +10,7 @@ struct RefusalTests {
     /// Three open processes tried every five seconds and recorded each refusal: 24 MB a day for each user, until a kill took 20 s to read them.
     @Test func whatIsRefusedAgainForTheSameReasonsIsWrittenDownOnce() throws {
         let user = try StagedUser()
-        let first = try user.stores().store(for: "alice")
-        try user.bring(first, to: .dualwrite)
-        first.close()
+        try user.with { try user.bring($0, to: .dualwrite) }
         try user.want("live")
         func refusals() throws -> Int {
             try EvidenceLog(user.directory).read().records.count { if case .refused = $0.event { true } else { false } }

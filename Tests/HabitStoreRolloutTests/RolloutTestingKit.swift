@@ -3,6 +3,7 @@ import Foundation
 import HabitStoreLMDB
 import HabitStoreSQLite
 import HabitStoreTesting
+import HabitTracker
 import RolloutTesting
 import StandardEngines
 import Testing
@@ -30,6 +31,22 @@ extension StagedUser {
     /// - Parameter new: the user's new engine; nil for the other one of the two default engines.
     init(old: EngineName = .sqlite, new: EngineName? = nil, engines: Engines = .standard) throws {
         try self.init(EnginePair(old: old, new: new ?? old.otherStandard), engines)
+    }
+
+    /// A user with records who has reached a stage.
+    ///
+    /// - Parameter model: what the shadow reads for the evidence fetch.
+    init<M: PersistentModel>(
+        at stage: Stage,
+        old: EngineName = .sqlite,
+        reading model: M.Type = Habit.self,
+        _ fill: (UserStore) throws -> Void
+    ) throws {
+        try self.init(old: old)
+        try with { store in
+            try fill(store)
+            try bring(store, to: stage) { _ = try $0.all(model) }
+        }
     }
 }
 

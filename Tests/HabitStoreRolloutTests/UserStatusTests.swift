@@ -9,12 +9,7 @@ import Testing
 /// The status of a user is read without changing the user.
 struct UserStatusTests {
     private func user(at stage: Stage) throws -> StagedUser {
-        let user = try StagedUser()
-        let store = try user.stores().store(for: "alice")
-        defer { store.close() }
-        try store.save(Habit(name: "Run"))
-        try user.bring(store, to: stage)
-        return user
+        try StagedUser(at: stage) { try $0.save(Habit(name: "Run")) }
     }
 
     @Test(arguments: Stage.allCases)

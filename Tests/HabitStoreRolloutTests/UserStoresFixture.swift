@@ -2,6 +2,7 @@ import FeatureFlags
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitTracker
+import RolloutTesting
 import StandardEngines
 
 @testable import HabitStoreRollout
@@ -50,9 +51,7 @@ struct UserStoresFixture {
     /// Opens a user's store, runs `body` on it, and closes it.
     @discardableResult
     func with<R>(_ user: String = "alice", _ body: (UserStore) throws -> R) throws -> R {
-        let opened = try stores().store(for: user)
-        defer { opened.close() }
-        return try body(opened)
+        try stores().with(user, body)
     }
 
     /// Opens one of the user's files, runs `body` on it, and closes it.

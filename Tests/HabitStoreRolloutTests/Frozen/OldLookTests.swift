@@ -20,9 +20,7 @@ struct OldLookTests {
     @discardableResult
     private func other<R>(_ name: String = "alice", _ body: (UserStores, UserStore) throws -> R) throws -> R {
         let stores = try user.stores()
-        let store = try stores.store(for: name)
-        defer { store.close() }
-        return try body(stores, store)
+        return try stores.with(name) { try body(stores, $0) }
     }
 
     private func isKilled() throws -> Bool { try user.stores().status(of: "alice").isKilled }

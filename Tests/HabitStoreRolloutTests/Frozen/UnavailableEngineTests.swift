@@ -15,9 +15,7 @@ struct UnavailableEngineTests {
     func everyKillLandsWithoutTheLibrary(stage: Stage) throws {
         let user = try StagedUser()
         let names = (0..<30).map { "draft \($0)" }
-        do {
-            let store = try user.stores().store(for: "alice")
-            defer { store.close() }
+        try user.with { store in
             for name in names.prefix(15) { try store.save(Draft(content: name)) }
             try user.bring(store, to: stage) { _ = try $0.all(Draft.self) }
             for name in names.dropFirst(15) { try store.save(Draft(content: name)) }
@@ -59,9 +57,7 @@ struct UnavailableEngineTests {
     @Test(arguments: [Stage.live, .rampdown])
     func aResourceThatIsShortForAMomentTakesNobodyBack(stage: Stage) throws {
         let user = try StagedUser()
-        do {
-            let store = try user.stores().store(for: "alice")
-            defer { store.close() }
+        try user.with { store in
             try store.save(Draft(content: "one"))
             try user.bring(store, to: stage) { _ = try $0.all(Draft.self) }
         }
@@ -70,9 +66,7 @@ struct UnavailableEngineTests {
             let error = #expect(throws: HabitStoreError.self) { try user.stores().store(for: "alice") }
             #expect([.limitExceeded, .full, .inputOutput].contains(error?.code))
             LMDBLibrary.failOpenings(under: user.root, with: nil)
-            let store = try user.stores().store(for: "alice")
-            #expect(try store.stage() == stage)
-            store.close()
+            #expect(try user.with { try $0.stage() } == stage)
         }
     }
 }

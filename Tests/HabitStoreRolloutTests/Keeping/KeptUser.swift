@@ -24,11 +24,7 @@ struct KeptUser {
 
     /// Opens the user as a process does, and closes it.
     @discardableResult
-    func with<R>(_ body: (UserStore) throws -> R) throws -> R {
-        let store = try user.stores().store(for: "alice")
-        defer { store.close() }
-        return try body(store)
-    }
+    func with<R>(_ body: (UserStore) throws -> R) throws -> R { try user.with(body) }
 
     func write(_ contents: String...) throws {
         try with { store in

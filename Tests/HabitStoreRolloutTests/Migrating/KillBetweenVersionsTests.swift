@@ -42,9 +42,7 @@ struct KillBetweenVersionsTests {
 
     /// The app of version 1 writes again.
     private func write(_ name: String, _ user: StagedUser) throws {
-        let store = try user.stores(schema: V1.schema).store(for: "alice")
-        defer { store.close() }
-        try store.save(V1.Habit(name: name, tags: ""))
+        try user.stores(schema: V1.schema).with { try $0.save(V1.Habit(name: name, tags: "")) }
     }
 
     private func app(_ user: StagedUser) throws -> UserStore {

@@ -45,9 +45,7 @@ struct OpenFilesTests {
     /// set, and traps if it cannot. Now that happens before the first user is opened, and the process continues as soon as descriptors are available.
     @Test func aMirrorThatFailsWhereNoFilesAreLeftEndsNobody() throws {
         let user = try StagedUser()
-        let store = try user.stores().store(for: "alice")
-        try user.bring(store, to: .dualwrite) { _ = try $0.all(Draft.self) }
-        store.close()
+        try user.with { store in try user.bring(store, to: .dualwrite) { _ = try $0.all(Draft.self) } }
         let log = user.folder.path("log")
         let run = try withFewFiles(["crowded", user.root, user.flags, log])
         #expect(run.isSuccess, "\(run)")

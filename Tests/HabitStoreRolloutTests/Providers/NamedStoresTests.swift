@@ -23,8 +23,8 @@ struct NamedStoresTests {
         for number in 0..<6 {
             try notes.save(Draft(content: "note \(number)"))
             try media.save(Tag(name: "tag \(number)"))
-            if number == 1 { try two.bring(notes, to: .live) { _ = try $0.all(Draft.self) } }
-            if number == 3 { try two.bring(media, to: .dualwrite) { _ = try $0.all(Tag.self) } }
+            if number == 1 { try notes.passGates(to: .live) { _ = try $0.all(Draft.self) } }
+            if number == 3 { try media.passGates(to: .dualwrite) { _ = try $0.all(Tag.self) } }
         }
         #expect(try notes.stage() == .live && media.stage() == .dualwrite)
         #expect(try notes.engine() == .lmdb && media.engine() == .sqlite)
@@ -42,7 +42,7 @@ struct NamedStoresTests {
 
     @Test func storesWithoutANameAreWhereTheyWere() throws {
         let two = try TwoStores()
-        try two.with(two.plain) { try $0.save(Draft(content: "one")) }
+        try two.plain.with { try $0.save(Draft(content: "one")) }
         #expect(FileManager.default.fileExists(atPath: two.path("\(Self.folder)/store.sqlite")))
         #expect(!FileManager.default.fileExists(atPath: two.path("stores")))
         #expect(StoreRoot(two.user.root).flags == .standard)
@@ -58,9 +58,9 @@ struct NamedStoresTests {
         try two.want(["habit-store": .live, "notes-store": .live, "media-store": .shadow])
         let opened = try two.all.map { try $0.store(for: "alice") }
         defer { for store in opened { store.close() } }
-        try two.bring(opened[0], to: .live) { _ = try $0.all(Draft.self) }
-        try two.bring(opened[1], to: .live) { _ = try $0.all(Draft.self) }
-        try two.bring(opened[2], to: .shadow) { _ = try $0.all(Tag.self) }
+        try opened[0].passGates(to: .live) { _ = try $0.all(Draft.self) }
+        try opened[1].passGates(to: .live) { _ = try $0.all(Draft.self) }
+        try opened[2].passGates(to: .shadow) { _ = try $0.all(Tag.self) }
         try two.want(["habit-store": .live, "notes-store": .live, "media-store": .shadow], kills: ["notes-store"])
         #expect(try opened.map { try $0.stage() } == [.live, .off, .shadow])
         #expect(try opened.map { try $0.applyKill() } == [false, true, false])
@@ -76,8 +76,8 @@ struct NamedStoresTests {
         try two.want(["notes-store": .live, "media-store": .shadow])
         let opened = try two.all.map { try $0.store(for: "alice") }
         defer { for store in opened { store.close() } }
-        try two.bring(opened[1], to: .live) { _ = try $0.all(Draft.self) }
-        try two.bring(opened[2], to: .shadow) { _ = try $0.all(Tag.self) }
+        try opened[1].passGates(to: .live) { _ = try $0.all(Draft.self) }
+        try opened[2].passGates(to: .shadow) { _ = try $0.all(Tag.self) }
         let sentinel = try SentinelFile(path: RolloutFlags.sentinelPath(root: two.user.root))
         try sentinel.create()
         // One store sees the sentinel file, which is gone before any other store checks: the kill applies to all the same.
@@ -119,7 +119,7 @@ struct NamedStoresTests {
     @Test(arguments: [0, 1, 2]) func anErasureReachesAllStores(_ by: Int) throws {
         let two = try TwoStores()
         for stores in [two.notes, two.media] {
-            try two.with(stores) { store in
+            try stores.with { store in
                 guard stores === two.media else { return try store.save(Draft(content: "a secret")) }
                 try store.save(Tag(name: "a secret"))
             }
@@ -144,14 +144,14 @@ struct NamedStoresTests {
     /// The erasure was refused for the last of three stores, after the first two had been removed.
     @Test func anErasureThatIsRefusedForOneStoreRemovesNothingOfAnyOther() throws {
         let two = try TwoStores()
-        try two.with(two.notes) { try $0.save(Draft(content: "kept")) }
-        try two.with(two.media) { try $0.save(Tag(name: "kept")) }
+        try two.notes.with { try $0.save(Draft(content: "kept")) }
+        try two.media.with { try $0.save(Tag(name: "kept")) }
         let backup = try two.notes.backUp("alice", to: two.user.folder.path("backup")).backup
         let open = try two.media.store(for: "alice")
         #expect { try two.notes.erase("alice") } throws: { ($0 as? HabitStoreError)?.code == .busy }
         #expect(FileManager.default.fileExists(atPath: backup.path))
         var kept: [String] = []
-        try two.with(two.notes) { kept = try $0.all(Draft.self).map(\.content) }
+        try two.notes.with { kept = try $0.all(Draft.self).map(\.content) }
         #expect(kept == ["kept"])
         open.close()
         #expect(try two.notes.erase("alice").isDone)
@@ -159,12 +159,12 @@ struct NamedStoresTests {
 
     @Test func aBackupGoesBackToTheStoreWhoseItIs() throws {
         let two = try TwoStores()
-        try two.with(two.notes) { try $0.save(Draft(content: "kept")) }
-        try two.with(two.plain) { try $0.save(Draft(content: "another")) }
+        try two.notes.with { try $0.save(Draft(content: "kept")) }
+        try two.plain.with { try $0.save(Draft(content: "another")) }
         let path = two.user.folder.path("backup")
         let backup = try two.notes.backUp("alice", to: path).backup
         #expect(backup.manifest.store == "notes")
-        try two.with(two.notes) { try $0.save(Draft(content: "later")) }
+        try two.notes.with { try $0.save(Draft(content: "later")) }
         for stores in [two.plain, two.media] {
             let error = #expect(throws: HabitStoreError.self) {
                 try stores.restore(backup, replacing: true, by: "a test", because: "it was lost")
@@ -172,8 +172,8 @@ struct NamedStoresTests {
             #expect(error?.code == .invalidValue && error?.message.contains("the backup is of the store notes") == true)
         }
         _ = try two.notes.restore(try UserBackup(path: path), replacing: true, by: "a test", because: "it was lost")
-        #expect(try two.with(two.notes) { try $0.all(Draft.self).map(\.content) } == ["kept"])
-        #expect(try two.with(two.plain) { try $0.all(Draft.self).map(\.content) } == ["another"])
+        #expect(try two.notes.with { try $0.all(Draft.self).map(\.content) } == ["kept"])
+        #expect(try two.plain.with { try $0.all(Draft.self).map(\.content) } == ["another"])
         // The same for a backup of the stores without a name, whose manifest names none.
         let plain = try two.plain.backUp("alice", to: two.user.folder.path("plain")).backup
         #expect(plain.manifest.store == nil)

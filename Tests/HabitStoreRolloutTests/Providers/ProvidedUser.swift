@@ -27,14 +27,6 @@ struct ProvidedUser {
     func bring(_ store: UserStore, to stage: Stage) throws {
         flags.want(stage)
         store.reloadFlags()
-        while let next = try store.stage().next, next <= stage {
-            for _ in 0..<5 { _ = try store.all(Habit.self) }
-            let decision = try store.advance(to: next)
-            guard decision?.isOpen == true else {
-                let reasons = decision?.reasons.map(\.description).joined(separator: "; ") ?? "nothing was decided"
-                throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
-            }
-        }
-        _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
+        try store.passGates(to: stage) { _ = try $0.all(Habit.self) }
     }
 }

@@ -28,14 +28,7 @@ struct TwoStores {
         _ schema: Schema,
         _ change: (inout RolloutOptions) -> Void = { _ in }
     ) throws -> UserStores {
-        var options = RolloutOptions()
-        options.logger.logLevel = .critical
-        options.followsFlags = false
-        options.advancesByItself = false
-        options.gate.cleanShadowReads = 3
-        options.shadowReads.recordEvery = 1
-        options.shadowReads.comparisonSeconds = 120
-        options.mirror.waitSeconds = 10
+        var options = RolloutOptions.staged
         change(&options)
         return try UserStores(root: user.root, store: name, flags: user.flags, schema: schema, options: options)
     }
@@ -58,27 +51,6 @@ struct TwoStores {
             #""\#(flag)": {"state": "ENABLED", "variants": {"it": \#(value)}, "defaultVariant": "it"}"#
         }
         try Data("{\"flags\": {\(flags.sorted().joined(separator: ", "))}}".utf8).write(to: URL(fileURLWithPath: path))
-    }
-
-    /// Brings a store to `stage`, with everything that the gate asks for.
-    func bring(_ store: UserStore, to stage: Stage, reading: (UserStore) throws -> Void) throws {
-        while let next = try store.stage().next, next <= stage {
-            for _ in 0..<5 { try reading(store) }
-            let decision = try store.advance(to: next)
-            guard decision?.isOpen == true else {
-                let reasons = decision?.reasons.map(\.description).joined(separator: "; ") ?? "nothing was decided"
-                throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
-            }
-        }
-        _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
-    }
-
-    /// Opens a user's store, runs `body` on it, and closes it.
-    @discardableResult
-    func with<R>(_ stores: UserStores, _ body: (UserStore) throws -> R) throws -> R {
-        let store = try stores.store(for: "alice")
-        defer { store.close() }
-        return try body(store)
     }
 
     func path(_ name: String) -> String { user.root + "/" + name }

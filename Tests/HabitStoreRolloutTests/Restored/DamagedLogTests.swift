@@ -71,9 +71,7 @@ struct DamagedLogTests {
         let user = damaged.user
         for round in ["an opening", "a second one"] {
             let error = #expect(throws: HabitStoreError.self) {
-                let store = try user.stores().store(for: "alice")
-                defer { store.close() }
-                try store.save(Draft(content: "d"))
+                try user.with { try $0.save(Draft(content: "d")) }
             }
             #expect(error?.message.contains("store.sqlite-wal") == true, "\(String(describing: error))")
             #expect(error?.message.contains("is damaged") == true, "\(String(describing: error))")
@@ -96,9 +94,7 @@ struct DamagedLogTests {
         let damaged = try DamagedUser(at: stage, damage, records: ["b"])
         for round in ["an opening", "a second one"] {
             let error = #expect(throws: HabitStoreError.self) {
-                let store = try damaged.user.stores().store(for: "alice")
-                defer { store.close() }
-                try store.save(Draft(content: "d"))
+                try damaged.user.with { try $0.save(Draft(content: "d")) }
             }
             if stage == .off { #expect(error?.code == .staleStore) }
             #expect(

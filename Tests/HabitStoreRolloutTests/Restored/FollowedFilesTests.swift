@@ -86,11 +86,7 @@ struct FollowedFilesTests {
 
     @Test(arguments: EngineName.standard, [Stage.off, .complete])
     func whoFollowsIsRefusedAStoreThatWasPutBackOverItsOwnFile(old: EngineName, stage: Stage) throws {
-        let user = try StagedUser(old: old)
-        let first = try user.stores().store(for: "alice")
-        try first.save(Draft(content: "a"))
-        try user.bring(first, to: stage) { _ = try $0.all(Draft.self) }
-        first.close()
+        let user = try StagedUser(at: stage, old: old, reading: Draft.self) { try $0.save(Draft(content: "a")) }
         let path = try user.directory.path
         try run("/bin/cp", "-a", path, user.folder.path("copy"))
         let store = try user.stores().store(for: "alice")

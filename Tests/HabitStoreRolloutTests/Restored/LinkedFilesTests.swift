@@ -13,12 +13,7 @@ struct LinkedFilesTests {
     private static let shared = ["store.sqlite", "store.lmdb", "control", "evidence.jsonl"]
 
     private func user(at stage: Stage, from old: EngineName) throws -> StagedUser {
-        let user = try StagedUser(old: old)
-        let store = try user.stores().store(for: "alice")
-        defer { store.close() }
-        try store.save(Draft(content: "one"))
-        try user.bring(store, to: stage) { _ = try $0.all(Draft.self) }
-        return user
+        try StagedUser(at: stage, old: old, reading: Draft.self) { try $0.save(Draft(content: "one")) }
     }
 
     /// Hard-links every file of the root, as `cp -al` does, and returns the path of the user's folder in the snapshot.

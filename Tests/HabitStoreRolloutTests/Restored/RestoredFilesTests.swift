@@ -117,9 +117,7 @@ struct RestoredFilesTests {
         store.close()
         let (path, manager) = (try user.directory.path, FileManager.default)
         try manager.copyItem(atPath: path, toPath: backup.path("copy"))
-        let later = try user.stores().store(for: "alice")
-        try later.save(Draft(content: "b"))
-        later.close()
+        try user.with { try $0.save(Draft(content: "b")) }
         if isInPlace {
             for name in try manager.contentsOfDirectory(atPath: path) {
                 let kept = try? Data(contentsOf: URL(fileURLWithPath: backup.path("copy") + "/" + name))

@@ -80,11 +80,7 @@ struct SelfComparisonTests {
 
     /// A comparison that reports false differences says nothing about two stores either.
     @Test func aStoreThatDiffersFromItselfKeepsTheGateClosed() throws {
-        let user = try StagedUser()
-        let first = try user.stores().store(for: "alice")
-        try first.save(Habit(name: "Run"))
-        try user.bring(first, to: .shadow)
-        first.close()
+        let user = try StagedUser(at: .shadow) { try $0.save(Habit(name: "Run")) }
         try user.want("live")
         let store = try user.stores { options in
             options.opener = { address, access, schema in

@@ -59,11 +59,7 @@ struct ShadowLimitTests {
     }
 
     @Test func nothingIsComparedWhereTheOptionsSaySo() throws {
-        let user = try StagedUser()
-        let store = try user.stores().store(for: "alice")
-        try store.save(Habit(name: "Run"))
-        try user.bring(store, to: .shadow)
-        store.close()
+        let user = try StagedUser(at: .shadow) { try $0.save(Habit(name: "Run")) }
         let again = try user.stores { $0.shadowReads.oneIn = 0 }.store(for: "alice")
         defer { again.close() }
         #expect(try again.all(Habit.self).count == 1)
