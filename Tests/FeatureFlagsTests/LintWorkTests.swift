@@ -97,18 +97,7 @@ import Testing
 
     /// Users of many pairs of flags, each with percentages, are tried up to the limit.
     @Test func manyPairsOfFlagsEnd() throws {
-        var linter = FlagLinter(
-            stages: [],
-            family: FlagFamily(
-                first: "n0",
-                endings: [
-                    "-old": .texts(.init("an engine", ["a", "b"])), "-new": .texts(.init("an engine", ["a", "b"])),
-                ],
-                pair: .init(from: "-old", to: "-new"),
-                canBeName: { _ in true }
-            ),
-            configuration: testConfiguration
-        )
+        var linter = FlagLinter(stages: [], family: .engines("n0"), configuration: testConfiguration)
         linter.maximumWork = Self.maximumWork
         let share = #"{"fractional": [{"cat": [{"var": "x"}, {"var": "targetingKey"}]}, ["a", 1], ["b", 1]]}"#
         let flags = (0..<200).flatMap { number in

@@ -357,18 +357,7 @@ import Testing
     }
 
     @Test func enginesThatAreEqualOrExchangedAreFound() throws {
-        let linter = FlagLinter(
-            stages: [],
-            family: FlagFamily(
-                first: "habit",
-                endings: [
-                    "-old": .texts(.init("an engine", ["a", "b"])), "-new": .texts(.init("an engine", ["a", "b"])),
-                ],
-                pair: .init(from: "-old", to: "-new"),
-                canBeName: { _ in true }
-            ),
-            configuration: FlagConfiguration()
-        )
+        let linter = FlagLinter(stages: [], family: .engines("habit"), configuration: FlagConfiguration())
         func file(_ old: String, _ new: String, _ targeting: String = "{}") -> Data {
             let start = #"{"state": "ENABLED", "variants": {"a": "a", "b": "b"}, "defaultVariant": "#
             return Data(
@@ -395,5 +384,18 @@ import Testing
         )
         #expect(report.findings.map(\.description).count == 1)
         #expect(report.findings.first?.location == FlagError.Location(file: "test.yaml", line: 5, column: 21))
+    }
+}
+
+extension FlagFamily {
+    /// Flags for a pair of the engines `a` and `b`, under any name that begins with `first`.
+    static func engines(_ first: String) -> FlagFamily {
+        let engine = Values.texts(.init("an engine", ["a", "b"]))
+        return FlagFamily(
+            first: first,
+            endings: ["-old": engine, "-new": engine],
+            pair: .init(from: "-old", to: "-new"),
+            canBeName: { _ in true }
+        )
     }
 }
