@@ -10,20 +10,6 @@ import Testing
 /// An app that wanted to know which stage each user gets had only the hook of `FlagProvider`, and the rollout created its own provider and reported
 /// nothing.
 struct RolloutExposureTests {
-    private final class Exposures: Sendable {
-        private let list = Mutex<[FlagExposure]>([])
-
-        func add(_ exposure: FlagExposure) { list.withLock { $0.append(exposure) } }
-
-        /// The exposures since the last call.
-        func take() -> [FlagExposure] {
-            list.withLock { list in
-                defer { list = [] }
-                return list
-            }
-        }
-    }
-
     @Test func hooksAreToldWhatTheFlagsWantForAUser() throws {
         let user = try StagedUser()
         let exposures = Exposures()

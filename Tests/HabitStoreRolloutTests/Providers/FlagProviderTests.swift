@@ -224,7 +224,7 @@ struct FlagProviderTests {
 
     @Test func hooksAreToldWhatTheProviderSays() throws {
         let provided = try ProvidedUser(.dualwrite)
-        let told = Told()
+        let told = Exposures()
         let stores = try provided.stores {
             $0.exposureHooks = [FlagExposureHook(hashKey: Data(repeating: 7, count: 32), onExposure: told.add)]
         }
