@@ -30,6 +30,15 @@
 #ifndef RESTORES
 #define RESTORES 0
 #endif
+#ifndef MUTES       /* times that the old store stops taking writes */
+#define MUTES 1
+#endif
+#ifndef TRIES
+#define TRIES 1
+#endif
+#ifndef REARMS
+#define REARMS 1
+#endif
 #ifndef GOALS       /* what a process may want under the lock of the switches: bits as below */
 #define GOALS 7
 #endif
@@ -65,6 +74,7 @@
 #define KILL      4
 #define TOGGLE    8
 #define FIND      16  /* what became of a write */
+#define REARM     32
 #define HAS(goal) ((GOALS & (goal)) != 0)
 
 /* Write x changes record x % 2, and adds itself to it: what a store holds is a set of writes, and a record its half. */
@@ -89,6 +99,10 @@ byte passes = 1;
 #if PRUNES
 byte prunes = PRUNES;
 #endif
+#ifdef WAITING
+bit recorded;                                    /* the record of a kill, until a re-arm */
+bit mute;                                        /* the old store can be read, and takes no writes */
+#endif
 #if VERIFICATIONS
 byte verified;                                   /* the epoch in which both stores were compared and found alike */
 #endif
@@ -97,6 +111,9 @@ byte verified;                                   /* the epoch in which both stor
 
 byte switchLock, copyLock, writeLock[2];         /* the holder's number, 0 for nobody */
 byte routeStage[PROCESSES], routeEpoch[PROCESSES];
+#ifdef WAITING
+bit refuses[PROCESSES];                          /* the route is one for reads */
+#endif
 
 /* ---- What is counted ---- */
 
@@ -105,12 +122,19 @@ byte acked, nextWrite, runs;
 byte shown, failed;
 #endif
 byte crashes = CRASHES, moves = MOVES, copies = COPIES, verifications = VERIFICATIONS;
+#ifdef WAITING
+bit pulled;                                      /* the kill switch was pulled, and the user not re-armed since */
+bit waits;                                       /* an opening ended without having carried out the kill */
+bit excused;                                     /* in this opening the old store took no writes at some moment */
+byte mutes = MUTES, tries = TRIES, rearms = REARMS; /* tries: attempts of kills that have to fail, and claim epochs */
+#endif
 #if RESTORES
 byte restores = RESTORES;
 byte kept = NOBODY, keptRole, keptEpoch, keptStage, keptMoving, keptData, keptToken, keptHistory;
 byte keptWord, keptConfirmed, keptMark, keptFloor;
 #endif
 
+#define READS(p) (routeEpoch[p] > 0 && routeEpoch[p] == wordEpoch && routeStage[p] == wordStage)
 #define ROUTELESS(p) (routeEpoch[p] == 0)
 #if PROCESSES == 1
 #define ALL_CLOSED (ROUTELESS(0) && switchLock == 0)
@@ -188,6 +212,21 @@ inline drain(from, to) { carry(to, token[from], history[from], data[from], token
 /* Gives a role, and remembers it as the last that this switch knows of. */
 #define give(s, r, e, st) role[s] = r; epoch[s] = e; stage[s] = st; movingTo[s] = 0; seenR[s] = r; seenE[s] = epoch[s]
 
+/* A transaction that the store does not take: a lack of permission, a file that is damaged where it is written, a full disk. */
+#ifdef WAITING
+#define IF_MUTE(s, instead) if :: mute && (s) == OLD -> instead :: else fi;
+#define TAKES(s) (!mute || (s) != OLD)
+#define WRITES_ALLOWED (!refuses[me])
+#define LOOKS_AGAIN (refuses[me] && (!mute || tries > 0 || !recorded) || HAS(REARM) && rearms > 0 && recorded)
+#define IS_RECORDED recorded
+#else
+#define IF_MUTE(s, instead)
+#define TAKES(s) true
+#define WRITES_ALLOWED true
+#define LOOKS_AGAIN false
+#define IS_RECORDED false
+#endif
+
 #define UNMOVED(s) (role[s] == seenR[s] && epoch[s] == seenE[s])
 #ifdef OLD_SET_UNCHECKED
 #define MUST(holds) if :: true fi
@@ -252,15 +291,23 @@ proctype App(byte me) {
     byte mine, chunk, seenRole, seenRun, seenToken;  /* of a copy */
     bit toggling, known;
     byte seenR[2], seenE[2], claimed;           /* of a switch: what the stores were, and the epoch that is its own */
+#ifdef WAITING
+    byte written;                               /* the token of the write that it finds */
+    byte tried;                                 /* of a kill: how many of its two ways have failed */
+    bit hasObstacle, isRefused, finds;          /* of an opening */
+#endif
 
 idle:
     do
     :: atomic { /* UserStore.writeHere and writeFirstThere: the transaction begins, and proves that it may */
-        routeEpoch[me] > 0 && nextWrite < WRITES && writeLock[AUTHORITY(routeStage[me])] == 0 ->
+        routeEpoch[me] > 0 && nextWrite < WRITES && writeLock[AUTHORITY(routeStage[me])] == 0 && WRITES_ALLOWED ->
         s = AUTHORITY(routeStage[me]);
         if
         :: role[s] == AUTHORITATIVE && epoch[s] == routeEpoch[me] &&
             (routeStage[me] != LIVE || (role[OLD] == STANDBY && epoch[OLD] == routeEpoch[me] && token[OLD] == token[NEW])) ->
+#ifdef WAITING
+            assert(!waits || floorEpoch > routeEpoch[me]); /* law 8; a passed epoch is checked again below */
+#endif
             w = nextWrite; nextWrite++;
             writeLock[s] = me + 1;
             st = routeStage[me]; e = routeEpoch[me];
@@ -271,6 +318,7 @@ idle:
         :: st == LIVE ->
             atomic { /* commitFirst */
                 writeLock[OLD] == 0 ->
+                IF_MUTE(OLD, failed = failed | (1 << w); writeLock[NEW] = 0; goto reset)
                 if
                 :: role[OLD] == STANDBY && epoch[OLD] == e && token[OLD] == token[NEW] -> append(OLD, w); CR
                 :: else -> writeLock[NEW] = 0; goto reset
@@ -286,7 +334,12 @@ idle:
         if
         :: atomic { floorEpoch <= e -> CR }
         :: atomic { floorEpoch > e && switchLock == 0 -> /* a move has begun: where the user is now decides */
-            switchLock = me + 1; goal = FIND; CR };
+            switchLock = me + 1; goal = FIND;
+#ifdef WAITING
+            finds = 1; written = sToken; excused = mute;
+            if :: recorded -> goal = KILL :: else fi;
+#endif
+            CR };
             goto settle
         fi;
 #endif
@@ -365,14 +418,28 @@ idle:
         goto settle
 #endif
     :: atomic { /* withSwitch */
-        switchLock == 0 && (routeEpoch[me] == 0 || routeEpoch[me] != wordEpoch || moves > 0) ->
+        switchLock == 0 && (routeEpoch[me] == 0 || routeEpoch[me] != wordEpoch || moves > 0 && !IS_RECORDED || LOOKS_AGAIN) ->
         switchLock = me + 1;
         goal = JUST_LOOK;
+#ifdef WAITING
+        excused = mute;
+        if
+        :: recorded && (!READS(me) || refuses[me] && (!mute || tries > 0)) -> goal = KILL; goto settle /* each opening tries again */
+        :: HAS(REARM) && rearms > 0 && recorded -> rearms--; goal = REARM; goto settle
+        :: HAS(KILL) && moves > 0 && !recorded -> moves--; goal = KILL; recorded = 1; pulled = 1; CR; goto settle /* recordKill */
+        :: !recorded
+        fi;
+#endif
         if
         :: true
+#ifndef WAITING
         :: HAS(FORWARD) && moves > 0 -> goal = FORWARD
         :: HAS(BACK) && moves > 0 -> goal = BACK
         :: HAS(KILL) && moves > 0 -> goal = KILL
+#else
+        :: HAS(FORWARD) && moves > 0 -> goal = FORWARD
+        :: HAS(BACK) && moves > 0 -> goal = BACK
+#endif
         :: HAS(TOGGLE) && moves > 0 && copies > 0 -> goal = TOGGLE
         fi };
         goto settle
@@ -412,7 +479,7 @@ settle:
         CR };
     if
     :: target == LAND ->
-        atomic { writeLock[OLD] == 0 -> MUST(UNMOVED(OLD)); st = OFF; e = claimed; give(OLD, AUTHORITATIVE, e, OFF); CR; goto settled }
+        atomic { writeLock[OLD] == 0 -> IF_MUTE(OLD, goto unlock) MUST(UNMOVED(OLD)); st = OFF; e = claimed; give(OLD, AUTHORITATIVE, e, OFF); CR; goto settled }
     :: else
     fi;
     if
@@ -420,7 +487,14 @@ settle:
         atomic { /* equalize */
             if
             :: token[1 - c] > token[c] && writeLock[c] == 0 && CAN_DRAIN(1 - c, c) -> MUST(UNMOVED(c)); drain(1 - c, c)
-            :: token[1 - c] < token[c] && writeLock[c] == 0 && writeLock[1 - c] == 0 && CAN_DRAIN(c, 1 - c) ->
+#ifdef WAITING
+            :: token[1 - c] < token[c] && !TAKES(1 - c) ->
+#ifdef OLD_REOPEN_NEEDS_BOTH
+                if :: target == REOPEN -> goto unlock :: else fi;
+#endif
+                hasObstacle = 1
+#endif
+            :: token[1 - c] < token[c] && writeLock[c] == 0 && writeLock[1 - c] == 0 && CAN_DRAIN(c, 1 - c) && TAKES(1 - c) ->
                 MUST(UNMOVED(1 - c)); drain(c, 1 - c)
             :: token[1 - c] == token[c]
             /* It does not answer: an obstacle to writes, and none to a kill. */
@@ -434,21 +508,34 @@ settle:
             if
             :: UNFINISHED(1 - c) -> goto refused
             :: !UNFINISHED(1 - c) && (role[1 - c] != STANDBY || epoch[1 - c] != MAX(e, claimed) || stage[1 - c] != st) ->
+#ifdef WAITING
+                if
+                :: TAKES(1 - c)
+                :: else ->
+#ifdef OLD_REOPEN_NEEDS_BOTH
+                    if :: target == REOPEN -> goto unlock :: else fi;
+#endif
+                    hasObstacle = 1; goto followed
+                fi;
+#endif
                 give(1 - c, STANDBY, MAX(e, claimed), st)
             :: else
             fi;
             CR }
     :: st != LIVE && (target == FOUND -> seenR[1 - c] == SEALED || seenR[1 - c] == AUTHORITATIVE : c == NEW && SAYS_ALL) ->
         if
-        :: atomic { writeLock[1 - c] == 0 -> MUST(UNMOVED(1 - c)); give(1 - c, STANDBY, MAX(e, claimed), st); CR }
+        :: atomic { writeLock[1 - c] == 0 ->
+            IF_MUTE(1 - c, if :: target == FOUND -> goto followed :: else -> goto unlock fi)
+            MUST(UNMOVED(1 - c)); give(1 - c, STANDBY, MAX(e, claimed), st); CR }
         :: atomic { writeLock[1 - c] != 0 && target == FOUND } /* it does not answer, and is seen to later */
         fi
     :: else
     fi;
+followed:
     if
     :: claimed > 0 && (claimed != e || target == REOPEN) ->
         if
-        :: atomic { writeLock[c] == 0 -> MUST(UNMOVED(c)); e = claimed; give(c, AUTHORITATIVE, e, st); CR }
+        :: atomic { writeLock[c] == 0 -> IF_MUTE(c, goto unlock) MUST(UNMOVED(c)); e = claimed; give(c, AUTHORITATIVE, e, st); CR }
         /* The raise of the epoch waits for a frozen writer; that must not stop a kill. */
         :: atomic { writeLock[c] != 0 && goal == KILL && target == FOUND }
         fi
@@ -461,11 +548,24 @@ settled:
         if
         :: goal == FORWARD && st < COMPLETE && (st != DUAL || PROVEN) -> target = st + 1
         :: goal == BACK && st > OFF -> if :: target = OFF :: st > DUAL -> target = st - 1 fi
+#ifdef WAITING
+        /* Both ways have failed, or would again: the user stays, and only reads. */
+        :: goal == KILL && st > OFF && (tried == 2 || tried == 0 && mute && tries == 0 && waits) -> isRefused = 1; goto publish
+        :: goal == KILL && st > OFF && tried == 0 && mute && tries > 0 -> tries--; target = OFF
+        :: goal == KILL && st > OFF && (tried == 1 || tried == 0 && (!mute || tries == 0 && !waits)) -> target = OFF
+        :: goal == REARM && (st != OFF || !mute) -> recorded = 0; pulled = 0; waits = 0; goto publish
+        :: goal == REARM && st == OFF && mute -> goto publish
+#else
         :: goal == KILL && st > OFF -> target = OFF
+#endif
         :: goal == TOGGLE -> target = (AUTHORITY(st) == OLD -> COMPLETE : OFF)
         :: else -> goto publish
         fi;
+#ifdef WAITING
+        if :: goal == KILL :: else -> moves-- fi;
+#else
         moves--;
+#endif
         s = c
     };
     if
@@ -485,20 +585,25 @@ move:
         CR };
     if
     :: c == OLD && AUTHORITY(target) == OLD ->
-        atomic { writeLock[OLD] == 0 -> MUST(UNMOVED(OLD)); give(OLD, AUTHORITATIVE, claimed, target); CR };
+        atomic { writeLock[OLD] == 0 -> IF_MUTE(OLD, goto failed_) MUST(UNMOVED(OLD)); give(OLD, AUTHORITATIVE, claimed, target); CR };
         goto moved
     :: else
     fi;
     if
+#ifdef WAITING
+    :: tried == 1 -> goto unsealed
+    :: atomic { writeLock[c] == 0 && tried == 0 -> IF_MUTE(c, goto failed_) MUST(UNMOVED(c)); role[c] = SEALED; seenR[c] = SEALED; movingTo[c] = target; CR }
+#else
     :: atomic { writeLock[c] == 0 -> MUST(UNMOVED(c)); role[c] = SEALED; seenR[c] = SEALED; movingTo[c] = target; CR }
+#endif
     :: goal == KILL && c == NEW -> goto unsealed /* the new store does not answer in time */
     fi;
     if
     :: c == OLD || (AUTHORITY(target) == OLD -> token[OLD] < token[NEW] : target == LIVE && token[OLD] < token[NEW]) ->
         atomic {
             if
-            :: writeLock[1 - c] == 0 && CAN_DRAIN(c, 1 - c) -> MUST(UNMOVED(1 - c) && UNMOVED(c)); drain(c, 1 - c); CR
-            :: !CAN_DRAIN(c, 1 - c) -> goto failed_
+            :: writeLock[1 - c] == 0 && CAN_DRAIN(c, 1 - c) && TAKES(1 - c) -> MUST(UNMOVED(1 - c) && UNMOVED(c)); drain(c, 1 - c); CR
+            :: !CAN_DRAIN(c, 1 - c) || !TAKES(1 - c) -> goto failed_
             fi }
 #ifndef OLD_COMPLETE_UNDRAINED
     :: c == NEW && target == COMPLETE && token[OLD] > token[NEW] ->
@@ -517,6 +622,7 @@ move:
     if
     :: c == NEW && AUTHORITY(target) == NEW ->
         atomic { writeLock[OLD] == 0 ->
+            IF_MUTE(OLD, goto failed_)
             MUST(UNMOVED(OLD));
             if
             :: UNFINISHED(OLD) -> goto failed_
@@ -528,6 +634,7 @@ move:
     :: else ->
         atomic { MUST(floorEpoch == claimed); CR };
         atomic { writeLock[1 - c] == 0 ->
+            IF_MUTE(1 - c, goto failed_)
             MUST(UNMOVED(1 - c));
             if
             :: UNFINISHED(1 - c) -> goto failed_
@@ -536,7 +643,7 @@ move:
             give(1 - c, AUTHORITATIVE, claimed, target); CR };
         atomic {
             if
-            :: UNMOVED(c) -> give(c, STANDBY, claimed, target)
+            :: UNMOVED(c) && TAKES(c) -> give(c, STANDBY, claimed, target)
             :: else /* it is seen to later */
             fi;
             CR }
@@ -551,6 +658,7 @@ unsealed:
         /* or is brought up by reading the new one: whoever commits there from here on looks at the claimed epoch. */
         atomic { sToken = token[NEW]; sHistory = history[NEW]; sData = data[NEW]; sPruned = pruned[NEW]; CR };
         atomic { writeLock[OLD] == 0 ->
+            IF_MUTE(OLD, tried = 1; goto failed_)
             if
             :: UNMOVED(OLD) && token[OLD] <= sToken && role[OLD] == STANDBY && token[OLD] >= sPruned &&
                 AGREE(history[OLD], sHistory, pruned[OLD], sPruned, token[OLD]) ->
@@ -563,12 +671,20 @@ unsealed:
     :: CLAIMS
     fi;
     atomic { MUST(floorEpoch == claimed); CR };
-    atomic { writeLock[OLD] == 0 -> MUST(UNMOVED(OLD)); give(OLD, AUTHORITATIVE, claimed, OFF); CR };
+    atomic { writeLock[OLD] == 0 ->
+        IF_MUTE(OLD, tried = 1; goto failed_)
+        MUST(UNMOVED(OLD)); give(OLD, AUTHORITATIVE, claimed, OFF); CR };
     goto moved;
 
 failed_:
     /* What can be undone is undone now. */
+#ifdef WAITING
+    atomic { wordEpoch = 0; wordStage = 0; toggling = 0; s = 0; claimed = 0; hasObstacle = 0;
+        if :: goal == KILL -> tried++ :: else -> goal = JUST_LOOK fi;
+        CR };
+#else
     atomic { wordEpoch = 0; wordStage = 0; goal = JUST_LOOK; toggling = 0; s = 0; claimed = 0; CR };
+#endif
     goto settle;
 
 moved:
@@ -578,16 +694,42 @@ publish:
     atomic { /* UserStore.install */
         if
         :: e < confirmed -> goto unlock
-#ifndef PUBLISH_OVER_CLAIM
+/* Where a kill waits, an epoch that was passed is published too, if a frozen writer delays the store's claim: reads go on. */
+#if !defined(PUBLISH_OVER_CLAIM) && !defined(WAITING)
         :: floorEpoch > e -> goto unlock
 #endif
         :: else
         fi;
-        wordStage = st; wordEpoch = e; floorEpoch = MAX(floorEpoch, e); confirmed = e;
+        wordStage = st; wordEpoch = e; floorEpoch = MAX(floorEpoch, e);
+#if defined(WAITING) && !defined(CONFIRM_UNACKNOWLEDGED)
+        if :: hasObstacle :: else -> confirmed = e fi;
+#else
+        confirmed = e;
+#endif
         routeStage[me] = st; routeEpoch[me] = e;
+#ifdef WAITING
+#ifdef WAITING_WRITES
+        refuses[me] = hasObstacle;
+#else
+        refuses[me] = hasObstacle || isRefused;
+#endif
+        waits = pulled && st != OFF;
+        if
+        :: isRefused ->
+            assert(excused); /* law 6: an opening that can carries the kill out */
+#ifdef OPENING_FORGETS_KILL
+            recorded = 0
+#endif
+        :: else -> assert(!pulled || st == OFF) /* law 6: none forgets it */
+        fi;
+#endif
 #ifdef FENCED
         if
+#ifdef WAITING
+        :: finds -> sToken = written;
+#else
         :: goal == FIND ->
+#endif
             s = AUTHORITY(st);
             if
             :: token[s] >= sToken && AT(history[s], sToken) == w -> mark = MAX(mark, sToken); acked = acked | (1 << w)
@@ -598,7 +740,12 @@ publish:
 #endif
         };
 unlock:
-    atomic { if :: switchLock == me + 1 -> switchLock = 0 :: else fi; goto reset };
+    atomic {
+#ifdef WAITING
+        assert(READS(me)); /* law 7 */
+        excused = 0;
+#endif
+        if :: switchLock == me + 1 -> switchLock = 0 :: else fi; goto reset };
 refused:
     /* In live what writes would need is not there: reads are served, writes refused. */
     atomic { routeEpoch[me] = 0; routeStage[me] = 0; wordStage = st; wordEpoch = epoch[c]; goto unlock };
@@ -742,9 +889,16 @@ dead:
         if :: copyLock == me + 1 -> copyLock = 0 :: else fi;
         if :: writeLock[OLD] == me + 1 -> writeLock[OLD] = 0 :: else fi;
         if :: writeLock[NEW] == me + 1 -> writeLock[NEW] = 0 :: else fi;
+#ifdef WAITING
+        refuses[me] = 0;
+        if :: switchLock == 0 -> excused = 0 :: else fi; /* the lock was its own, or is nobody's */
+#endif
         routeEpoch[me] = 0; routeStage[me] = 0; known = 0 };
 reset:
     atomic {
+#ifdef WAITING
+        tried = 0; hasObstacle = 0; isRefused = 0; finds = 0; written = 0;
+#endif
         w = 0; goal = 0; c = 0; e = 0; st = 0; target = 0; s = 0; sRole = 0; sEpoch = 0; sToken = 0; sHistory = 0;
         sData = 0; sPruned = 0; mine = 0; chunk = 0; seenRole = 0; seenRun = 0; seenToken = 0; toggling = 0; claimed = 0;
         seenR[OLD] = 0; seenR[NEW] = 0; seenE[OLD] = 0; seenE[NEW] = 0; goto idle }
@@ -752,7 +906,6 @@ reset:
 
 /* ---- What must hold in every state ---- */
 
-#define READS(p) (routeEpoch[p] > 0 && routeEpoch[p] == wordEpoch && routeStage[p] == wordStage)
 #define READS_ALL(p) (!READS(p) || role[AUTHORITY(routeStage[p])] == BACKFILLING || WITHIN(acked, data[AUTHORITY(routeStage[p])]))
 
 SCRATCH byte served;
@@ -788,6 +941,14 @@ proctype Laws() {
             :: else
             fi;
             assert(WITHIN(acked, served));
+#ifdef WAITING
+            /* law 7: whoever reads does so in the store that serves. */
+            assert((!READS(0) || AUTHORITY(routeStage[0]) == who) && (!READS(1) || AUTHORITY(routeStage[1]) == who));
+#endif
+#ifdef WAY_BACK
+            /* law 9: where both are written, a kill lands without the new store. */
+            assert(wordEpoch == 0 || wordStage != LIVE || role[NEW] != AUTHORITATIVE || CLAIMS);
+#endif
 #ifdef FENCED
             assert((failed & served) == 0);
             assert(WITHIN(shown, served));
@@ -797,6 +958,10 @@ proctype Laws() {
         who = 0; how = 0 }
 #ifdef FENCED
     :: d_step { READS(0) && !WITHIN(data[AUTHORITY(routeStage[0])], shown) -> shown = shown | data[AUTHORITY(routeStage[0])] }
+#endif
+#ifdef WAITING
+    :: d_step { mutes > 0 && !mute -> mutes--; mute = 1; if :: switchLock != 0 -> excused = 1 :: else fi }
+    :: d_step { mute -> mute = 0 } /* repaired */
 #endif
 #if RESTORES
     /* One of the three files is kept, and put back while nobody has it open. */

@@ -13,6 +13,10 @@
 #define CRASHES 1
 #endif
 
+#ifndef DAMAGES     /* times that the old store's file is damaged */
+#define DAMAGES 0
+#endif
+
 #define OFF      0                  /* the old store serves */
 #define LIVE     1                  /* the new store serves, and the old one takes each write before it is acknowledged */
 #define COMPLETE 2                  /* the new store serves, and the old one was left */
@@ -42,9 +46,10 @@ byte acknowledged;
 bit isPulled;                       /* the kill switch was pulled, and the user not re-armed since */
 bit wasRestored;                    /* an older file was put back */
 bit hangs;                          /* the store that was left does not answer */
+bit isDamaged;                      /* the old store's file is damaged: nothing is made in its place */
 Store copy; bit hasCopy;
 
-byte writes = WRITES, crashes = CRASHES, kills = 1, restores = 1, hangings = 1, acceptances = 1;
+byte writes = WRITES, crashes = CRASHES, kills = 1, restores = 1, hangings = 1, acceptances = 1, damages = DAMAGES;
 bit lock;
 
 #define SERVING (stage == OFF -> 0 : 1)
@@ -58,10 +63,11 @@ bit lock;
 proctype App(byte known) {
     bit reached;                    /* the store that does not serve answered, and was brought along */
     bit wasPulled;                  /* the kill switch was pulled when this opening began */
-    bit isExcused;                  /* the other store did not answer, or is of a version that the program lacks */
+    bit isExcused;                  /* the other store did not answer, is damaged, or is of a version that the program lacks */
+    bit refuses;                    /* a kill waits: this program reads, and does not write */
 
     do
-    :: atomic { lock == 0 -> lock = 1; reached = 0; wasPulled = isPulled; isExcused = 0 };
+    :: atomic { lock == 0 -> lock = 1; reached = 0; wasPulled = isPulled; isExcused = 0; refuses = 0 };
         /* Migrating: the store that does not serve first, where that answers; the one that serves does not wait for it. */
         do
         :: known == 2 && store[SERVING].version == 1 && store[SERVING].isSound && store[SERVING].writes >= mark ->
@@ -104,11 +110,11 @@ proctype App(byte known) {
             /* kill: what the old store lacks is carried over, and it serves */
             store[0].writes = store[1].writes; store[0].isCurrent = 1; store[1].isCurrent = 0;
             stage = OFF; isKilled = 1; isKillKnown = 0 }
-        :: atomic { isKillKnown && stage != OFF && SERVES(known) && !store[0].isSound && !hangs ->
+        :: atomic { isKillKnown && stage != OFF && SERVES(known) && !store[0].isSound && !isDamaged && !hangs ->
             /* withOldUp: the old store is made anew */
             store[0].isSound = 1; store[0].version = known; store[0].writes = store[1].writes;
             store[0].isCurrent = 1; store[1].isCurrent = 0; stage = OFF; isKilled = 1; isKillKnown = 0 }
-        :: atomic { else -> isExcused = (hangs || known == 1) }
+        :: atomic { else -> isExcused = (hangs || isDamaged || known == 1) }
         fi;
         atomic { /* the opening is over */
             if
@@ -119,10 +125,11 @@ proctype App(byte known) {
                 /* law 4: who has the version is served, whatever the store that was left does */
                 assert(known != 2 || wasRestored || !store[SERVING].isSound || hangs && stage == LIVE)
             fi;
+            refuses = (isKillKnown && !LANDED);
             lock = 0 };
         do
         :: atomic { /* a write: in the store that serves, at live in both, then acknowledged */
-            writes > 0 && lock == 0 && SERVES(known) && (stage != LIVE || store[LEFT].isSound && store[LEFT].version == known && !hangs) ->
+            writes > 0 && lock == 0 && !refuses && SERVES(known) && (stage != LIVE || store[LEFT].isSound && store[LEFT].version == known && !hangs) ->
             writes--; store[SERVING].writes++;
             if
             :: stage == LIVE -> store[LEFT].writes = store[SERVING].writes
@@ -164,16 +171,26 @@ proctype Operator() {
 #endif
             /* law 2: nothing is given up for a store while a sound one has it */
             assert(store[chosen].writes >= acknowledged || !store[1 - chosen].isSound || store[1 - chosen].writes < acknowledged);
-            stage = (chosen == 0 -> OFF : COMPLETE);
-            store[chosen].isCurrent = 1; store[1 - chosen].isCurrent = 0;
-            mark = store[chosen].writes; acknowledged = mark; isKilled = 0; isKillKnown = isPulled
+            mark = store[chosen].writes; acknowledged = mark;
+            if
+#ifndef ACCEPT_CLEARS_KILL
+            :: isKillKnown || isKilled ->
+                /* The kill lands: the accepted store is the old one from now on, and the other one is set aside. */
+                store[0].version = store[chosen].version; store[0].writes = mark; store[0].isSound = 1; store[0].isCurrent = 1;
+                store[1].isSound = 0; store[1].isCurrent = 0; store[1].version = store[0].version;
+                stage = OFF; isKilled = 1; isKillKnown = 0; isDamaged = 0
+#endif
+            :: else ->
+                stage = (chosen == 0 -> OFF : COMPLETE);
+                store[chosen].isCurrent = 1; store[1 - chosen].isCurrent = 0; isKilled = 0; isKillKnown = 0
+            fi
         :: else
         fi;
         chosen = 0 }
     od
 }
 
-/* Files: one is copied, and put back later; a store does not answer for a while; one is lost. */
+/* Files: one is copied, and put back later; a store does not answer for a while; one is damaged, and may be repaired. */
 proctype World() {
     do
     :: atomic { restores > 0 && !hasCopy && store[1].isSound -> hasCopy = 1;
@@ -182,6 +199,8 @@ proctype World() {
         store[1].version = copy.version; store[1].writes = copy.writes; store[1].isSound = copy.isSound; store[1].isCurrent = copy.isCurrent }
     :: atomic { hangings > 0 && !hangs -> hangings--; hangs = 1 }
     :: atomic { hangs && lock == 0 -> hangs = 0 }
+    :: atomic { damages > 0 && lock == 0 && stage != OFF && store[0].isSound -> damages--; isDamaged = 1; store[0].isSound = 0 }
+    :: atomic { isDamaged && lock == 0 && stage != OFF -> isDamaged = 0; store[0].isSound = 1 }
     od
 }
 

@@ -59,7 +59,9 @@ forward="-DFROM_DUAL_UNFILLED -DNO_MIRROR -DGOALS=8 -DMOVES=1 -DWRITES=2 -DCOPIE
 restores="-DFROM_DUAL -DGOALS=7 -DMOVES=1 -DWRITES=2 -DRESTORES=1 -DVERIFICATIONS=1 -DCRASHES=0"
 frozen="-DFROM_COMPLETE -DFENCED -DGOALS=6 -DMOVES=2 -DWRITES=2 -DCRASHES=0"
 passing="-DFROM_COMPLETE -DFENCED -DPASSING -DGOALS=4 -DMOVES=2 -DWRITES=1 -DCRASHES=0"
+waiting="-DWAITING -DFENCED -DGOALS=36 -DMOVES=1 -DWRITES=1 -DCRASHES=0"
 versions="-DWRITES=2 -DCRASHES=1"
+damaged="-DWRITES=1 -DCRASHES=1 -DDAMAGES=1"
 logs="-DCOMMITS=5 -DCRASHES=2 -DEXCHANGES=2"
 
 echo "Rules as they were: a counterexample has to be found."
@@ -78,12 +80,17 @@ echo "Rules as they were: a counterexample has to be found."
     check set-unchecked rollout found $passing -DOLD_SET_UNCHECKED
     check heal-without-claim rollout found $frozen -DPASSING -DHEAL_WITHOUT_CLAIM
     check sealed-last rollout found $frozen -DPASSING -DOLD_SEALED_LAST
+    check reopen-needs-both rollout found -DFROM_LIVE $waiting -DOLD_REOPEN_NEEDS_BOTH
+    check writes-while-a-kill-waits rollout found -DFROM_COMPLETE $waiting -DWAITING_WRITES
+    check opening-forgets-kill rollout found -DFROM_LIVE $waiting -DOPENING_FORGETS_KILL
+    check confirmed-unacknowledged rollout found -DFROM_LIVE $waiting -DWAY_BACK -DCONFIRM_UNACKNOWLEDGED
     check reads-without-epoch evidence found -DOLD_READS_WITHOUT_EPOCH
     check evidence-lost evidence found -DOLD_EVIDENCE_LOST
     check mark-cleared-blindly evidence found -DMARK_CLEARED_BLINDLY
     check engines-turned flags found -DOLD_FLIP
     check accepted-blindly versions found -DOLD_ADOPT_BLIND
     check kill-forgotten versions found -DOLD_KILL_FORGOTTEN
+    check accept-clears-kill versions found $damaged -DACCEPT_CLEARS_KILL
     check left-store-unmigrated versions found -DFROM_COMPLETE -DOLD_LEFT_UNMIGRATED
     check left-store-first versions found -DFROM_COMPLETE -DOLD_LEFT_FIRST
     check log-unchecked logs found -DOLD_LOG_UNCHECKED
@@ -95,6 +102,7 @@ if [ "$size" = large ]; then
     frozen="-DFROM_COMPLETE -DFENCED -DGOALS=6 -DMOVES=2 -DWRITES=2 -DCRASHES=1"
     passing="-DFROM_COMPLETE -DFENCED -DPASSING -DGOALS=6 -DMOVES=2 -DWRITES=1 -DCRASHES=0"
     versions="-DWRITES=4 -DCRASHES=2"
+    damaged="-DWRITES=2 -DCRASHES=1 -DDAMAGES=1"
     logs="-DCOMMITS=6 -DCRASHES=3 -DEXCHANGES=3"
 fi
 echo "Rules as they are ($size): none may be found."
@@ -106,10 +114,14 @@ echo "Rules as they are ($size): none may be found."
     check rules-restores rollout none $restores
     check rules-frozen rollout none $frozen
     check rules-passing rollout none $passing
+    check rules-waiting-live rollout none -DFROM_LIVE $waiting -DWAY_BACK
+    check rules-waiting-complete rollout none -DFROM_COMPLETE $waiting
     check rules-evidence evidence none
     check rules-flags flags none
     check rules-versions-live versions none $versions
     check rules-versions-complete versions none -DFROM_COMPLETE $versions
+    check rules-damaged-live versions none $damaged
+    check rules-damaged-complete versions none -DFROM_COMPLETE $damaged
     check rules-logs logs none $logs
 }
 
