@@ -228,6 +228,21 @@ struct DoctorTests {
         #expect(found.remedy == "move it away: `mv '\(place)' '\(place).aside'`")
     }
 
+    /// With the serving store gone, the doctor also called the evidence incomplete, and advised a reset that was refused: it is whole.
+    @Test func evidenceIsNotBlamedForAMissingStore() throws {
+        let user = try user(at: .dualwrite)
+        let store = try user.stores().store(for: "alice")
+        #expect(try store.verify().verdict == .match)
+        store.close()
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: user.address(.old).path + suffix)
+        }
+        let stores = try user.stores()
+        #expect(try stores.verifyEvidence(of: "alice").isWhole)
+        let findings = try stores.examine("alice")
+        #expect(!findings.isEmpty && findings.allSatisfy { $0.kind != .evidence }, "\(findings)")
+    }
+
     /// The serving store is damaged and the other one is not current: any repair would be a guess.
     @Test func aDamagedStoreThatServesIsLeftWhereItIs() throws {
         let user = try user(at: .complete)

@@ -279,7 +279,8 @@ extension OpenUser {
         let made = try makeRoute(actual, control, refusal, &state)
         // The user's former store may hang, so it must not be read now.
         previous?.shadow?.flush(isUrgent: true)
-        control.publish(actual.stage, epoch: actual.epoch)
+        let confirms = made.actual.obstacle == nil || !actual.stage.awaitsMirror
+        control.publish(actual.stage, epoch: actual.epoch, confirms: confirms)
         leases.store(made)
         check(look.revision, said: look.said)
         return made

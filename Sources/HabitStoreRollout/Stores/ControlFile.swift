@@ -161,7 +161,10 @@ final class ControlFile: Sendable {
     }
 
     /// Publishes the stage and epoch of the stores to all processes.
-    func publish(_ stage: Stage, epoch: Int) {
+    ///
+    /// - Parameter confirms: whether writes are acknowledged in this epoch, so that a store of an earlier one may lack some. An epoch without any
+    ///   would bar a kill from the old store.
+    func publish(_ stage: Stage, epoch: Int, confirms: Bool = true) {
         // Only this process would see it, and not what others publish.
         guard isWhole else { return invalidate() }
         let word = Self.word(stage, epoch: epoch)
@@ -170,7 +173,7 @@ final class ControlFile: Sendable {
         raise(epoch)
         // A kill that passed by the lock may be reading what its holder leaves: from then on, no process may show any of it.
         if passed > epoch { return invalidate() }
-        guard confirmed != epoch else { return }
+        guard confirms, confirmed != epoch else { return }
         store(epoch, at: Place.confirmed)
         synchronize()
     }

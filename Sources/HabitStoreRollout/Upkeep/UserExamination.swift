@@ -416,6 +416,8 @@ struct UserExamination {
                 return found(.evidence, "the evidence is damaged in line \(damage.line): \(damage.reason)", reset)
             }
             if !summary.containsAnchor || summary.isAnothers {
+                // What a store remembers that only followed is no proof against lines that the missing one knows.
+                guard serving(stores) != nil else { return }
                 return found(.evidence, "the evidence lacks lines that the stores remember", reset)
             }
             let uncounted = try log.uncounted(trust).sentence
