@@ -36,6 +36,26 @@ struct OwedEvidenceTests {
         }
     }
 
+    /// A kill landed beside a verification, whose match was then written down all the same: no store took note of the line, and from then on the doctor
+    /// suspected that someone had added it.
+    @Test func aProofThatAKillOvertookIsNotWrittenDown() throws {
+        let user = try proven()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try user.want("shadow", kill: true)
+        let killer = try user.stores()
+        var isKilled = false
+        let report = try store.verify { _, _, _ in
+            guard !isKilled else { return }
+            isKilled = (try? killer.applyKill("alice").isKilled) == true
+        }
+        #expect(isKilled && report.verdict == .match)
+        let events = try EvidenceLog(user.directory).read().records.map(\.event)
+        let kill = try #require(events.firstIndex { if case .killed = $0 { true } else { false } })
+        #expect(events[kill...].allSatisfy { !$0.speaksForTheUser }, "\(events[kill...])")
+        #expect(try killer.examine("alice").isEmpty)
+    }
+
     /// If the user's folder had been restored, a kill waited up to 30 s for another process's lock of the evidence in order to record that first.
     @Test func aKillDoesNotWaitToSayThatTheFolderWasPutBack() throws {
         let user = try proven()

@@ -44,7 +44,7 @@ struct Proof {
             open.context.metrics.verificationFailed()
             throw error
         }
-        open.record(report, epoch: actual.epoch)
+        open.record(report, of: actual)
         open.anchorEvidence()
         return report
     }
@@ -69,7 +69,12 @@ struct Proof {
             if !report.isClean {
                 open.options.logger.error("a store differs from itself: \(open.context.differs(report))")
             }
-            open.record([.selfCompared(side: side, token: report.a.information.token, isClean: report.isClean)])
+            let outcome = EvidenceEvent.selfCompared(
+                side: side,
+                token: report.a.information.token,
+                isClean: report.isClean
+            )
+            open.record(outcome, of: actual)
         }
     }
 
@@ -120,18 +125,19 @@ struct Proof {
             failure = error
         }
         open.context.metrics.rehearsed(isClean: failure == nil, now: Date().timeIntervalSince1970)
-        open.record([.rehearsed(token: actual.token, isClean: failure == nil, message: failure?.message)])
+        let outcome = EvidenceEvent.rehearsed(token: actual.token, isClean: failure == nil, message: failure?.message)
+        open.record(outcome, of: actual)
         open.anchorEvidence()
         return failure
     }
 }
 
 extension OpenUser {
-    /// Records the outcome of a verification of the user's stores.
-    func record(_ report: VerificationReport, epoch: Int) {
+    /// Records the outcome of a verification of the user's stores, which began at a stage.
+    func record(_ report: VerificationReport, of actual: ActualStage) {
         let verified = EvidenceEvent.verified(
             token: report.a.information.token,
-            epoch: epoch,
+            epoch: actual.epoch,
             verdict: report.verdict.rawValue,
             coverage: report.coverage,
             differences: report.openDifferenceCount,
@@ -139,7 +145,14 @@ extension OpenUser {
             ignoredRules: report.appliedRuleCount
         )
         context.metrics.verified(report)
-        if report.openDifferenceCount > 0 { recordDifference(verified) } else { record([verified]) }
+        if report.openDifferenceCount > 0 { recordDifference(verified) } else { record(verified, of: actual) }
+    }
+
+    /// Records what was found out about a stay. What speaks for a user who has left it meanwhile counts for nothing, and the stores would not take note
+    /// of the line.
+    fileprivate func record(_ outcome: EvidenceEvent, of actual: ActualStage) {
+        if outcome.speaksForTheUser, (try? currentRoute().actual.epoch) != actual.epoch { return }
+        record([outcome])
     }
 }
 

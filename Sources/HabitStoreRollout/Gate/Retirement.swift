@@ -138,7 +138,7 @@ struct Retirement {
         let report = try open.context.verification(serving, left, named: names).run {
             progress($0.level, $0.done, $0.total)
         }
-        open.record(report, epoch: actual.epoch)
+        open.record(report, of: actual)
         open.anchorEvidence()
     }
 

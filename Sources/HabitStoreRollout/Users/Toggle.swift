@@ -90,7 +90,7 @@ struct Toggle {
                 }
                 token = report.a.information.token
                 guard report.verdict == .match else {
-                    open.record(report, epoch: actual.epoch)
+                    open.record(report, of: actual)
                     throw context.differs(report)
                 }
             }
