@@ -489,4 +489,8 @@ extension Fleet {
             at: .init(path: ledger.path)
         )
     }
+
+    /// Ends the hooks that this process runs, with what they started, for a process that a signal ends: they would go on without their time limit.
+    /// None starts any more.
+    package static func endHooks() { ProcessGroup.endAll(graceSeconds: HookProgram.graceSeconds) }
 }

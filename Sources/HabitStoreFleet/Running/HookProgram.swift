@@ -150,12 +150,6 @@ struct HookProgram: Sendable {
     }
 }
 
-extension Fleet {
-    /// Ends the hooks that this process runs, with what they started, for a process that a signal ends: they would go on without their time limit.
-    /// None starts any more.
-    package static func endHooks() { ProcessGroup.endAll(graceSeconds: HookProgram.graceSeconds) }
-}
-
 /// Why a hook did not get a message, in the words that follow its name.
 public struct HookFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// `ended with exit code 7: curl: (7) Failed to connect to hooks.example port 443`

@@ -158,27 +158,3 @@ struct RetiredCopies {
     /// Removes the copies. The next retirement removes what cannot be removed now.
     func remove() { try? TemporaryCopies.remove(TemporaryCopies.retirements, in: directory, engines) }
 }
-
-/// A private folder in the system's folder for temporary files, removed with its last reference.
-final class ScratchEvidence: Sendable {
-    let path: String
-
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` if it cannot be made.
-    init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-" + UUID().uuidString).path
-        try PrivateFolder.make(
-            path,
-            isNew: true,
-            or: .inputOutput,
-            "a temporary folder cannot be made; check its space"
-        )
-    }
-
-    /// For a look at a user without a folder here; nil if there is one.
-    convenience init?(insteadOf directory: UserDirectory) throws {
-        guard !BackupFiles.exists(directory.path) else { return nil }
-        try self.init()
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}
