@@ -9,6 +9,7 @@ set -u
 log=${TEST_LOG:-.build/test.log}
 stacks=${log%.log}.stacks
 silent_seconds=${SILENT_SECONDS:-600}
+start_seconds=120
 mkdir -p "$(dirname "$log")"
 rm -f "$stacks" "${log%.log}"-*.log
 
@@ -37,6 +38,12 @@ part() {
     count=$((count + 1))
     "$@" >"${log%.log}-$count.log" 2>&1 &
     parts="$parts $!"
+    # Of two that start at once, one may find the build's database locked, and no tests.
+    waited=0
+    while [ "$waited" -lt "$start_seconds" ] && kill -0 "$!" 2>/dev/null && ! grep -q 'Test run started' "${log%.log}-$count.log"; do
+        sleep 1
+        waited=$((waited + 1))
+    done
 }
 skips=
 # Filters are expressions, and no file names.
