@@ -84,9 +84,14 @@ echo "Rules as they were: a counterexample has to be found."
     check writes-while-a-kill-waits rollout found -DFROM_COMPLETE $waiting -DWAITING_WRITES
     check opening-forgets-kill rollout found -DFROM_LIVE $waiting -DOPENING_FORGETS_KILL
     check confirmed-unacknowledged rollout found -DFROM_LIVE $waiting -DWAY_BACK -DCONFIRM_UNACKNOWLEDGED
-    check reads-without-epoch evidence found -DOLD_READS_WITHOUT_EPOCH
+    check reads-without-epoch evidence found -DFAULTS=0 -DMOVES=4 -DREADS=2 -DOLD_READS_WITHOUT_EPOCH
     check evidence-lost evidence found -DOLD_EVIDENCE_LOST
-    check mark-cleared-blindly evidence found -DMARK_CLEARED_BLINDLY
+    check mark-cleared-blindly evidence found -DFAULTS=0 -DREADS=2 -DLOOKS=3 -DDAMAGES=2 -DMARK_CLEARED_BLINDLY
+    check rows-of-one-store evidence found -DROWS -DCRASHES=0 -DROWS_OF_THE_SERVING_STORE
+    check rows-without-witness evidence found -DROWS -DCRASHES=0 -DLOOKS=3 -DROWS_WITHOUT_WITNESS
+    check rows-failure-not-owed evidence found -DROWS -DROWS_FAILURE_NOT_OWED
+    check rows-read-by-a-kill evidence found -DROWS -DROWS_KILL_READS
+    check rows-lost-with-stores evidence found -DROWS -DFAULTS=0 -DLOSSES=1
     check engines-turned flags found -DOLD_FLIP
     check accepted-blindly versions found -DOLD_ADOPT_BLIND
     check kill-forgotten versions found -DOLD_KILL_FORGOTTEN
@@ -117,6 +122,8 @@ echo "Rules as they are ($size): none may be found."
     check rules-waiting-live rollout none -DFROM_LIVE $waiting -DWAY_BACK
     check rules-waiting-complete rollout none -DFROM_COMPLETE $waiting
     check rules-evidence evidence none
+    check rules-evidence-losses evidence none -DFAULTS=0 -DLOSSES=1
+    [ "$size" = small ] || check rules-rows evidence none -DROWS -DCRASHES=0
     check rules-flags flags none
     check rules-versions-live versions none $versions
     check rules-versions-complete versions none -DFROM_COMPLETE $versions
