@@ -382,7 +382,7 @@ package enum ShellWord {
 package struct FileInTheWay: Error {
     /// The path.
     package let path: String
-    /// What is wrong, in one sentence without the remedy.
+    /// The problem, in one sentence without the remedy.
     package let problem: String
 
     package init(path: String, problem: String) { (self.path, self.problem) = (path, problem) }

@@ -490,7 +490,7 @@ extension Fleet {
         )
     }
 
-    /// Ends the hooks that this process runs, with what they started, for a process that a signal ends: they would go on without their time limit.
-    /// None starts any more.
+    /// Ends the hooks of this process, and the processes that they started, before a signal ends this process: without it, hooks have no time limit.
+    /// No hook starts afterwards.
     package static func endHooks() { ProcessGroup.endAll(graceSeconds: HookProgram.graceSeconds) }
 }

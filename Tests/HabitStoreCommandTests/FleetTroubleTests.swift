@@ -213,7 +213,7 @@ struct FleetTroubleTests {
         let root = sandbox.path("root")
         try prepare(root)
         let file = sandbox.path("started")
-        // What the hook started ignores the gentle signal.
+        // The hook's child ignores SIGTERM.
         let answer =
             "(trap '' TERM INT; sleep 300) & echo \"$$ $!\" >'\(file).draft'; mv '\(file).draft' '\(file)'; wait"
         #expect(try fleet(root, "plan", hookedPlan(answer: answer)).status == 0)
@@ -237,7 +237,7 @@ struct FleetTroubleTests {
         #expect(done.status == 0, "\(done.errors)")
     }
 
-    /// Whether a process is there that has not ended; where nobody reaps the orphans of a container, one that has ended stays.
+    /// Whether a process has not ended. A zombie has; containers without an init process keep orphans as zombies.
     private static func runs(_ id: Int32) -> Bool {
         guard kill(id, 0) == 0 else { return false }
         let status = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""

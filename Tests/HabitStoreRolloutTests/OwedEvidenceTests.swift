@@ -36,7 +36,7 @@ struct OwedEvidenceTests {
         }
     }
 
-    /// A kill landed beside a verification, whose match was then written down all the same: no store took note of the line, and from then on the doctor
+    /// A kill landed during a verification, whose match was recorded all the same: no store took note of the line, and from then on the doctor
     /// suspected that someone had added it.
     @Test func aProofThatAKillOvertookIsNotWrittenDown() throws {
         let user = try proven()

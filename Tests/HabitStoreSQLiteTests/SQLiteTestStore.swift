@@ -40,7 +40,7 @@ struct SQLiteTestStore {
         return try store.all(HabitTag.self).map(\.name).sorted()
     }
 
-    /// Puts other files in the place of the store's, without SQLite.
+    /// Replaces the store's files, without SQLite.
     func put(_ file: Data, _ log: Data, sharedMemory: Data? = nil) throws {
         for (suffix, data) in [("", file), ("-wal", log), ("-shm", sharedMemory)] {
             let url = URL(fileURLWithPath: path + suffix)

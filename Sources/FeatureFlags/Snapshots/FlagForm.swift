@@ -143,7 +143,7 @@ package enum FlagForm {
         switch member.value.value {
         case .null: return []
         case .string(let name):
-            // As in flagd, an empty default variant means that there is none.
+            // As in flagd, an empty default variant is the same as a missing one.
             guard case .object(let variants)? = node.member("variants")?.value.value, !variants.isEmpty, !name.isEmpty,
                 !variants.contains(where: { $0.key == name })
             else { return [] }

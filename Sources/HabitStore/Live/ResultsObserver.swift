@@ -29,7 +29,7 @@ public final class ResultsObserver<Model: PersistentModel> {
     public var records: LiveRecords<Model> { change?.records ?? LiveRecords([]) }
 
     @ObservationIgnored private let sectioning: Sectioning?
-    // Set by `init`; read by `deinit`, when nobody else has this object any more.
+    // Set by `init`; read by `deinit`, after the last reference to this object is gone.
     @ObservationIgnored private nonisolated(unsafe) var task: Task<Void, Never>?
 
     /// Follows a fetch.
@@ -117,7 +117,7 @@ public final class HistoryObserver {
     /// What ended it.
     public private(set) var error: (any Error)?
 
-    // Set by `init`; read by `deinit`, when nobody else has this object any more.
+    // Set by `init`; read by `deinit`, after the last reference to this object is gone.
     @ObservationIgnored private nonisolated(unsafe) var task: Task<Void, Never>?
 
     /// Follows a store until it is let go of.

@@ -403,7 +403,7 @@ package struct AdvisedUser: Sendable {
         given.withLock(\.user).map { AdvisedUser($0).filled(text) } ?? text
     }
 
-    /// A message about a user, or about nobody, with that user in its commands.
+    /// A message with the user whom it is about in its commands; unchanged for nil.
     static func filled(_ text: String, about user: String?) -> String {
         user.map { AdvisedUser($0).filled(text) } ?? text
     }

@@ -178,7 +178,7 @@ struct FleetStatusReport {
         return document.omittingNil
     }
 
-    /// What the fleet is doing; advice names the user who halted it.
+    /// The fleet's current step; advice names the user who halted it.
     private var doing: String { AdvisedUser.filled(status.doing, about: status.haltedFor) }
 
     private func message(of found: FleetStatus.Different) -> String? {

@@ -148,8 +148,7 @@ extension OpenUser {
         if report.openDifferenceCount > 0 { recordDifference(verified) } else { record(verified, of: actual) }
     }
 
-    /// Records what was found out about a stay. What speaks for a user who has left it meanwhile counts for nothing, and the stores would not take note
-    /// of the line.
+    /// Records an outcome of a stay. Proof of a stay that has ended counts for nothing, and no store would acknowledge its line, so it is left out.
     fileprivate func record(_ outcome: EvidenceEvent, of actual: ActualStage) {
         if outcome.speaksForTheUser, (try? currentRoute().actual.epoch) != actual.epoch { return }
         record([outcome])

@@ -416,7 +416,7 @@ struct UserExamination {
                 return found(.evidence, "the evidence is damaged in line \(damage.line): \(damage.reason)", reset)
             }
             if !summary.containsAnchor || summary.isAnothers {
-                // What a store remembers that only followed is no proof against lines that the missing one knows.
+                // A following store may remember an older end of the evidence than the serving one, which is missing.
                 guard serving(stores) != nil else { return }
                 return found(.evidence, "the evidence lacks lines that the stores remember", reset)
             }

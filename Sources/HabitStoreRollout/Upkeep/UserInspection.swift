@@ -359,7 +359,7 @@ extension UserStores {
         )
     }
 
-    /// A user's evidence. For a user who is on a server and has no folder here, it is a copy that is removed with the log.
+    /// A user's evidence. Without a folder of the user here, it is a copy of the server's lines, removed with the log.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, ``HabitStoreError/Code/notAuthoritative`` for one who belongs to
     ///   another machine, which has the evidence.

@@ -30,7 +30,7 @@ struct PageSubject: Sendable {
         pieces.map { $0.isCode ? PageModel.Piece(text: filled($0.text, user: user), isCode: true) : $0 }
     }
 
-    /// Replaces the user in the commands of an error or a difference, which name nobody: `--user U`.
+    /// Replaces the user in the commands of an error or a difference, which have `--user U`.
     func filled(message: String, user: String?) -> String {
         guard let user else { return message }
         return message.replacing(/--user U(?=[` ])/, with: filled("--user USER --root ROOT", user: user))
