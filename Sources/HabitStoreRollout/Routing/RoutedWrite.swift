@@ -33,14 +33,14 @@ struct RoutedWrite {
                 CrashPoint.reach(transaction == nil ? "prune.authority" : "write.beforeCommit")
                 written.transaction = transaction
                 guard let mirror = route.mirror, let transaction else { return }
-                written.isPrepared = try mirror.prepare(transaction, in: replica, epoch: route.actual.epoch)
+                written.prepared = try mirror.prepare(transaction, in: replica, epoch: route.actual.epoch)
             },
             // A mirror needs each write to be prepared before its own commit.
             mayShareCommit: route.mirror == nil
         )
         defer {
             // Has no effect if the mirror has followed the write.
-            if written.isPrepared, let transaction = written.transaction { route.mirror?.forget(transaction.token) }
+            if let prepared = written.prepared { route.mirror?.forget(prepared) }
         }
         do {
             try route.authority.write(author: author, under: terms) { transaction in
@@ -56,7 +56,8 @@ struct RoutedWrite {
         CrashPoint.reach("write.committed")
         try acknowledge(written.transaction)
         if let mirror = route.mirror, let transaction = written.transaction {
-            mirror.follow(to: transaction.token, waitSeconds: user.options.mirror.waitSeconds)
+            let waitSeconds = user.options.mirror.waitSeconds
+            mirror.follow(to: transaction.token, committed: written.prepared, waitSeconds: waitSeconds)
         }
         guard let result = written.result else { throw withoutResult() }
         return result
@@ -113,8 +114,8 @@ struct RoutedWrite {
         var transaction: HistoryTransaction?
         /// The last token without history in the serving store.
         var floor = HistoryToken.zero
-        /// Whether the mirror waits for the write's outcome.
-        var isPrepared = false
+        /// The write's number at the mirror, which waits for its outcome; nil if it does not.
+        var prepared: Int?
     }
 
     /// After a failed write, checks whether a new route may help: the user was moved before the write began, or the store's file was, which another

@@ -31,6 +31,8 @@ final class Mirror: Sendable {
         var isClaimed = false
         /// A write that is being committed in the authoritative store, and its outcome; one at a time.
         var prepared: PreparedWrite?
+        /// How many writes were prepared, which numbers them: a write that failed and the one after it have the same token.
+        var preparedCount = 0
         var verdict: Bool?
     }
 
@@ -93,17 +95,15 @@ final class Mirror: Sendable {
 
     /// Has the mirror carry over everything up to a token, after a write or at the start, and waits for it.
     ///
+    /// - Parameter committed: the number of a prepared write that is committed.
     /// - Returns: whether the token was reached within `waitSeconds`. Does not wait for a mirror that failed or was late before.
     @discardableResult
-    func follow(to token: HistoryToken, waitSeconds: Double) -> Bool {
+    func follow(to token: HistoryToken, committed: Int? = nil, waitSeconds: Double) -> Bool {
         changed.lock()
         defer { changed.unlock() }
         state.wanted = max(state.wanted, token)
         tellLag()
-        if state.prepared?.transaction.token == token, state.verdict == nil {
-            state.verdict = true
-            changed.broadcast()
-        }
+        if let committed { decide(committed, true) }
         schedule()
         let deadline = Date(timeIntervalSinceNow: waitSeconds)
         while state.applied < token, state.failure == nil, state.copied == nil, !state.isLate, !state.isStopped {
@@ -114,36 +114,39 @@ final class Mirror: Sendable {
     }
 
     /// Passes on a write that is about to be committed, from inside its transaction: the mirror applies it meanwhile, and commits once
-    /// ``follow(to:waitSeconds:)`` says that the write was committed.
+    /// ``follow(to:committed:waitSeconds:)`` says that the write was committed.
     ///
-    /// - Returns: whether the mirror takes part; then ``follow(to:waitSeconds:)`` or ``forget(_:)`` must follow.
-    func prepare(_ transaction: HistoryTransaction, in source: any ReplicaSnapshot, epoch: Int) throws -> Bool {
+    /// - Returns: the number of the write, for ``follow(to:committed:waitSeconds:)`` or ``forget(_:)``, one of which must follow; nil if
+    ///   the mirror does not take part.
+    func prepare(_ transaction: HistoryTransaction, in source: any ReplicaSnapshot, epoch: Int) throws -> Int? {
         let lineage = locked { state in
             state.isScheduled || state.failure != nil || state.isStopped || state.prepared != nil ? nil : state.lineage
         }
         guard let lineage, let records = try WrittenRecords(transaction, in: source, schema: pair.schema) else {
-            return false
+            return nil
         }
-        let write = PreparedWrite(records: records, lineage: lineage, epoch: epoch)
         changed.lock()
         defer { changed.unlock() }
-        guard state.prepared == nil else { return false }
-        (state.prepared, state.verdict) = (write, nil)
+        guard state.prepared == nil else { return nil }
+        state.preparedCount += 1
+        state.prepared = PreparedWrite(number: state.preparedCount, records: records, lineage: lineage, epoch: epoch)
+        state.verdict = nil
         schedule()
-        return true
+        return state.preparedCount
     }
 
-    /// Ends a prepared write that was not committed, or whose outcome is unknown.
-    func forget(_ token: HistoryToken) { decide(token, false) }
-
-    /// Decides only the prepared write, and only once.
-    private func decide(_ token: HistoryToken, _ verdict: Bool) {
+    /// Ends a prepared write that was not committed, or whose outcome is unknown. It has no effect on one that was.
+    func forget(_ number: Int) {
         changed.lock()
-        if state.prepared?.transaction.token == token, state.verdict == nil {
-            state.verdict = verdict
-            changed.broadcast()
-        }
+        decide(number, false)
         changed.unlock()
+    }
+
+    /// Decides only the prepared write, and only once. Only while ``changed`` is locked.
+    private func decide(_ number: Int, _ verdict: Bool) {
+        guard state.prepared?.number == number, state.verdict == nil else { return }
+        state.verdict = verdict
+        changed.broadcast()
     }
 
     /// Waits until the mirror is idle: current or failed.
@@ -491,6 +494,7 @@ struct WrittenRecords: Sendable {
 
 /// A write that is about to be committed in the authoritative store, for the mirror to apply meanwhile.
 struct PreparedWrite: Sendable {
+    let number: Int
     let records: WrittenRecords
     /// The authoritative store's lineage.
     let lineage: UUID

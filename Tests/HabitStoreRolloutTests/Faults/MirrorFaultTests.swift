@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreTesting
 import HabitTracker
 import Testing
@@ -72,6 +72,38 @@ struct MirrorFaultTests {
         #expect(try user.plan(.new).hanging == 1)
         // Closing does not wait for it either; the next process catches the mirror up.
         #expect(await user.withinSeconds(60) { store.close() })
+        try user.expectRecovery(ledger)
+    }
+
+    /// A commit failed, and before its writer could say so another write got the same token: the mirror then took the failed write for the
+    /// committed one, and the stores differed ever after.
+    @Test(arguments: stages) func aWriteThatFailedIsNotConfirmedByTheNextOne(stage: Stage) throws {
+        let user = try FaultyUser(at: stage)
+        let store = try user.open { $0.mirror.preparedWaitSeconds = 60 }
+        let ledger = Ledger()
+        ledger.write(store)
+        let route = try #require(store.files.leases.load())
+        let mirror = try #require(route.mirror)
+        #expect(mirror.waitUntilIdle(waitSeconds: 60))
+        struct Failed: Error {}
+        var number: Int?
+        let terms = WriteTerms(
+            epoch: route.actual.epoch,
+            willCommit: { replica, transaction in
+                number = try mirror.prepare(try #require(transaction), in: replica, epoch: route.actual.epoch)
+                throw Failed()
+            }
+        )
+        #expect(throws: Failed.self) {
+            try route.authority.write(author: "failed", under: terms) { try $0.save(Habit(name: "failed")) }
+        }
+        let failed = try #require(number)
+        #expect(ledger.write(store) == .acknowledged)
+        // As an opening or a look of another thread asks for it.
+        mirror.follow(to: try store.read { try $0.currentToken() }, waitSeconds: 0)
+        mirror.forget(failed)
+        #expect(mirror.waitUntilIdle(waitSeconds: 60))
+        store.close()
         try user.expectRecovery(ledger)
     }
 
