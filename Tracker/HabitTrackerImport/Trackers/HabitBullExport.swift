@@ -5,7 +5,7 @@ import HabitTracker
 import JSONText
 
 /// The CSV export of HabitBull, with one row per habit and day. Habits are identified only by name. Nothing says which of them are
-/// measured: those with values other than 0 and 1 are.
+/// measured: those with values other than 0 and 1 are, and other than the least number of 32 bits, which says that a day was neither.
 enum HabitBullExport {
     private static let header = [
         "HabitName", "HabitDescription", "HabitCategory", "CalendarDate", "Value", "CommentText",
@@ -16,6 +16,7 @@ enum HabitBullExport {
         let fields: [String: JSON]
         let date: String
         let value: Double?
+        let isNeither: Bool
         let note: String
     }
 
@@ -51,6 +52,7 @@ enum HabitBullExport {
                     fields: named,
                     date: named["CalendarDate"]?.text ?? "",
                     value: Double(value).flatMap { $0.isFinite ? $0 : nil },
+                    isNeither: isNeither(value),
                     note: named["CommentText"]?.text ?? ""
                 )
             )
@@ -61,8 +63,16 @@ enum HabitBullExport {
         return source
     }
 
+    /// Whether a value is `Int32.min`, however a spreadsheet spells it: `-2147483648`, `-2.15E+09`, `-2,15E+09`.
+    private static func isNeither(_ text: String) -> Bool {
+        ["", "."].contains { comma in
+            let number = Double(text.replacingOccurrences(of: ",", with: comma).trimmingCharacters(in: .whitespaces))
+            return number.map { ($0 > -2.2e9 && $0 <= -2.1e9) || $0 == -2e9 } ?? false
+        }
+    }
+
     private static func add(_ rows: [Row], order: DateOrder, _ source: inout TrackerSource) {
-        let measured = Set(rows.filter { $0.value.map { $0 != 0 && $0 != 1 } ?? false }.map(\.name))
+        let measured = Set(rows.filter { !$0.isNeither && $0.value.map { $0 != 0 && $0 != 1 } ?? false }.map(\.name))
         var seen: Set<String> = []
         var begun: [String: TrackerHabit] = [:]
         for row in rows where seen.insert(row.name).inserted {
@@ -75,6 +85,10 @@ enum HabitBullExport {
             if !identical.insert(row.fields).inserted { source.note("rows that are there twice") }
             guard let day = order.day(row.date) else {
                 source.keep("rows: on a day that no calendar has", row.fields)
+                continue
+            }
+            guard !row.isNeither else {
+                source.keep("rows: neither done nor not done", row.fields)
                 continue
             }
             guard let value = row.value else {

@@ -237,6 +237,13 @@ enum TextTally {
         return Array(tallies.values)
     }
 
+    /// Whether a value stands for a day without an answer: the least integer of 32 bits, whole or rounded.
+    static func isUnanswered(_ value: String) -> Bool {
+        let rounded = "2([.,](1[0-9]*|0+))?[eE][+]?0*9"
+        let whole = "2[.,]?(1[0-9]{2}[.,]?[0-9]{3}[.,]?[0-9]{3}|000[.,]?000[.,]?000)([.,]0+)?"
+        return value.range(of: "^\\s*-(\(rounded)|\(whole))\\s*$", options: .regularExpression) != nil
+    }
+
     /// The entries, by the positions of their rows.
     static func habitBullMarks(_ all: [[String]]) -> [Int: LeafAccount.Mark] {
         let header = all.first ?? []
@@ -253,7 +260,7 @@ enum TextTally {
                 let parts = row[date].split(separator: "/")
                 return parts.count == 3 && Int(parts[1]) ?? 0 > 12
             }
-        let numbers = whole.map { Double($0.element[value]) }
+        let numbers = whole.map { isUnanswered($0.element[value]) ? nil : Double($0.element[value]) }
         let measured = Set(
             zip(whole, numbers).filter { $0.1 != nil && $0.1 != 0 && $0.1 != 1 }.map { $0.0.element[name] }
         )

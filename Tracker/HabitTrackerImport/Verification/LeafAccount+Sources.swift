@@ -34,8 +34,9 @@ extension LeafAccount {
                 }
             }
             let habit = header.firstIndex(of: "HabitName").flatMap { $0 < row.count ? row[$0] : nil }
-            let amount = header.firstIndex(of: "Value").flatMap { $0 < row.count ? Double(row[$0]) : nil }
-            take("rows", leaves, claim, saysNothing: amount == 0, of: row.count == header.count ? habit : nil)
+            let amount = header.firstIndex(of: "Value").flatMap { $0 < row.count ? row[$0] : nil } ?? ""
+            let isIdle = Double(amount) == 0 || TextTally.isUnanswered(amount)
+            take("rows", leaves, claim, saysNothing: isIdle, of: row.count == header.count ? habit : nil)
         }
     }
 
