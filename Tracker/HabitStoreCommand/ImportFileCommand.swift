@@ -225,10 +225,11 @@ struct TrackerReportText {
     private func words(_ verification: TrackerReport.Verification) -> [String] {
         let counted =
             "\(verification.habits.counted("habit")) with \(verification.entries.counted("entry", plural: "entries")), counted and "
-            + "summed in the source by other code, are here"
+            + "summed in the source by other code, \(isRehearsal ? "would be" : "are") here"
         if isVerified { return ["verified: " + counted] + verification.setAside.map { "  - allowed: \($0)" } }
         var lines: [String] = []
-        if !verification.isEqual { lines.append("NOT VERIFIED: the store differs from the source") }
+        let differs = isRehearsal ? "would differ" : "differs"
+        if !verification.isEqual { lines.append("NOT VERIFIED: the store \(differs) from the source") }
         lines += verification.differences.map { "  - \($0)" }
         if verification.isEqual { lines.append("NOT VERIFIED: " + counted + ", but most is set aside") }
         lines += verification.setAside.map { "  - \($0)" }

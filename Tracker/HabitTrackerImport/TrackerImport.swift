@@ -58,14 +58,35 @@ public struct TrackerImport {
         plan = TrackerPlan(source, name: options.name, timeZone: options.timeZone, now: options.now)
     }
 
-    /// Reports what ``run(into:attachmentsIn:progress:)`` would do.
+    /// Reports what ``run(into:attachmentsIn:progress:)`` would do, with the verification of an import into a copy in memory.
     public func rehearse(into store: any HabitStore) throws -> TrackerReport {
         var work = self
-        return try store.read { transaction in
+        let copy = try InMemoryHabitStore(schema: HabitSchema.current)
+        var report = try store.read { transaction in
             try work.plan.keepEarlierIdentifiers(of: transaction)
             var report = work.report()
             report.count(try work.changes(transaction, &report))
+            try copyRecords(of: transaction, into: copy)
             return report
+        }
+        let folder = FileManager.default.temporaryDirectory.path + "/habitstore-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        report.verification = try run(into: copy, attachmentsIn: folder).verification
+        return report
+    }
+
+    /// Copies the records that an import may find in a store: all tags, the source's habits, and their entries.
+    private func copyRecords(of transaction: any ReadTransaction, into copy: InMemoryHabitStore) throws {
+        let habits = try plan.habits.compactMap { try transaction.model(Habit.self, id: $0.id) }
+        var entries: [Entry] = []
+        for id in habits.map(\.id) {
+            entries += try transaction.fetch(FetchDescriptor<Entry>(predicate: #Predicate { $0.habitID == id }))
+        }
+        let (tags, known) = (try transaction.all(Tag.self), entries)
+        try copy.write(author: Self.author) { transaction in
+            try transaction.insert(contentsOf: tags)
+            try transaction.insert(contentsOf: habits)
+            try transaction.insert(contentsOf: known)
         }
     }
 

@@ -180,9 +180,15 @@ struct LoopDatabaseTests {
         )
         #expect(try sandbox.run("loop.db").entries == .init(inSource: 3, added: 1, known: 2))
         #expect(try sandbox.habit("Run").streak == 3)
+        func rehearsed() throws -> TrackerReport {
+            try TrackerImport(path: sandbox.folder.path("loop.db"), sandbox.options).rehearse(into: sandbox.store)
+        }
+        #expect(try rehearsed().verification?.isEqual == true)
         var entry = try #require(try sandbox.store.all(Entry.self).first)
         entry.value = 7
         try sandbox.store.save(entry)
+        #expect(try rehearsed().verification?.isEqual == false)
+        #expect(try sandbox.store.all(Entry.self).count == 3)
         let work = try TrackerImport(path: sandbox.folder.path("loop.db"), sandbox.options)
         let edited = try work.run(into: sandbox.store, attachmentsIn: sandbox.folder.path("imports"))
         #expect(edited.entries == .init(inSource: 3, added: 0, known: 2, differing: 1))

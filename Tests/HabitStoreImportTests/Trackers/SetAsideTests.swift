@@ -180,6 +180,24 @@ import Testing
         #expect(try setAside("x.csv") == ["2 of 3 rows that say something became no record"])
     }
 
+    /// An import that brought habits and none of their entries was verified if there were more habits than entries.
+    @Test func aMappedListThatIsMostlySetAsideIsAFinding() throws {
+        try sandbox.database(
+            "x",
+            """
+            CREATE TABLE habits (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE log (habit_id INTEGER, day TEXT);
+            INSERT INTO habits VALUES (1, 'A'), (2, 'B'), (3, 'C'), (4, 'D'); INSERT INTO log VALUES (8, '2024-01-01'), (9, '2024-01-02');
+            """
+        )
+        let mapping = """
+            {"format": 1, "entities": [
+              {"source": "habits", "target": "Habit", "key": "id", "attributes": {"name": "name"}},
+              {"source": "log", "target": "Entry", "attributes": {"day": "date"}, "relationships": {"habit_id": "habit"}}]}
+            """
+        sandbox.options.mapping = try CoreDataMapping(path: try sandbox.folder.write("m.json", mapping))
+        #expect(try setAside("x") == ["2 of 2 rows of log say something and became no record"])
+    }
+
     @Test func daysOnWhichNothingWasDoneMayBeMostOfASource() throws {
         let header = "HabitName,HabitDescription,HabitCategory,CalendarDate,Value,CommentText\n"
         let rows = (1...28).map { "Push,,,2024-02-\($0 < 10 ? "0" : "")\($0),\($0 == 3 ? 1 : 0),\n" }.joined()
@@ -207,6 +225,17 @@ import Testing
         #expect(found.status == 1)
         #expect(!found.output.contains("\nverified"), "\(found.output)")
         #expect(found.output.contains("NOT VERIFIED") && found.output.contains("unless --allow-aside is given"))
+        // A dry run ends like the import, and leaves nothing.
+        let dry = try CommandLineRun(
+            "import",
+            path,
+            "--dry-run",
+            "--into",
+            "sqlite:\(sandbox.folder.path("c"))",
+            home: home
+        )
+        #expect(dry.status == 1 && dry.output.contains("would be here, but most is set aside"), "\(dry.output)")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.folder.path("c")))
         let store = "sqlite:\(sandbox.folder.path("b"))"
         let allowed = try CommandLineRun("import", path, "--into", store, "--allow-aside", home: home)
         #expect(allowed.status == 0, "\(allowed.output)\(allowed.errors)")

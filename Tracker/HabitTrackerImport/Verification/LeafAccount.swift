@@ -55,6 +55,8 @@ struct LeafAccount {
     private var written = WrittenTexts()
     /// The numbers of rows that did and did not become records.
     var balance = RecordBalance()
+    /// The lists that a mapping makes habits or entries of, each of which has its own balance.
+    private var mapped: Set<String> = []
     private var missingRows: [String: Int] = [:]
     private var missingValues: [[String]: Int] = [:]
 
@@ -162,14 +164,14 @@ struct LeafAccount {
         guard !leaves.isEmpty else { return }
         let record = isShared ? claim.flatMap { account(for: $0) } : nil
         if record == nil, takeRow(leaves) {
-            if !saysNothing { balance.add(aside: 1, of: habit) }
+            if !saysNothing { balance.add(aside: 1, of: habit, in: mapped.contains(list) ? list : nil) }
             return
         }
         guard let (rest, owner) = record ?? claim.flatMap({ account(for: $0) }) else {
             missingRows[list, default: 0] += 1
             return
         }
-        balance.add(records: 1, of: habit)
+        balance.add(records: 1, of: habit, in: mapped.contains(list) ? list : nil)
         for leaf in leaves where !written.keeps(leaf.words) { missingValues[[list, leaf.name], default: 0] += 1 }
         guard !rest.isEmpty, !takeRow(rest) else { return }
         for leaf in rest {
@@ -240,10 +242,10 @@ extension LeafAccount {
             }
         }
         take("the file", others, saysNothing: true)
+        mapped = Set(mapping.entities.filter { $0.target != nil }.map(\.source))
         var known = KnownHabits()
         for entity in mapping.entities where entity.target == "Habit" { takeHabits(entity, tables, &known) }
         for entity in mapping.entities where entity.target == "Entry" { takeEntries(entity, tables, known) }
-        let mapped = Set(mapping.entities.filter { $0.target != nil }.map(\.source))
         for table in tables.tables where !mapped.contains(table.name) {
             for row in table.rows { take(table.name, Self.leaves("", .object(row.fields)), saysNothing: true) }
         }

@@ -278,19 +278,24 @@ struct RecordBalance {
 
     private var all = Side()
     private var habits: [String: Side] = [:]
+    private var lists: [String: Side] = [:]
 
     /// Counts rows that became records.
     ///
-    /// - Parameter habit: the habit of the rows, if it is one of the source.
-    mutating func add(records count: Int, of habit: String?) {
+    /// - Parameters:
+    ///   - habit: the habit of the rows, if it is one of the source.
+    ///   - list: the list of the rows, if it has a balance of its own.
+    mutating func add(records count: Int, of habit: String?, in list: String? = nil) {
         all.records += count
         if let habit { habits[habit, default: Side()].records += count }
+        if let list { lists[list, default: Side()].records += count }
     }
 
     /// Counts rows with content that are kept next to the store.
-    mutating func add(aside count: Int, of habit: String?) {
+    mutating func add(aside count: Int, of habit: String?, in list: String? = nil) {
         all.aside += count
         if let habit { habits[habit, default: Side()].aside += count }
+        if let list { lists[list, default: Side()].aside += count }
     }
 
     /// The parts that were mostly set aside, without user data.
@@ -299,7 +304,11 @@ struct RecordBalance {
             return ["\(all.aside) of \(all.aside + all.records) rows that say something became no record"]
         }
         let mostlyAside = habits.values.filter { $0.aside > $0.records }
-        guard !mostlyAside.isEmpty else { return [] }
+        guard !mostlyAside.isEmpty else {
+            return lists.filter { $0.value.aside > $0.value.records }.sorted { $0.key < $1.key }.map { name, side in
+                "\(side.aside) of \(side.aside + side.records) rows of \(name) say something and became no record"
+            }
+        }
         let (aside, total) = mostlyAside.reduce((0, 0)) { ($0.0 + $1.aside, $0.1 + $1.aside + $1.records) }
         let words = mostlyAside.count == 1 ? "a habit" : "\(mostlyAside.count) habits"
         return ["\(aside) of \(total) rows of \(words) say something and became no record"]
