@@ -40,7 +40,7 @@ struct ImportCoreDataCommand: ReportingCommand {
     @Option(help: ArgumentHelp("How each entity and attribute maps to the schema of habits.", valueName: "json"))
     var mapping: String?
 
-    @Flag(help: "Print a mapping to the schema of habits, guessed from names and types, to edit; import nothing.")
+    @Flag(help: "Print a mapping to the schema of habits, with questions about what it is not sure of; import nothing.")
     var suggestMapping = false
 
     @Flag(help: "Keep applying what the file's app writes, until interrupted. Needs the file's persistent history.")
@@ -86,9 +86,12 @@ struct ImportCoreDataCommand: ReportingCommand {
 
     func run() async throws {
         if suggestMapping { return try suggest() }
+        let mapping = try mapping.map { try CoreDataMapping(path: $0) }
+        // A mapping with open questions makes no user.
+        try mapping?.requireAnswers(at: self.mapping)
         let tracker = into == nil ? try await Tracker.open(trackerOptions, isFollowing: follow, mayBegin: true) : nil
         defer { tracker?.close() }
-        let mirror = CoreDataMirror(path: file, try await update(tracker))
+        let mirror = CoreDataMirror(path: file, try await update(mapping, tracker))
         let bar = ProgressBar(isQuiet: quiet || output.format == .json)
         defer { bar.clear() }
         var options = CoreDataImporter.Options()
@@ -127,33 +130,32 @@ struct ImportCoreDataCommand: ReportingCommand {
     private func suggest() throws {
         let source = try CoreDataFile(path: file)
         defer { source.close() }
-        try Output.write(try CoreDataMapping.suggested(for: source, to: HabitSchema.current).json())
+        try CoreDataMapping.suggested(for: source, to: HabitSchema.current).show()
     }
 
     // MARK: Targets
 
     /// The function that imports a state of the file into the target.
-    private func update(_ tracker: Tracker?) async throws -> CoreDataMirror.Update {
+    private func update(_ mapping: CoreDataMapping?, _ tracker: Tracker?) async throws -> CoreDataMirror.Update {
         guard let mapping else {
             let address = try parsedTarget(into ?? "")
             return CoreDataMirror.derived { try Self.open(address, for: $0) }
         }
-        let parsed = try CoreDataMapping(path: mapping)
         if let into {
             let address = try parsedTarget(into)
             return { file, options, progress in
                 if !FileManager.default.fileExists(atPath: address.path) {
-                    try parsed.require(fits: file, schema: HabitSchema.current)
+                    try mapping.require(fits: file, schema: HabitSchema.current)
                 }
                 let store = try address.openForImport(schema: HabitSchema.current)
                 defer { store.close() }
-                return try CoreDataImporter(file, parsed, into: store, notesPath: address.path, options).run(
+                return try CoreDataImporter(file, mapping, into: store, notesPath: address.path, options).run(
                     progress: progress
                 )
             }
         }
         guard let tracker else { throw CommandFailure.usage("name a store or a user to import into") }
-        return try await usersUpdate(parsed, tracker)
+        return try await usersUpdate(mapping, tracker)
     }
 
     /// Imports into the user's own store, which stays open while the file is followed.
@@ -198,6 +200,14 @@ struct ImportCoreDataCommand: ReportingCommand {
 
     private func show(_ report: CoreDataImportReport) throws {
         try output.write(report) { ImportText(report, unaccepted: unaccepted(report)).text(Terminal.options()) }
+    }
+}
+
+extension CoreDataMapping {
+    /// Prints a suggested mapping, and notes its open questions.
+    func show() throws {
+        try Output.write(try json())
+        for question in openQuestions { StandardError.note("open question: \(question)") }
     }
 }
 

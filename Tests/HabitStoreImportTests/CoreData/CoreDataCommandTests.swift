@@ -106,8 +106,22 @@ import Testing
             home: fixture.folder
         )
         #expect(suggested.status == 0, "\(suggested.errors)")
+        #expect(suggested.errors.hasPrefix("habitstore: note: open question: Task.streak: "))
         let mapping = fixture.folder.appendingPathComponent("mapping.json")
         try Data(suggested.output.utf8).write(to: mapping)
+        let refused = try CommandLineRun(
+            "import",
+            "coredata",
+            fixture.path,
+            "--mapping",
+            mapping.path,
+            home: fixture.folder
+        )
+        #expect(refused.status == 64)
+        #expect(refused.errors.contains("an open question, Task.streak: "))
+        var answered = try CoreDataMapping(parsing: Data(suggested.output.utf8))
+        (answered.entities[0].constants["streak"], answered.entities[0].questions) = (.int(0), [:])
+        try Data(try answered.json().utf8).write(to: mapping)
         for expected in ["imported 2 records", "nothing to do"] {
             let run = try CommandLineRun(
                 "import",

@@ -198,8 +198,12 @@ import Testing
     }
 
     @Test func aMappingIsReadAsItIsWrittenAndNamesWhatIsWrong() throws {
-        let text = try mapping.json()
-        #expect(try CoreDataMapping(parsing: Data(text.utf8)) == mapping)
+        #expect(try !mapping.json().contains("questions"))
+        var asking = mapping
+        asking.entities[0].questions = ["price": "is it the target?"]
+        for mapping in [mapping, asking] {
+            #expect(try CoreDataMapping(parsing: Data(try mapping.json().utf8)) == mapping)
+        }
         func message(_ text: String) -> String? {
             #expect(throws: HabitStoreError.self) { try CoreDataMapping(parsing: Data(text.utf8)) }?.message
         }
@@ -211,7 +215,42 @@ import Testing
         #expect(message("{\"format\": 2, \"entities\": []}")?.contains("format 2") == true)
     }
 
-    @Test func theSuggestionFitsAsItIs() throws {
+    /// Constants that nobody had declared, and the first date of a record, were written into suggestions, and imported.
+    @Test func whatNamesAndTheSchemaDoNotSayIsAQuestion() throws {
+        let fixture = try CoreDataFixture()
+        try fixture.metadata()
+        let task = FixtureModel.Relationship(name: "task", destination: "Task", inverse: nil)
+        try fixture.model(
+            FixtureModel(entities: [
+                .init(name: "Task", attributes: [.init(name: "title", type: 700)]),
+                .init(name: "Routine", attributes: [.init(name: "title", type: 700)]),
+                .init(name: "Log", attributes: [.init(name: "createdDate", type: 900)], relationships: [task]),
+            ])
+        )
+        try fixture.entities([(1, "Log", 0, 0), (2, "Routine", 0, 0), (3, "Task", 0, 2)])
+        try fixture.sql(
+            """
+            CREATE TABLE ZTASK (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTITLE VARCHAR);
+            CREATE TABLE ZROUTINE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTITLE VARCHAR);
+            CREATE TABLE ZLOG (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTASK INTEGER, ZCREATEDDATE TIMESTAMP);
+            INSERT INTO ZTASK VALUES (1, 3, 1, NULL), (2, 3, 1, NULL);
+            """
+        )
+        let file = try CoreDataFile(path: fixture.path)
+        let suggested = try CoreDataMapping.suggested(for: file, to: HabitSchema.current)
+        let entities = Dictionary(uniqueKeysWithValues: suggested.entities.map { ($0.source, $0) })
+        #expect(entities["Task"]?.target == "Habit")
+        #expect(entities["Task"]?.constants.keys.sorted() == ["isArchived", "periodDays", "timesPerPeriod"])
+        #expect(entities["Task"]?.questions.keys.sorted() == ["createdAt", "streak", "title"])
+        #expect(entities["Task"]?.questions["title"] == "name, or null? 2 of 2 records have none, and would be refused")
+        #expect(entities["Routine"]?.target == nil)
+        #expect(entities["Routine"]?.questions["target"] == "Habit, or null? another entity could be Habit, too")
+        #expect(entities["Log"]?.attributes == ["createdDate": nil])
+        #expect(entities["Log"]?.relationships == ["task": "habit"])
+        #expect(entities["Log"]?.questions.keys.sorted() == ["createdDate"])
+    }
+
+    @Test func theSuggestionFitsOnceItsQuestionIsAnswered() throws {
         let fixture = try CoreDataFixture()
         try fixture.metadata()
         try fixture.model(
@@ -248,7 +287,7 @@ import Testing
             """
         )
         let file = try CoreDataFile(path: fixture.path)
-        let suggested = try CoreDataMapping.suggested(for: file, to: HabitSchema.current)
+        var suggested = try CoreDataMapping.suggested(for: file, to: HabitSchema.current)
         let task = try #require(suggested.entities.first { $0.source == "ABCTask" })
         #expect(task.target == "Habit")
         #expect(task.identity == "uuid")
@@ -256,6 +295,13 @@ import Testing
         #expect(task.attributes == expected)
         #expect(suggested.entities.first { $0.source == "ABCThing" }?.target == nil)
         let target = try Store()
+        let error = #expect(throws: HabitStoreError.self) { try target.update(fixture, suggested) }
+        #expect(error?.message.hasPrefix("the mapping has an open question, ABCTask.streak: what is it?") == true)
+        #expect(suggested.openQuestions.count == 1)
+        for place in suggested.entities.indices where suggested.entities[place].source == "ABCTask" {
+            suggested.entities[place].constants["streak"] = .int(0)
+            suggested.entities[place].questions = [:]
+        }
         let report = try target.update(fixture, suggested)
         #expect(report.losses.map { "\($0.entity).\($0.property ?? "-")" } == ["ABCTask.colour"])
         let entry = try #require(try target.store.read { try $0.all(Entry.self) }.first)

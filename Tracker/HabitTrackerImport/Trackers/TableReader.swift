@@ -27,8 +27,9 @@ struct TableReader {
         "Entry": ["id", "date", "note", "value"],
     ]
 
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` if the mapping does not fit the lists.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` if the mapping does not fit the lists, or has open questions.
     init(_ tables: SourceTables, _ mapping: CoreDataMapping, timeZone: TimeZone) throws {
+        try mapping.requireAnswers(at: tables.path)
         (self.tables, self.mapping, self.timeZone) = (tables, mapping, timeZone)
         habitLists = Set(mapping.entities.filter { $0.target == "Habit" }.map(\.source))
         for entity in mapping.entities { try require(entity) }

@@ -39,6 +39,9 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         public var columns: [String]?
         /// Information on attributes and columns for the person who edits the mapping; ignored by the import.
         public var about: [String: String] = [:]
+        /// What the suggestion is not sure of, by attribute or column, or `target` for the list as a whole. An import refuses a mapping
+        /// with questions: to answer one, edit the mapping and delete it.
+        public var questions: [String: String] = [:]
 
         /// Creates the mapping of an entity.
         public init(
@@ -54,7 +57,8 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case source, target, identity, attributes, relationships, constants, key, dates, only, columns, about
+            case source, target, identity, attributes, relationships, constants, key, dates, only, columns, about,
+                questions
         }
 
         /// Decodes the mapping of an entity; missing keys are empty.
@@ -71,6 +75,7 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
             only = try container.decodeIfPresent([String: [MappedConstant]].self, forKey: .only) ?? [:]
             columns = try container.decodeIfPresent([String].self, forKey: .columns)
             about = try container.decodeIfPresent([String: String].self, forKey: .about) ?? [:]
+            questions = try container.decodeIfPresent([String: String].self, forKey: .questions) ?? [:]
         }
 
         /// Encodes the mapping, with null for what is not imported.
@@ -80,6 +85,7 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
             try container.encode(target, forKey: .target)
             try container.encodeIfPresent(identity, forKey: .identity)
             if !about.isEmpty { try container.encode(about, forKey: .about) }
+            if !questions.isEmpty { try container.encode(questions, forKey: .questions) }
             if target != nil || !attributes.isEmpty { try container.encode(attributes, forKey: .attributes) }
             if !relationships.isEmpty { try container.encode(relationships, forKey: .relationships) }
             if !constants.isEmpty { try container.encode(constants, forKey: .constants) }
@@ -139,6 +145,27 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
             throw HabitStoreError(.inputOutput, "the mapping cannot be read", at: .init(path: path), underlying: error)
         }
         try self.init(parsing: data, path: path)
+    }
+
+    /// The open questions, each with the list and the column that it is about.
+    package var openQuestions: [String] {
+        entities.flatMap { entity in
+            entity.questions.sorted { $0.key < $1.key }.map { "\(entity.source).\($0.key): \($0.value)" }
+        }
+    }
+
+    /// Refuses a mapping with open questions: only someone who knows the app can answer them.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` with the first question.
+    package func requireAnswers(at path: String? = nil) throws {
+        let open = openQuestions
+        guard let first = open.first else { return }
+        let more = open.count > 1 ? " (and \((open.count - 1).counted("more question")))" : ""
+        throw HabitStoreError(
+            .invalidValue,
+            "the mapping has an open question, \(first)\(more): edit the mapping, then delete the question",
+            at: .init(path: path)
+        )
     }
 
     /// Checks the mapping against a file and a schema, to find mistakes before a store exists.

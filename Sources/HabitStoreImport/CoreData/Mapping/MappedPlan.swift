@@ -12,8 +12,9 @@ struct MappedPlan {
         (self.mapping, self.file, self.schema) = (mapping, file, schema)
     }
 
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` with the entity and the property that do not fit.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` with the entity and the property that do not fit, or with an open question.
     func plan() throws -> CoreDataPlan {
+        try mapping.requireAnswers(at: file.path)
         for entity in mapping.entities where file.model.entity(entity.source) == nil {
             throw wrong("the file has no entity \(entity.source)", entity.source)
         }

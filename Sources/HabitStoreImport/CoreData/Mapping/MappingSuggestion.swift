@@ -1,6 +1,6 @@
 import HabitStore
 
-/// Suggests a mapping from names and types, for someone familiar with the app to check.
+/// Suggests a mapping from names and types, for someone familiar with the app to check. What it is not sure of is a question.
 struct MappingSuggestion {
     private let file: CoreDataFile
     private let schema: Schema
@@ -15,35 +15,42 @@ struct MappingSuggestion {
     }
 
     func mapping() throws -> CoreDataMapping {
-        let named = chosenTargets()
-        let targets = named.isEmpty ? try targetsByStructure() : named
+        let chosen = chosenTargets()
+        let proposed = chosen.sure.isEmpty && chosen.rivals.isEmpty ? try targetsByStructure() : [:]
         return CoreDataMapping(
             entities: try file.model.entities.filter { !$0.isAbstract }.map { source in
                 var about = try self.about(source)
-                guard let target = targets[source.name] else {
+                guard let target = chosen.sure[source.name] else {
                     about["target"] = "none is called like it; " + needs
                     var result = CoreDataMapping.Entity(source: source.name, target: nil)
                     for attribute in source.attributes { result.attributes[attribute.name] = .some(nil) }
                     result.about = about
+                    if let rival = chosen.rivals[source.name] {
+                        let name = schema.entities[rival].name
+                        result.questions["target"] = "\(name), or null? another entity could be \(name), too"
+                    } else if let target = proposed[source.name] {
+                        result.questions["target"] = proposal(source, schema.entities[target])
+                    }
                     return result
                 }
                 let description = schema.entities[target]
-                about["target"] =
-                    named.isEmpty
-                    ? "\(description.name), since its attributes and what it leads to are of the types that one needs; "
-                        + needs
-                    : "\(description.name), which is called like it; " + needs
-                var result = entity(source, description, targets)
+                about["target"] = "\(description.name), which is called like it; " + needs
+                var result = try entity(source, description, chosen.sure)
                 for (name, attribute) in result.attributes {
-                    guard let attribute else { continue }
-                    let isNamed = MappingWords.nearness(name, attribute) > 0
-                    let why = isNamed ? "means the same" : "the first of its type"
-                    about[name, default: ""] += "; becomes \(attribute): \(why)"
+                    if let attribute { about[name, default: ""] += "; becomes \(attribute): means the same" }
                 }
                 result.about = about
                 return result
             }
         )
+    }
+
+    /// The question whether an entity without a known name is one of the schema's.
+    private func proposal(_ source: CoreDataEntity, _ target: EntityDescription) -> String {
+        let matches = matches(source, target)
+        let attributes = matches.sure.merging(matches.proposed) { sure, _ in sure }.sorted { $0.key < $1.key }
+        let words = attributes.map { "\($0.key) as \($0.value)" }.joined(separator: ", ")
+        return "\(target.name), or null? only its types and what it leads to say so; \(words)"
     }
 
     // MARK: Descriptions
@@ -113,24 +120,39 @@ struct MappingSuggestion {
         }
     }
 
-    /// The target of each entity, by similarity of names and the number of matching attributes.
-    private func chosenTargets() -> [String: Int] {
-        var result: [String: Int] = [:]
+    /// The target of each entity, by similarity of names and the number of matching attributes. Of several entities with one target, only
+    /// the one with the nearest name is sure.
+    private func chosenTargets() -> (sure: [String: Int], rivals: [String: Int]) {
+        var found: [(source: String, target: Int, name: Int)] = []
         for source in file.model.entities where !source.isAbstract {
-            var best: (target: Int, score: Int)?
+            var best: (target: Int, score: Int, name: Int)?
             for (position, target) in schema.entities.enumerated() {
                 let name = MappingWords.nearness(String(source.name.dropFirst(prefix)), target.name)
                 guard name > 0 else { continue }
-                let score = name + matched(source, target).count
-                if score > best?.score ?? 0 { best = (position, score) }
+                let score = name + matches(source, target).sure.count
+                if score > best?.score ?? 0 { best = (position, score, name) }
             }
-            if let best { result[source.name] = best.target }
+            if let best { found.append((source.name, best.target, best.name)) }
         }
-        return result
+        var (sure, rivals): ([String: Int], [String: Int]) = ([:], [:])
+        for item in found {
+            let isNearest = !found.contains {
+                $0.target == item.target && $0.source != item.source && $0.name >= item.name
+            }
+            if isNearest { sure[item.source] = item.target } else { rivals[item.source] = item.target }
+        }
+        return (sure, rivals)
     }
 
-    /// The target's attributes by the source's, each used at most once, best matches first.
-    private func matched(_ source: CoreDataEntity, _ target: EntityDescription) -> [String: String] {
+    /// The target's attributes by the source's, each used at most once.
+    private struct Matches {
+        /// By similar names, best matches first.
+        var sure: [String: String] = [:]
+        /// What a required attribute may be: a creation date, or the first attribute of its type.
+        var proposed: [String: String] = [:]
+    }
+
+    private func matches(_ source: CoreDataEntity, _ target: EntityDescription) -> Matches {
         let stored = Set(
             target.relationships.compactMap { relationship -> String? in
                 switch relationship.kind {
@@ -149,21 +171,24 @@ struct MappingSuggestion {
             }
         }
         pairs.sort { ($1.nearness, $0.source, $0.target) < ($0.nearness, $1.source, $1.target) }
-        var result: [String: String] = [:]
+        var result = Matches()
         var taken: Set<String> = []
-        for pair in pairs where result[pair.source] == nil && taken.insert(pair.target).inserted {
-            result[pair.source] = pair.target
+        for pair in pairs
+        where (result.sure[pair.source] ?? result.proposed[pair.source]) == nil && taken.insert(pair.target).inserted {
+            // When a record was made need not be the day that it is about.
+            let isCreation = MappingWords.nearness(pair.source, "createdAt") > pair.nearness
+            if isCreation { result.proposed[pair.source] = pair.target } else { result.sure[pair.source] = pair.target }
         }
-        // A required text or date without a similar name gets the first unused attribute of its kind.
         for other in target.attributes.dropFirst()
         where !other.isOptional && other.defaultValue == nil && !taken.contains(other.name)
             && [.string, .date].contains(other.kind)
         {
             let free = source.attributes.first { attribute in
-                attribute.type.kind == other.kind && attribute.column != nil && result[attribute.name] == nil
-                    && attribute.name != identities[source.root] && MappingWords.isNothingElse(attribute.name)
+                attribute.type.kind == other.kind && attribute.column != nil && result.sure[attribute.name] == nil
+                    && result.proposed[attribute.name] == nil && attribute.name != identities[source.root]
+                    && MappingWords.isNothingElse(attribute.name)
             }
-            if let free { result[free.name] = other.name }
+            if let free { result.proposed[free.name] = other.name }
         }
         return result
     }
@@ -181,23 +206,58 @@ struct MappingSuggestion {
         _ source: CoreDataEntity,
         _ target: EntityDescription,
         _ targets: [String: Int]
-    ) -> CoreDataMapping.Entity {
-        let matched = matched(source, target)
+    ) throws -> CoreDataMapping.Entity {
+        let matches = matches(source, target)
         var result = CoreDataMapping.Entity(source: source.name, target: target.name, identity: identities[source.root])
         for attribute in source.attributes where attribute.name != result.identity {
-            result.attributes[attribute.name] = .some(matched[attribute.name])
+            result.attributes[attribute.name] = .some(matches.sure[attribute.name])
+            guard let name = matches.proposed[attribute.name] else { continue }
+            result.questions[attribute.name] =
+                "\(name), or null? \(target.name) needs one, and its name does not say so"
         }
-        var filled = Set(matched.values)
+        for (name, attribute) in matches.sure
+        where target.attributes.contains(where: { $0.name == attribute && !$0.isOptional }) {
+            let (empty, all) = try counts(source, name)
+            guard 2 * empty > all else { continue }
+            result.questions[name] = "\(attribute), or null? \(empty) of \(all) records have none, and would be refused"
+        }
+        var filled = Set(matches.sure.values)
         for relationship in source.relationships {
-            let found = self.relationship(relationship, target, targets, filled)
-            result.relationships[relationship.name] = .some(found?.name)
-            if let attribute = found?.attribute { filled.insert(attribute) }
+            result.relationships[relationship.name] = .some(nil)
+            guard let (name, attribute) = self.relationship(relationship, target, targets, filled) else { continue }
+            let own = MappingWords.nearness(relationship.name, name)
+            let rival = source.relationships.filter { other in
+                attribute != nil && other.name != relationship.name
+                    && self.relationship(other, target, targets, Set(matches.sure.values))?.name == name
+            }.map { MappingWords.nearness($0.name, name) }.max()
+            if let rival, own <= rival {
+                if own == rival {
+                    result.questions[relationship.name] = "\(name), or null? another one could be it, too"
+                }
+                continue
+            }
+            result.relationships[relationship.name] = .some(name)
+            if let attribute { filled.insert(attribute) }
         }
+        filled.formUnion(matches.proposed.values)
         for attribute in target.attributes.dropFirst()
         where !attribute.isOptional && attribute.kind != .links && !filled.contains(attribute.name) {
-            result.constants[attribute.name] = Self.constant(attribute)
+            if let constant = Self.constant(attribute) {
+                result.constants[attribute.name] = constant
+            } else {
+                result.questions[attribute.name] =
+                    "what is it? \(target.name) needs one: map an attribute to it, or give a constant"
+            }
         }
         return result
+    }
+
+    /// How many records of an entity have no value of an attribute, and how many there are.
+    private func counts(_ source: CoreDataEntity, _ name: String) throws -> (empty: Int64, all: Int64) {
+        guard let column = source.attribute(name)?.column else { return (0, 0) }
+        let from = "FROM \(SourceConnection.quoted(source.table)) WHERE Z_ENT = \(source.number)"
+        let all = try file.connection.int("SELECT count(*) \(from)") ?? 0
+        return (all - (try file.connection.int("SELECT count(\(SourceConnection.quoted(column))) \(from)") ?? 0), all)
     }
 
     private func relationship(
@@ -220,27 +280,21 @@ struct MappingSuggestion {
         return nil
     }
 
-    private static func constant(_ attribute: AttributeDescription) -> MappedConstant {
+    /// The default that the schema declares.
+    private static func constant(_ attribute: AttributeDescription) -> MappedConstant? {
         switch attribute.defaultValue {
-        case .bool(let flag)?: return .bool(flag)
-        case .int(let number)?: return .int(number)
-        case .double(let number)?: return .double(number)
-        case .string(let text)?: return .string(text)
-        default: break
-        }
-        switch attribute.kind {
-        case .bool: return .bool(false)
-        case .int: return attribute.name.hasSuffix("Period") || attribute.name.hasSuffix("Days") ? .int(1) : .int(0)
-        case .double: return .double(0)
-        case .date: return .string("2001-01-01T00:00:00Z")
-        default: return .string("")
+        case .bool(let flag)?: .bool(flag)
+        case .int(let number)?: .int(number)
+        case .double(let number)?: .double(number)
+        case .string(let text)?: .string(text)
+        default: nil
         }
     }
 }
 
 extension CoreDataMapping {
-    /// A mapping of a file to a schema that goes by names and types. Everything that the file has stands in it: what has no
-    /// place yet as null.
+    /// Suggests a mapping of a file to a schema, by known names. It lists everything that the file has; what has no place yet is null, and
+    /// what only types suggest is a question.
     public static func suggested(for file: CoreDataFile, to schema: Schema) throws
         -> CoreDataMapping
     {
@@ -280,7 +334,7 @@ package enum MappingWords {
     }
 
     /// Whether a name has no known meaning.
-    static func isNothingElse(_ name: String) -> Bool {
+    package static func isNothingElse(_ name: String) -> Bool {
         let word = plain(name)
         return !alike.contains { $0.contains(word) || $0.contains(singular(word)) }
     }
