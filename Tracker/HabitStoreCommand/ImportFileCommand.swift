@@ -15,7 +15,8 @@ struct ImportFileCommand: ReportingCommand {
         discussion: """
             Loop Habit Tracker (database, CSV export as folder or zip), Tickmate, HabitBull (CSV), Beaver Habit Tracker (JSON), \
             harsh (text files), Table Habit (database, JSON); and what `habitstore export` writes. Of other databases, CSV and \
-            JSON files --mapping says which lists are habits and entries; --suggest-mapping prints one to edit.
+            JSON files --mapping says which lists are habits and entries; --suggest-mapping prints one, with questions \
+            to answer before the import.
 
             Repeated, it adds only what is new. What has no place in a store is counted by name, and kept in a file: \
             in the user's folder under imports/, or next to the store that --into names. Afterwards the store is \
@@ -43,7 +44,7 @@ struct ImportFileCommand: ReportingCommand {
 
     @Flag(
         help:
-            "Print a mapping of the file's lists to habits, guessed from names and values, to edit; import nothing."
+            "Print a mapping of the file's lists to habits, with questions about what it is not sure of; import nothing."
     )
     var suggestMapping = false
 
@@ -98,7 +99,7 @@ struct ImportFileCommand: ReportingCommand {
     }
 
     func run() async throws {
-        if suggestMapping { return try Output.write(try CoreDataMapping.suggested(forTablesAt: file).json()) }
+        if suggestMapping { return try CoreDataMapping.suggested(forTablesAt: file).show() }
         let settings = try await Settings(trackerOptions.user)
         var exported = InterchangeImport.Options()
         (exported.updates, exported.isEdited) = (update, edited)

@@ -25,6 +25,10 @@ struct SourceTables {
         /// The columns, in order.
         let columns: [String]
         let rows: [Row]
+        /// The tables that its columns lead to by declared foreign keys.
+        var references: [String: String] = [:]
+        /// The virtual table that it is, or whose contents it has, such as those of a search index.
+        var virtual: String?
     }
 
     let path: String
@@ -69,6 +73,9 @@ struct SourceTables {
     private mutating func readDatabase() throws {
         let database = try SourceDatabase(path: path)
         oddities = database.oddities
+        let virtual = try database.connection.texts(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY length(name) DESC"
+        )
         for name in database.tableNames where !name.hasPrefix("sqlite_") {
             let statement = try database.connection.prepare("SELECT * FROM \(SourceConnection.quoted(name))")
             let columns = (0..<statement.columnCount).map { statement.columnName($0) }
@@ -78,9 +85,26 @@ struct SourceTables {
                 for (place, column) in columns.enumerated() { fields[column] = JSON(statement.value(place)) }
                 rows.append(Row(fields: fields))
             }
-            tables.append(Table(name: name, columns: columns, rows: rows))
+            var table = Table(name: name, columns: columns, rows: rows)
+            let keys = try database.connection.prepare("PRAGMA foreign_key_list(\(SourceConnection.quoted(name)))")
+            while try keys.step() { table.references[keys.text(3) ?? ""] = keys.text(2) }
+            table.virtual = virtual.first { Self.has($0, name) }
+            tables.append(table)
         }
     }
+
+    /// Whether a table is a virtual one, or one that the modules FTS, R-tree and their like keep its contents in.
+    private static func has(_ virtual: String, _ table: String) -> Bool {
+        let (virtual, table) = (virtual.lowercased(), table.lowercased())
+        guard table.hasPrefix(virtual + "_") else { return table == virtual }
+        return shadows.contains(String(table.dropFirst(virtual.count + 1)))
+    }
+
+    private static let shadows: Set<String> = [
+        "data", "idx", "content", "docsize", "config", "segments", "segdir", "stat", "node", "parent", "rowid",
+        "chunks",
+        "rowids", "info", "auxiliary",
+    ]
 
     private mutating func readCSV(_ file: String) throws {
         var reader = try CSVReader(path: file)

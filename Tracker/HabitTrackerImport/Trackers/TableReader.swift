@@ -277,8 +277,8 @@ struct TableReader {
 /// Parses the cells of a list.
 enum TableValue {
     static let dateForms = [
-        "secondsSince1970", "millisecondsSince1970", "secondsSince2001", "daysSince1970", "dayMonthYear",
-        "monthDayYear",
+        "secondsSince1970", "millisecondsSince1970", "secondsSince2001", "daysSince1970", "yearMonthDay",
+        "dayMonthYear", "monthDayYear",
     ]
 
     /// The day or the instant; nil if it is neither, or if any part of it is not understood.
@@ -289,6 +289,18 @@ enum TableValue {
         case "secondsSince2001": return number(value).flatMap { instant($0 + 978_307_200) }
         case "daysSince1970":
             return number(value).flatMap { Int(exactly: $0) }.flatMap(SourceMoment.day(number:)).map { .day($0) }
+        case "yearMonthDay":
+            let text = value.plainText ?? ""
+            let isCompact = text.utf8.count == 8 && SourceMoment.number(text) != nil
+            let words =
+                isCompact
+                ? [text.prefix(4), text.dropFirst(4).prefix(2), text.suffix(2)]
+                : text.split(omittingEmptySubsequences: false) { "/.-".contains($0) }
+            let parts = words.compactMap { SourceMoment.number($0) }
+            guard words.count == 3, parts.count == 3, words.map(\.utf8.count).first == 4,
+                words.dropFirst().allSatisfy({ $0.utf8.count <= 2 })
+            else { return nil }
+            return SourceMoment.day(year: parts[0], month: parts[1], day: parts[2]).map { .day($0) }
         case "dayMonthYear", "monthDayYear":
             let words = (value.text ?? "").split(omittingEmptySubsequences: false) { "/.-".contains($0) }
             let parts = words.compactMap { SourceMoment.number($0) }

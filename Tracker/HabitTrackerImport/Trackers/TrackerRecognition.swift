@@ -15,7 +15,7 @@ enum TrackerRecognition {
         case tables(SourceTables, CoreDataMapping, TimeZone)
     }
 
-    private static let mappingAdvice = "--suggest-mapping prints a mapping of its lists to habits, to be edited"
+    private static let mappingAdvice = "--suggest-mapping prints a mapping of its lists to habits, to be completed"
 
     /// Recognizes the file or folder at a path.
     ///

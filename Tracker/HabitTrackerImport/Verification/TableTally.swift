@@ -12,6 +12,10 @@ enum TableTally {
     private static let plainDate = try? NSRegularExpression(
         pattern: "^([0-9]{1,9})[-/.]([0-9]{1,9})[-/.]([0-9]{4})$"
     )
+    /// The year, then month and day with separators, or without.
+    private static let yearFirstDate = try? NSRegularExpression(
+        pattern: "^([0-9]{4})(?:[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})|([0-9]{2})([0-9]{2}))$"
+    )
     /// Day, hour, minute, second, fraction, offset.
     private static let isoDate = try? NSRegularExpression(
         pattern: "^([0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -148,6 +152,9 @@ enum TableTally {
         case "millisecondsSince1970": return amount.map { Date(timeIntervalSince1970: $0 / 1_000) }.flatMap(day)
         case "secondsSince2001": return amount.map { Date(timeIntervalSinceReferenceDate: $0) }.flatMap(day)
         case "daysSince1970": return amount.flatMap { Int(exactly: $0) }.map { PlainDay.text(daysSince1970: $0) }
+        case "yearMonthDay":
+            let parts = groups(yearFirstDate, text(value) ?? "").dropFirst().compactMap { Int($0) }
+            return parts.count == 3 ? PlainDay.text(parts[0], parts[1], parts[2]) : nil
         case "dayMonthYear", "monthDayYear":
             let parts = groups(plainDate, text(value) ?? "").dropFirst().compactMap {
                 Int($0)
