@@ -3,6 +3,7 @@ import FeatureFlags
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import JSONText
 import StandardEngines
 
 #if canImport(Glibc)
