@@ -382,7 +382,7 @@ let package = Package(
             name: "HabitStoreOperatorTests",
             dependencies: [
                 "HabitStore", "HabitStoreOperator", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
-                "NotesOperator", "StandardEngines",
+                "NotesOperator", "RawStoreFiles", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -30,6 +30,8 @@ public enum OperatorCommands {
     public static let history: any ParsableCommand.Type = HistoryCommand.self
     /// Shows a store's information.
     public static let info: any ParsableCommand.Type = InfoCommand.self
+    /// Maps the tables of another program's SQLite file to the schema, and imports them.
+    public static let map: any ParsableCommand.Type = MapCommand.self
     /// Checks schemas against CloudKit's rules.
     public static let schema: any ParsableCommand.Type = SchemaCommand.self
     /// Moves users from stage to stage, and back.
@@ -46,7 +48,7 @@ public enum OperatorCommands {
         [
             CommandGroup(
                 name: "Stores",
-                subcommands: [verify, copy, migrate, check, query, history, info, schema]
+                subcommands: [verify, copy, migrate, check, query, history, info, schema, map]
             ),
             CommandGroup(name: "Rollout", subcommands: [rollout, fleet, user, flags]),
         ]

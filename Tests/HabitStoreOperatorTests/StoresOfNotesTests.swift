@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreSQLite
 import HabitTracker
+import RawStoreFiles
 import Testing
 
 /// Stores with an app's schema, through a command that the app declares in three lines.
@@ -24,6 +25,52 @@ struct StoresOfNotesTests {
         #expect(try sandbox.run("history", "b.lmdb").succeeded().output.contains("Notebook"))
         let lint = try sandbox.run("schema", "lint", "--cloudkit")
         #expect(lint.status == 1 && lint.output.contains("the schema that ships, 8.0.0"), "\(lint.output)")
+    }
+
+    @Test func anAppsOwnFileIsMappedCheckedAndImported() throws {
+        try RawDatabase(path: sandbox.path("app.db")).execute(
+            """
+            CREATE TABLE notebook (id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT, notebook_id INTEGER REFERENCES notebook, color TEXT);
+            INSERT INTO notebook VALUES (1, 'Everything');
+            INSERT INTO note VALUES (1, 'milk', 1, 'red'), (2, 'bread', NULL, NULL);
+            """
+        )
+        let suggested = try sandbox.run("map", "suggest", "app.db")
+        #expect(suggested.status == 0)
+        let question =
+            "notes-ops: note: note: color (texts: red) is called like no attribute of Note: does it become isPinned, or is it excluded?"
+        #expect(suggested.errors.contains(question), "\(suggested.errors)")
+        try sandbox.write("m.json", suggested.output)
+        let asked = try sandbox.run("map", "check", "app.db", "m.json")
+        #expect(asked.status == 1 && asked.output.contains("an open question"), "\(asked.output)")
+        let refused = try sandbox.run("map", "import", "app.db", "m.json", "--into", "sqlite:a.sqlite")
+        refused.failed(64, saying: "an open question")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("a.sqlite")))
+        var mapping = try suggested.json()
+        var tables = try #require(mapping["tables"] as? [[String: Any]])
+        for (index, table) in tables.enumerated() where table["table"] as? String == "note" {
+            tables[index]["excluded"] = "color"
+            var attributes = try #require(table["attributes"] as? [String: Any])
+            attributes["isPinned"] = ["constant": false]
+            tables[index]["attributes"] = attributes
+            tables[index]["questions"] = nil
+        }
+        mapping["tables"] = tables
+        try sandbox.write(
+            "m.json",
+            String(decoding: try JSONSerialization.data(withJSONObject: mapping), as: UTF8.self)
+        )
+        let checked = try sandbox.run("map", "check", "app.db", "m.json").succeeded()
+        #expect(checked.output.contains("note: 2 rows become Note"), "\(checked.output)")
+        let imported = try sandbox.run("map", "import", "app.db", "m.json", "--into", "sqlite:a.sqlite").succeeded()
+        #expect(imported.output.contains("verified: read again by other code"), "\(imported.output)")
+        let found = try sandbox.run("query", "Note", "notebookID != nil", "--count", "--store", "a.sqlite").succeeded()
+        #expect(found.output == "1\n")
+        try sandbox.run("map", "import", "app.db", "m.json", "--into", "sqlite:a.sqlite").failed(
+            74,
+            saying: "has records already"
+        )
     }
 
     @Test func aDifferenceEndsAComparisonWithOne() throws {

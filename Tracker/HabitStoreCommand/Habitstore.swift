@@ -25,7 +25,8 @@ struct Habitstore: RolloutCommand {
                 subcommands: [
                     OperatorCommands.verify, OperatorCommands.copy, OperatorCommands.migrate, OperatorCommands.check,
                     OperatorCommands.query, OperatorCommands.history, OperatorCommands.info, InspectCommand.self,
-                    OperatorCommands.schema, ImportCommand.self, ExportCommand.self, ServerCommand.self,
+                    OperatorCommands.schema, OperatorCommands.map, ImportCommand.self, ExportCommand.self,
+                    ServerCommand.self,
                 ]
             ),
             CommandGroup(

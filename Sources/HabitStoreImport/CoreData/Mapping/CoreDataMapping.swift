@@ -234,6 +234,12 @@ public enum MappedConstant: Sendable, Hashable, Codable {
         }
     }
 
+    /// Whether it stands for a value of a kind without being converted: dates and texts are texts, and no list is one.
+    func isExact(_ kind: AttributeKind) -> Bool {
+        let isText = if case .string = self { true } else { false }
+        return self == .null || ![.date, .string, .strings].contains(kind) || (isText && kind != .strings)
+    }
+
     /// The value for an attribute; nil if it is not of the attribute's kind.
     package func value(of attribute: AttributeDescription) -> Value? {
         switch self {

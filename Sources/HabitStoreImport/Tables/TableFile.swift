@@ -1,0 +1,248 @@
+import Foundation
+import HabitStore
+
+/// Another program's SQLite file: its tables, as they declare themselves. The file is read from a private copy.
+public final class TableFile {
+    /// A column.
+    struct Column {
+        let name: String
+        let declaredType: String
+        let isNotNull: Bool
+        /// Its place in the primary key, from 1; 0 if it is not part of it.
+        let keyPlace: Int
+        /// Whether its value is computed from the others.
+        let isGenerated: Bool
+
+        /// What SQLite makes of values that are stored in the column (https://www.sqlite.org/datatype3.html, 3.1).
+        var affinity: Affinity {
+            let type = declaredType.uppercased()
+            if type.contains("INT") { return .integer }
+            if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) { return .text }
+            if type.isEmpty || type.contains("BLOB") { return .none }
+            return ["REAL", "FLOA", "DOUB"].contains(where: type.contains) ? .real : .numeric
+        }
+    }
+
+    enum Affinity { case integer, text, none, real, numeric }
+
+    struct ForeignKey {
+        let columns: [String]
+        let table: String
+        /// Empty if it leads to the primary key.
+        let destinations: [String]
+    }
+
+    struct Table {
+        let name: String
+        let columns: [Column]
+        let foreignKeys: [ForeignKey]
+        /// The columns of each unique index over all rows, and of the primary key.
+        let uniqueKeys: [[String]]
+        /// Whether a deleted row's key is never given out again.
+        let keepsKeys: Bool
+
+        /// The columns of the declared primary key.
+        var primaryKey: [String] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }.map(\.name) }
+
+        /// The column of a name, in any case, as in SQL.
+        func column(_ name: String) -> Column? { columns.first { $0.name.sqlName == name.sqlName } }
+    }
+
+    /// What is in the file and not read as a table.
+    struct LeftAlone: Hashable {
+        let name: String
+        let reason: String
+    }
+
+    /// The path of the original.
+    public let path: String
+    let connection: SourceConnection
+    /// The tables, by name.
+    let tables: [Table]
+    let leftAlone: [LeftAlone]
+    let oddities: [CoreDataOddity]
+    /// Owns the copy.
+    private let opening: SourceOpening
+
+    /// Copies the file with its log, and reads what tables it has.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notAStore`` if it is not a SQLite file, ``HabitStoreError/Code/corrupt`` if it is damaged,
+    ///   ``HabitStoreError/Code/unsupported`` for a Core Data file or a store.
+    public init(path: String) throws {
+        var opening = try SourceOpening(path)
+        let connection = try opening.open()
+        opening.hide()
+        (self.path, self.connection, self.opening) = (path, connection, opening)
+        oddities = opening.oddities
+        let catalog = try connection.catalog()
+        let unreadable = Set(catalog.unreadable.map(\.name))
+        if catalog.tables.contains("habitstore_metadata") {
+            throw HabitStoreError(.unsupported, "this is a store already", at: .init(path: path))
+        }
+        if catalog.tables.contains("Z_METADATA") {
+            throw HabitStoreError(
+                .unsupported,
+                "this is a Core Data file, which has a model: import it as one",
+                at: .init(path: path)
+            )
+        }
+        let virtual = try connection.texts(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
+        )
+        var leftAlone = catalog.unreadable.map { LeftAlone(name: $0.name, reason: $0.description) }
+        leftAlone += virtual.filter { !unreadable.contains($0) }.map {
+            LeftAlone(name: $0, reason: "a virtual table, whose module keeps it")
+        }
+        leftAlone += try connection.texts("SELECT name FROM sqlite_master WHERE type = 'view'").map {
+            LeftAlone(name: $0, reason: "a view, which has no rows of its own")
+        }
+        var tables: [Table] = []
+        for name in catalog.tables where !name.hasPrefix("sqlite_") && !virtual.contains(name) {
+            if let owner = virtual.first(where: { Self.isShadow(name, of: $0) }) {
+                leftAlone.append(LeftAlone(name: name, reason: "part of the virtual table \(owner)"))
+            } else {
+                tables.append(try Self.table(name, connection))
+            }
+        }
+        self.tables = tables
+        self.leftAlone = leftAlone.sorted { $0.name < $1.name }
+    }
+
+    /// The table of a name, in any case.
+    func table(_ name: String) -> Table? { tables.first { $0.name.sqlName == name.sqlName } }
+
+    /// The tables that FTS3 to FTS5 and R*Trees keep for a virtual table (https://www.sqlite.org/vtab.html#shadow_tables).
+    private static func isShadow(_ name: String, of owner: String) -> Bool {
+        let suffixes = [
+            "config", "content", "data", "docsize", "idx", "instance", "node", "parent", "rowid", "segdir", "segments",
+            "stat",
+        ]
+        return suffixes.contains { name.lowercased() == "\(owner.lowercased())_\($0)" }
+    }
+
+    private static func table(_ name: String, _ connection: SourceConnection) throws -> Table {
+        let quoted = SourceConnection.quoted(name)
+        var columns: [Column] = []
+        let rows = try connection.prepare("PRAGMA table_xinfo(\(quoted))")
+        while try rows.step() {
+            columns.append(
+                Column(
+                    name: rows.text(1) ?? "",
+                    declaredType: rows.text(2) ?? "",
+                    isNotNull: rows.optionalInt(3) == 1,
+                    keyPlace: Int(rows.optionalInt(5) ?? 0),
+                    isGenerated: (rows.optionalInt(6) ?? 0) > 1
+                )
+            )
+        }
+        var keys: [(id: Int64, table: String, columns: [String], destinations: [String])] = []
+        let references = try connection.prepare("PRAGMA foreign_key_list(\(quoted))")
+        while try references.step() {
+            let id = references.optionalInt(0) ?? 0
+            if keys.last?.id != id { keys.append((id, references.text(2) ?? "", [], [])) }
+            keys[keys.count - 1].columns.append(references.text(3) ?? "")
+            if let destination = references.text(4) { keys[keys.count - 1].destinations.append(destination) }
+        }
+        var uniqueKeys: [[String]] = []
+        let indexes = try connection.prepare("PRAGMA index_list(\(quoted))")
+        while try indexes.step() {
+            guard indexes.optionalInt(2) == 1, indexes.optionalInt(4) == 0 else { continue }
+            let parts = try connection.prepare("PRAGMA index_info(\(SourceConnection.quoted(indexes.text(1) ?? "")))")
+            var names: [String?] = []
+            while try parts.step() { names.append(parts.text(2)) }
+            // An index over an expression has a part without a name.
+            if !names.contains(nil) { uniqueKeys.append(names.compactMap { $0 }) }
+        }
+        let sql =
+            try connection.texts("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = \(Self.literal(name))")
+            .first ?? ""
+        let primary = columns.filter { $0.keyPlace > 0 }
+        if !primary.isEmpty { uniqueKeys.append(primary.map(\.name)) }
+        let isRowid = primary.count == 1 && primary[0].declaredType.uppercased() == "INTEGER"
+        return Table(
+            name: name,
+            columns: columns,
+            foreignKeys: keys.map { ForeignKey(columns: $0.columns, table: $0.table, destinations: $0.destinations) },
+            uniqueKeys: uniqueKeys,
+            keepsKeys: !isRowid || sql.uppercased().contains("AUTOINCREMENT")
+        )
+    }
+
+    private static func literal(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "''") + "'" }
+}
+
+/// A name as SQLite compares it: by its bytes, with the letters A to Z in either case.
+struct SQLName: Hashable {
+    private let bytes: [UInt8]
+
+    init(_ name: String) { bytes = name.utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 } }
+
+    /// The name in small letters.
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+extension String {
+    var sqlName: SQLName { SQLName(self) }
+}
+
+extension SourceValue {
+    /// What a column of an affinity makes of a value that is stored there.
+    func stored(in affinity: TableFile.Affinity) -> SourceValue {
+        switch (affinity, self) {
+        case (.integer, .real(let number)), (.numeric, .real(let number)):
+            return Int64(exactly: number).map { .int($0) } ?? self
+        case (.real, .int(let number)): return .real(Double(number))
+        case (.text, .int(let number)): return .text(String(number))
+        case (.integer, .text(let text)), (.numeric, .text(let text)):
+            guard let number = Int64(text), String(number) == text else { return self }
+            return .int(number)
+        default: return self
+        }
+    }
+
+    /// Whether a constant of a mapping means this value.
+    func matches(_ constant: MappedConstant) -> Bool {
+        switch (self, constant) {
+        case (.null, .null): true
+        case (.int(let number), .int(let other)): number == other
+        case (.int(let number), .double(let other)): Double(number) == other
+        case (.int(let number), .bool(let flag)): number == (flag ? 1 : 0)
+        case (.real(let number), .double(let other)): number == other
+        case (.real(let number), .int(let other)): number == Double(other)
+        case (.text(let text), .string(let other)): text.utf8.elementsEqual(other.utf8)
+        default: false
+        }
+    }
+
+    /// The value as a code in a mapping; nil for what is no whole number and no text.
+    var code: String? {
+        switch self {
+        case .int(let number): String(number)
+        case .text(let text): text
+        default: nil
+        }
+    }
+
+    /// A short form without a person's texts.
+    var kindSummary: String {
+        guard case .text(let text) = self else { return summary }
+        let isPlain =
+            text.utf8.count <= 32 && text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || "-+.:/ TZ".utf8.contains($0) }
+        return text.isEmpty ? "an empty text" : isPlain ? text : "a text"
+    }
+
+    /// A short form for reports.
+    var summary: String {
+        switch self {
+        case .null: return "NULL"
+        case .int(let number): return String(number)
+        case .real(let number): return String(number)
+        case .text(let text): return text
+        case .malformedText(let bytes): return "a text of \(bytes.count) bytes that is not UTF-8"
+        case .blob(let bytes):
+            return bytes.count <= 16
+                ? "x'" + bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "'"
+                : "\(bytes.count) bytes"
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// Reads the rows of a mapped file, and makes records of them.
+final class TableRows {
+    /// What was odd about a value.
+    enum Problem: Hashable {
+        /// It does not have its form.
+        case noForm
+        /// It is NULL, or means nil, and the attribute is never nil.
+        case missing
+        /// It would be written in another form than it has.
+        case rewritten
+        /// It leads to no row.
+        case dangling
+    }
+
+    /// A record, and what was odd about the values it was made of, by attribute.
+    struct Made {
+        let id: UUID
+        let values: [Value]
+        let problems: [(attribute: Int, Problem, SourceValue)]
+
+        /// Whether the record says everything that its row says.
+        var isWhole: Bool { !problems.contains { $0.1 == .noForm || $0.1 == .missing } }
+    }
+
+    let file: TableFile
+    let plan: TablePlan
+    private var lookups: [String: SourceStatement] = [:]
+    private var linkQueries: [String: SourceStatement] = [:]
+
+    init(_ file: TableFile, _ plan: TablePlan) { (self.file, self.plan) = (file, plan) }
+
+    /// Calls `body` with each row of a table, in the order of its key.
+    func forEachRow(_ source: TablePlan.Source, _ body: ([SourceValue]) throws -> Void) throws {
+        let names = source.columns.map { SourceConnection.quoted($0) }.joined(separator: ", ")
+        let order = source.key.map { SourceConnection.quoted(source.columns[$0]) }.joined(separator: ", ")
+        let rows = try file.connection.prepare(
+            "SELECT \(names) FROM \(SourceConnection.quoted(source.table.name)) ORDER BY \(order)"
+        )
+        while try rows.step() { try body(source.columns.indices.map { rows.value($0) }) }
+    }
+
+    /// The key of a row.
+    func key(_ row: [SourceValue], _ source: TablePlan.Source) -> [SourceValue] { source.key.map { row[$0] } }
+
+    /// The record of a row; nil if its key is none.
+    func make(_ row: [SourceValue], _ part: TablePlan.Part, of source: TablePlan.Source) throws -> Made? {
+        guard let id = plan.identifier(key(row, source), of: source) else { return nil }
+        let attributes = plan.schema.entities[part.entity].attributes
+        var problems: [(attribute: Int, Problem, SourceValue)] = []
+        var values: [Value] = []
+        values.reserveCapacity(attributes.count)
+        for (position, field) in part.fields.enumerated() {
+            let attribute = attributes[position]
+            func lose(_ stored: SourceValue, _ problem: Problem) -> Value {
+                problems.append((position, problem, stored))
+                return .null
+            }
+            switch field {
+            case .missing: values.append(attribute.kind == .links ? .links([]) : .null)
+            case .identifier: values.append(.uuid(id))
+            case .constant(let value): values.append(value)
+            case .column(let place, let form, let nulls):
+                let stored = row[place]
+                if stored.isNull || nulls.contains(where: { stored.matches($0) }) {
+                    values.append(attribute.isOptional ? .null : lose(stored, .missing))
+                } else if let value = form.value(stored, as: attribute.kind), let normal = try? value.normalized() {
+                    values.append(normal)
+                    if !isSame(form.stored(normal), stored, source.table.column(source.columns[place])) {
+                        problems.append((position, .rewritten, stored))
+                    }
+                } else {
+                    values.append(lose(stored, .noForm))
+                }
+            case .cases(let place, let cases, let nulls):
+                let stored = row[place]
+                if stored.isNull || nulls.contains(where: { stored.matches($0) }) {
+                    values.append(attribute.isOptional ? .null : lose(stored, .missing))
+                } else {
+                    values.append(
+                        stored.code.flatMap { code in cases.first { $0.key.utf8.elementsEqual(code.utf8) }?.value }
+                            ?? lose(stored, .noForm)
+                    )
+                }
+            case .reference(let places, let table):
+                let key = places.map { row[$0] }
+                if key.contains(.null) {
+                    values.append(attribute.isOptional ? .null : lose(.null, .missing))
+                    if let part = key.first(where: { !$0.isNull }) { problems.append((position, .dangling, part)) }
+                } else if let (id, isThere) = try target(key, in: table) {
+                    values.append(.uuid(id))
+                    if !isThere { problems.append((position, .dangling, key[0])) }
+                } else {
+                    values.append(lose(key[0], .noForm))
+                }
+            case .links(let links):
+                var ids: [UUID] = []
+                for key in try linked(self.key(row, source), links) {
+                    guard let (id, isThere) = try target(key, in: links.leadsTo) else {
+                        problems.append((position, .noForm, key.first ?? .null))
+                        continue
+                    }
+                    ids.append(id)
+                    if !isThere { problems.append((position, .dangling, key.first ?? .null)) }
+                }
+                values.append(try Value.links(ids).normalized())
+            }
+        }
+        return Made(id: id, values: values, problems: problems)
+    }
+
+    /// Whether a column would hold the same after a value was written back.
+    private func isSame(_ written: SourceValue?, _ stored: SourceValue, _ column: TableFile.Column?) -> Bool {
+        guard let written else { return false }
+        return written.stored(in: column?.affinity ?? .none) == stored
+    }
+
+    // MARK: Keys
+
+    /// How many rows of a table of links belong to no row of its owner; nobody asks for them.
+    func countOwnerless(_ links: TablePlan.LinkTable, _ source: TablePlan.Source) throws -> Int {
+        let pairs = zip(links.here, source.key).map { here, place in
+            "owner.\(SourceConnection.quoted(source.columns[place])) = link.\(SourceConnection.quoted(here))"
+        }
+        return Int(
+            try file.connection.int(
+                "SELECT count(*) FROM \(SourceConnection.quoted(links.table)) AS link WHERE NOT EXISTS "
+                    + "(SELECT 1 FROM \(SourceConnection.quoted(source.table.name)) AS owner WHERE \(pairs.joined(separator: " AND ")))"
+            ) ?? 0
+        )
+    }
+
+    /// The identifier that a reference means, and whether its row is there. SQLite compares, so that a text `7` finds the number, and the
+    /// column's collation holds.
+    private func target(_ key: [SourceValue], in table: String) throws -> (id: UUID, isThere: Bool)? {
+        guard let source = plan.source(table) else { return nil }
+        let lookup = try lookups[table] ?? keyLookup(source)
+        lookups[table] = lookup
+        try lookup.bind(key)
+        if try lookup.step() {
+            return plan.identifier(key.indices.map { lookup.value($0) }, of: source).map { ($0, true) }
+        }
+        return plan.identifier(key, of: source).map { ($0, false) }
+    }
+
+    private func keyLookup(_ source: TablePlan.Source) throws -> SourceStatement {
+        let columns = source.key.map { SourceConnection.quoted(source.columns[$0]) }
+        let conditions = columns.enumerated().map { "\($1) = ?\($0 + 1)" }.joined(separator: " AND ")
+        let table = SourceConnection.quoted(source.table.name)
+        return try file.connection.prepare(
+            "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE \(conditions) LIMIT 1"
+        )
+    }
+
+    /// The keys that a table of links has for a row.
+    func linked(_ key: [SourceValue], _ links: TablePlan.LinkTable) throws -> [[SourceValue]] {
+        let name = ([links.table] + links.here + [""] + links.there).joined(separator: "\u{0}")
+        let query = try linkQueries[name] ?? linkQuery(links)
+        linkQueries[name] = query
+        try query.bind(key)
+        var result: [[SourceValue]] = []
+        while try query.step() { result.append(links.there.indices.map { query.value($0) }) }
+        return result
+    }
+
+    private func linkQuery(_ links: TablePlan.LinkTable) throws -> SourceStatement {
+        let conditions = links.here.enumerated().map { "\(SourceConnection.quoted($1)) = ?\($0 + 1)" }.joined(
+            separator: " AND "
+        )
+        let there = links.there.map { SourceConnection.quoted($0) }.joined(separator: ", ")
+        return try file.connection.prepare(
+            "SELECT \(there) FROM \(SourceConnection.quoted(links.table)) WHERE \(conditions)"
+        )
+    }
+}

@@ -1,0 +1,170 @@
+import ArgumentParser
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreImport
+import HabitStoreRollout
+import JSONText
+
+/// `habitstore map`.
+struct MapCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "map",
+        abstract: "Maps the tables of another program's SQLite file to this schema, and imports them.",
+        subcommands: [MapSuggestCommand.self, MapCheckCommand.self, MapImportCommand.self]
+    )
+}
+
+/// `habitstore map suggest FILE`.
+struct MapSuggestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "suggest",
+        abstract: "Prints a mapping of a file's tables, with a reason for each choice.",
+        discussion: """
+            It states only what names, declared keys and values leave no doubt about. Everything else is an open question: \
+            edit the mapping, and delete the question. `map check` says what is still missing.
+            """
+    )
+
+    @Argument(help: "The SQLite file.")
+    var file: String
+
+    func run() async throws {
+        let mapping = try TableMapping.suggested(for: try TableFile(path: file), schema: Tool.current.schema)
+        try Output.write(try mapping.json())
+        let questions = mapping.tables.flatMap { table in table.questions.map { "\(table.table): \($0)" } }
+        for question in questions { StandardError.note(question) }
+        if !questions.isEmpty {
+            StandardError.note(
+                "\(questions.count.counted("open question")); nothing is imported before they are deleted from the mapping"
+            )
+        }
+    }
+}
+
+/// `habitstore map check FILE MAPPING`.
+struct MapCheckCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Judges a mapping by the whole file; writes nothing.",
+        discussion: """
+            Each table and column is mapped, left out by name, or neither, which is a finding; so is a value that does not have \
+            the form that the mapping states. Exit code 1 if there are findings.
+            """
+    )
+
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The SQLite file.")
+    var file: String
+
+    @Argument(help: "The mapping, a JSON file.")
+    var mapping: String
+
+    func run() async throws {
+        let mapping = try TableMapping(path: mapping)
+        let report = try mapping.check(try TableFile(path: file), schema: Tool.current.schema)
+        try output.write(report) { text(report) }
+        if !report.isClean { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    private func text(_ report: TableMappingReport) -> String {
+        var lines: [String] = []
+        for table in report.tables {
+            let rows = table.rows.counted("row")
+            lines.append("\(table.table): \(rows) \(table.entity.map { "become \($0)" } ?? "left out")")
+            for values in table.values where values.source != "nothing" {
+                let nulls = values.nulls > 0 ? ", \(values.nulls) without" : ""
+                let dates = values.dates.map { ", \(day($0.lowerBound)) to \(day($0.upperBound))" } ?? ""
+                lines.append(
+                    "  \(values.name) from \(values.source): \(values.values.counted("value"))\(nulls)\(dates)"
+                )
+            }
+        }
+        for (name, reason) in report.leftAlone.sorted(by: { $0.key < $1.key }) {
+            lines.append("\(name): left alone, \(reason)")
+        }
+        lines += report.notes.map { "note: \($0)" }
+        for finding in report.findings {
+            let place = finding.line.flatMap { line in finding.column.map { "\(mapping):\(line):\($0): " } } ?? ""
+            lines.append("FINDING \(place)\(finding.message)")
+        }
+        lines.append(
+            report.isClean
+                ? "clean: `\(Tool.name) map import \(file) \(mapping) --into sqlite:PATH` imports it"
+                : "\(report.findings.count.counted("finding")); nothing is imported"
+        )
+        return lines.map { TerminalText.escaped($0) }.joined(separator: "\n") + "\n"
+    }
+}
+
+/// The day of an instant, in UTC.
+private func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
+
+/// `habitstore map import FILE MAPPING --into STORE`.
+struct MapImportCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Imports a file's tables into an empty store, by a mapping.",
+        discussion: """
+            The file is not changed. The records take effect with the last batch; an import that was killed starts again. Then \
+            other code reads the file once more and compares. Exit code 1 if it finds a difference, or most rows were set aside.
+            """
+    )
+
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The SQLite file.")
+    var file: String
+
+    @Argument(help: "The mapping, a JSON file.")
+    var mapping: String
+
+    @Option(help: "The store to fill: sqlite:PATH, lmdb:PATH, or a path.")
+    var into: String
+
+    @Flag(help: "Set rows aside whose values do not have their form, in a file next to the store.")
+    var allowAside = false
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func run() async throws {
+        let schema = Tool.current.schema
+        var options = TableImport.Options()
+        options.allowsAside = allowAside
+        let work = try TableImport(try TableFile(path: file), try TableMapping(path: mapping), schema: schema, options)
+        let address = try StoreAddress(destination: into)
+        let store = try address.openForImport(schema: schema)
+        defer { store.close() }
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let report = try work.fill(store, attachment: address.path + ".unmapped.jsonl") {
+            bar.show("importing", $0, $1)
+        }
+        bar.clear()
+        try output.write(report) { text(report) }
+        if !report.isVerified || report.isMostlySetAside { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    private func text(_ report: TableImport.Report) -> String {
+        var lines = report.entities.map {
+            "\($0.table): \($0.records) of \($0.rows.counted("row")) became \($0.entity)"
+        }
+        lines += report.leftOut.map { "\($0.table): \($0.rows.counted("row")) left out" }
+        lines += report.notes.map { "note: \($0)" }
+        if report.setAside > 0 {
+            lines.append("\(report.setAside.counted("row")) set aside in \(report.attachment ?? "no file")")
+        }
+        if report.isVerified, report.isMostlySetAside {
+            lines.append("NOT VERIFIED: what is in the store is right, but most rows were set aside")
+        } else if report.isVerified {
+            lines.append(
+                "verified: read again by other code, \(report.comparedValues.counted("value")) of the file are in the store"
+            )
+        } else {
+            lines.append("NOT VERIFIED: the store differs from the file; remove it, and report this with the mapping")
+            lines += report.differences.map { "  - \($0)" }
+        }
+        return lines.map { TerminalText.escaped($0) }.joined(separator: "\n") + "\n"
+    }
+}

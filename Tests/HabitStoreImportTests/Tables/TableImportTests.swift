@@ -1,0 +1,168 @@
+import Foundation
+import HabitStoreLMDB
+import HabitStoreSQLite
+import HabitStoreTesting
+import RawStoreFiles
+import Testing
+
+@_spi(Engines) @testable import HabitStore
+@testable import HabitStoreImport
+
+/// What is imported is what the file says, by the judgement of code that shares nothing with the import.
+@Suite(.timeLimit(.minutes(5))) struct TableImportTests {
+    @Test func everyRowLinkAndValueArrives() throws {
+        let ledger = try LedgerFile()
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        let report = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema)
+            .fill(store, attachment: ledger.folder.path("aside"))
+        #expect(report.isVerified, "\(report.differences)")
+        #expect(report.entities.map(\.records) == [3, 2, 2] && report.setAside == 0)
+        let (accounts, bookings) = (try records(0, store), try records(1, store))
+        let bread = try #require(bookings.first { $0[1] == .int(100) })
+        #expect(bread[0] == .uuid(try #require(UUID(uuidString: "6BA7B810-9DAD-11D1-80B4-00C04FD430C8"))))
+        #expect(bread[2] == .date(Date(timeIntervalSince1970: 1_700_000_000)))
+        let cash = try #require(accounts.first { $0[1] == .string("Cash") })
+        #expect(bread[5] == cash[0])
+        let labels = Set(try records(2, store).map { $0[0] })
+        guard case .links(let links) = bread[6] else { return #expect(Bool(false), "\(bread[6])") }
+        #expect(Set(links.map { Value.uuid($0) }) == labels)
+    }
+
+    @Test func aSecondImportGivesTheSameIdentifiers() throws {
+        let ledger = try LedgerFile()
+        var all: [[[Value]]] = []
+        for engine in ["a.sqlite", "b.lmdb"] {
+            let path = ledger.folder.path(engine)
+            let store: any UserStoreBackend =
+                engine.hasSuffix("lmdb")
+                ? try LMDBHabitStore(path: path, schema: LedgerFile.schema, access: .create)
+                : try SQLiteHabitStore(path: path, schema: LedgerFile.schema, access: .create)
+            defer { store.close() }
+            let work = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema)
+            #expect(try work.fill(store, attachment: path + ".aside").isVerified)
+            all.append(try (0..<3).flatMap { try records($0, store) })
+            // The records are in it: another import would mix with them.
+            let error = #expect(throws: HabitStoreError.self) { try work.fill(store, attachment: path + ".aside") }
+            #expect(error?.code == .busy)
+        }
+        #expect(all[0] == all[1])
+    }
+
+    @Test func rowsAreSetAsideOnlyIfThatIsAllowed() throws {
+        let ledger = try LedgerFile("UPDATE account SET isHidden = 7 WHERE id = 2")
+        var options = TableImport.Options()
+        options.allowsAside = true
+        let work = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema, options)
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        let report = try work.fill(store, attachment: ledger.folder.path("aside"))
+        #expect(report.isVerified, "\(report.differences)")
+        #expect(report.setAside == 1 && report.entities.first?.records == 2)
+        let aside = try String(contentsOfFile: try #require(report.attachment), encoding: .utf8)
+        #expect(aside.contains(#""title":"Cash""#))
+    }
+
+    /// What a row that is set aside was linked with was in neither the store nor the file.
+    @Test func aRowThatIsSetAsideKeepsItsLinks() throws {
+        let ledger = try LedgerFile("UPDATE booking SET amount = 'much' WHERE amount = 100")
+        var options = TableImport.Options()
+        options.allowsAside = true
+        let work = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema, options)
+        let report = try work.fill(
+            try InMemoryHabitStore(schema: LedgerFile.schema),
+            attachment: ledger.folder.path("aside")
+        )
+        #expect(report.isVerified && report.setAside == 1, "\(report.differences)")
+        let aside = try String(contentsOfFile: try #require(report.attachment), encoding: .utf8)
+        #expect(aside.contains(#""links":{"booking_label":[["food",1],["food",2]]}"#), "\(aside)")
+    }
+
+    /// Random files in every form: whatever the check accepts arrives, and the second reading agrees.
+    @Test func randomFilesArriveWhole() throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededGenerator(seed: seed)
+        let forms: [(String, String)] = [
+            ("seconds 1970", "1600000000 + abs(random()) % 100000000"),
+            ("seconds 1970", "1600000000.25 + abs(random()) % 1000"),
+            ("milliseconds 1970", "1600000000123 + abs(random()) % 100000000"), ("days 2001", "abs(random()) % 9000"),
+            ("julian days", "2459000.25 + abs(random()) % 1000"), ("seconds 2001", "abs(random()) % 700000000 + 0.5"),
+            ("date grdb", "strftime('%Y-%m-%d %H:%M:%f', 1600000000 + abs(random()) % 9999, 'unixepoch')"),
+            ("date dd.MM.yyyy", "strftime('%d.%m.%Y', 1600000000 + abs(random()) % 99999999, 'unixepoch')"),
+            (
+                "date yyyyMMdd",
+                "CAST(strftime('%Y%m%d', 1600000000 + abs(random()) % 99999999, 'unixepoch') AS INTEGER)"
+            ),
+            ("date iso8601", "strftime('%Y-%m-%dT%H:%M:%SZ', 1600000000 + abs(random()) % 99999999, 'unixepoch')"),
+        ]
+        for (form, term) in forms {
+            let ledger = try LedgerFile(
+                """
+                DELETE FROM booking_label; DELETE FROM booking;
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(Int.random(in: 1...3_000, using: &random)))
+                INSERT INTO booking SELECT lower(hex(randomblob(16))), random(), \(term), CASE i % 3 WHEN 0 THEN NULL ELSE 'n' || i END,
+                    (random() % 1000) / 8.0, i % 5 FROM n;
+                INSERT INTO booking_label SELECT uid, 'food', 1 + abs(random()) % 3 FROM booking WHERE random() > 0;
+                """
+            )
+            let mapping = try LedgerFile.mapping(("seconds 1970", form))
+            let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+            let report = try TableImport(try ledger.file(), mapping, schema: LedgerFile.schema)
+                .fill(store, attachment: ledger.folder.path("aside"))
+            #expect(report.isVerified, "\(form), seed \(seed): \(report.differences)")
+            #expect(report.comparedValues > 0)
+        }
+    }
+
+    /// Mistakes of an import that the second reading has to find.
+    @Test(arguments: ["value", "reference", "link", "missing", "more", "identifier", "date"]) func aMistakeIsFound(
+        mistake: String
+    ) throws {
+        let ledger = try LedgerFile()
+        let (file, mapping) = (try ledger.file(), try LedgerFile.mapping())
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        var report = try TableImport(file, mapping, schema: LedgerFile.schema).fill(
+            store,
+            attachment: ledger.folder.path("aside")
+        )
+        let layout = LedgerFile.schema.entities[1].layout
+        var booking = try #require(try records(1, store).first { $0[1] == .int(100) })
+        guard case .uuid(let id) = booking[0] else { return }
+        try store.replicate { transaction in
+            switch mistake {
+            case "value": booking[3] = .string("Bread")
+            case "reference": booking[5] = .uuid(UUID())
+            case "link": booking[6] = .links([])
+            case "date": booking[2] = .date(Date(timeIntervalSince1970: 1_700_000_000.001))
+            case "missing": return try transaction.remove(entity: 1, id: id)
+            default:
+                let other = UUID()
+                if mistake == "identifier" { try transaction.remove(entity: 1, id: id) }
+                booking[0] = .uuid(other)
+                return try transaction.put(entity: 1, id: other, try EncodedRecord(booking, layout: layout))
+            }
+            try transaction.put(entity: 1, id: id, try EncodedRecord(booking, layout: layout))
+        }
+        try TableWitness(file, mapping, LedgerFile.schema).compare(store, &report)
+        #expect(!report.isVerified, "\(mistake)")
+    }
+
+    @Test func whatIsNoFileOfTablesIsRefused() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("text", "no database")
+        #expect(throws: HabitStoreError.self) { try TableFile(path: folder.path("text")) }
+        try SQLiteHabitStore(path: folder.path("store.sqlite"), schema: LedgerFile.schema, access: .create).close()
+        let error = #expect(throws: HabitStoreError.self) { try TableFile(path: folder.path("store.sqlite")) }
+        #expect(error?.code == .unsupported)
+    }
+
+    private func records(_ entity: Int, _ store: any ReplicableStore) throws -> [[Value]] {
+        let layout = LedgerFile.schema.entities[entity].layout
+        return try store.replicaRead { replica in
+            var all: [[Value]] = []
+            try replica.enumerate(entity: entity, after: nil) { _, record in
+                all.append(try record.values(layout))
+                return true
+            }
+            return all
+        }
+    }
+}
