@@ -16,7 +16,7 @@ import JSONText
 /// | `archive` | a keyed archive of texts or whole numbers | `[String]` |
 /// | `decimal`, `minor units N` | a text; a whole number of 10⁻ᴺ | Decimal |
 ///
-/// What a form does not expect, it refuses: SQLite holds no column to its type.
+/// A form refuses every other stored value, because SQLite does not hold a column to its declared type.
 public enum StoredForm: Sendable, Hashable {
     case text
     case integer
@@ -133,7 +133,7 @@ public enum StoredForm: Sendable, Hashable {
 
     // MARK: Reading
 
-    /// The value of an attribute; nil if what is stored does not have this form. NULL is no value of any form.
+    /// The value of an attribute; nil if the stored value does not have this form, as NULL never has.
     func value(_ stored: SourceValue, as kind: AttributeKind) -> Value? {
         switch (self, stored) {
         case (.text, .text(let text)): return .string(text)
@@ -206,7 +206,7 @@ public enum StoredForm: Sendable, Hashable {
 
     // MARK: Writing
 
-    /// What a program that uses this form stores; nil if the form has no way to write the value.
+    /// The stored value in a program that uses this form; nil if the form cannot write the value.
     func stored(_ value: Value) -> SourceValue? {
         switch (self, value) {
         case (.text, .string(let text)): return .text(text)
@@ -322,7 +322,7 @@ public struct DatePattern: Sendable, Hashable {
             "MM/dd/yyyy", "dd-MM-yyyy", "MM-dd-yyyy",
         ]
 
-    /// The name or the pattern, as it was given.
+    /// The given name or pattern.
     public let text: String
     private let parts: [Part]
 
@@ -370,7 +370,7 @@ public struct DatePattern: Sendable, Hashable {
         return parts
     }
 
-    /// The instant; nil if the text does not have exactly these digits, or names no day or time that there is.
+    /// The instant; nil if the text does not have exactly these digits, or the calendar has no such day or time.
     func date(_ text: String) -> Date? {
         var bytes = text.utf8[...]
         func take(_ count: Int) -> Int? {

@@ -17,7 +17,7 @@ public struct TableMappingReport: Sendable, Encodable {
         public internal(set) var misfits = Occurrences()
         /// Values that are read, and would be written back in another way: with other digits, in another case.
         public internal(set) var rewritten = Occurrences()
-        /// References to rows that are not there. They are kept as they are.
+        /// References to missing rows, which are imported unchanged.
         public internal(set) var dangling = Occurrences()
         /// The first and the last instant of a date, which show a wrong unit or year.
         public internal(set) var dates: ClosedRange<Date>?
@@ -54,11 +54,11 @@ public struct TableMappingReport: Sendable, Encodable {
     public let file: String
     /// The tables that are mapped.
     public internal(set) var tables: [Table] = []
-    /// What is in the file and has no rows of its own, or cannot be read: views, virtual tables and what belongs to them.
+    /// Views, virtual tables with the tables that store them, and unreadable tables, each with the reason why it is not read.
     public internal(set) var leftAlone: [String: String] = [:]
-    /// What has to be changed before anything is imported.
+    /// Mistakes to correct before an import.
     public internal(set) var findings: [MappingFinding] = []
-    /// What is good to know.
+    /// Oddities that do not prevent an import.
     public internal(set) var notes: [String] = []
 
     /// Whether the file can be imported by the mapping.

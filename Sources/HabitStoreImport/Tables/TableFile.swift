@@ -48,7 +48,7 @@ public final class TableFile {
         func column(_ name: String) -> Column? { columns.first { $0.name.sqlName == name.sqlName } }
     }
 
-    /// What is in the file and not read as a table.
+    /// A view or table that is not read.
     struct LeftAlone: Hashable {
         let name: String
         let reason: String
@@ -186,7 +186,7 @@ extension String {
 }
 
 extension SourceValue {
-    /// What a column of an affinity makes of a value that is stored there.
+    /// The value after storing it in a column of an affinity.
     func stored(in affinity: TableFile.Affinity) -> SourceValue {
         switch (affinity, self) {
         case (.integer, .real(let number)), (.numeric, .real(let number)):
@@ -214,7 +214,7 @@ extension SourceValue {
         }
     }
 
-    /// The value as a code in a mapping; nil for what is no whole number and no text.
+    /// The value as a code in a mapping; nil unless it is a whole number or a text.
     var code: String? {
         switch self {
         case .int(let number): String(number)

@@ -28,11 +28,11 @@ public struct TableImport {
         public internal(set) var entities: [Entity] = []
         /// The tables and rows that the mapping leaves out.
         public internal(set) var leftOut: [TableMappingReport.Table] = []
-        /// Rows that are no records, since a value does not have its form. They are in ``attachment``.
+        /// Rows that were not imported because a value does not have its form. They are in ``attachment``.
         public internal(set) var setAside = 0
         /// The path of the file with the rows that were set aside; nil without such rows.
         public internal(set) var attachment: String?
-        /// What is odd about the file.
+        /// Oddities of the file.
         public internal(set) var notes: [String] = []
         /// What the second reading found to be different; empty if the store says what the file says.
         public internal(set) var differences: [String] = []

@@ -154,7 +154,7 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         }
     }
 
-    /// Refuses a mapping with open questions: only someone who knows the app can answer them.
+    /// Refuses a mapping with open questions, which need knowledge of the app.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` with the first question.
     package func requireAnswers(at path: String? = nil) throws {
