@@ -70,6 +70,11 @@ extension TableMapping {
     ///
     /// - Throws: errors of reading the file.
     public func check(_ file: TableFile, schema: Schema) throws -> TableMappingReport {
+        try judged(file, schema).report
+    }
+
+    /// The plan of an import, which is complete if the report is clean but for values, and the report.
+    func judged(_ file: TableFile, _ schema: Schema) throws -> (plan: TablePlan, report: TableMappingReport) {
         var planner = TablePlanner(self, file, schema)
         let plan = planner.plan()
         var report = TableMappingReport(file: file.path)
@@ -89,7 +94,7 @@ extension TableMapping {
                 report.tables.append(TableMappingReport.Table(table: name, entity: nil, rows: Int(count)))
             }
         }
-        return report
+        return (plan, report)
     }
 
     /// Tables that become one entity, by keys that are identifiers, may have one in common.
@@ -124,22 +129,6 @@ extension TableMapping {
         let used = tables.filter { $0.entity != nil }.flatMap { [$0.table] + $0.links.values.map(\.table) }
         let names = Set(used.map { $0.sqlName })
         return file.tables.map(\.name).filter { !names.contains($0.sqlName) }
-    }
-
-    /// The plan of an import.
-    ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` with every finding.
-    func requirePlan(_ file: TableFile, _ schema: Schema) throws -> TablePlan {
-        var planner = TablePlanner(self, file, schema)
-        let plan = planner.plan()
-        guard planner.findings.isEmpty else {
-            throw HabitStoreError(
-                .invalidValue,
-                "the mapping does not fit: \(planner.findings.map(\.message).joined(separator: "; "))",
-                at: .init(path: file.path)
-            )
-        }
-        return plan
     }
 }
 

@@ -69,8 +69,7 @@ public struct TableImport {
     ///   a question open.
     public init(_ file: TableFile, _ mapping: TableMapping, schema: Schema, _ options: Options = Options()) throws {
         (self.file, self.mapping, self.schema, self.options) = (file, mapping, schema, options)
-        plan = try mapping.requirePlan(file, schema)
-        check = try mapping.check(file, schema: schema)
+        (plan, check) = try mapping.judged(file, schema)
         let refused = check.findings.filter { !options.allowsAside || !$0.isAboutValues }
         guard refused.isEmpty else {
             let shown = refused.prefix(3).map(\.message).joined(separator: "; ")
