@@ -44,11 +44,11 @@ ROUNDS ?= 7
 USERS ?= 10000
 # `make bench-growth ENTRIES=5000000`; they take 5 GB of the temporary folder
 ENTRIES ?= 1000000
-# What is built here by `make examples`; it is not the main build, since packages of their own would undo it.
+# What `make examples` and `make docs-test` build; not the main build, which packages of their own would undo.
 EXAMPLES_BUILD ?= .build/examples
 TUTORIAL = Sources/HabitStore/Documentation.docc/Tutorials/AnAppInTenMinutes.tutorial
-# The same for Dashboard/: `make dashboard` and `make dashboard-test`.
-DASHBOARD_BUILD ?= .build/dashboard
+# The same for packages that use this one without its traits, Dashboard/ and Examples/ThirdEngine: a trait is a flag of every compilation.
+PLAIN_BUILD ?= .build/plain
 
 # `make install PREFIX=$HOME/.local`; DESTDIR goes before it, for whoever makes a package
 PREFIX ?= /usr/local
@@ -66,9 +66,10 @@ setup: ## Install the C libraries that are missing, or say how
 build: setup ## Build everything in release mode
 	$(SWIFT) build -c release $(BUILD_FLAGS)
 
-run: setup ## Build, and verify every store in fixtures/ against a fresh copy on the other engine
-	$(SWIFT) build -c release --product habitstore $(BUILD_FLAGS)
-	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore" verify --fixtures $(FIXTURES)
+# A debug build: it takes a third of the time that a release build takes, and the tests need it, too.
+run: setup ## Build the command, and verify every store in fixtures/ against a fresh copy on the other engine
+	$(SWIFT) build --product habitstore $(BUILD_FLAGS)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore" verify --fixtures $(FIXTURES)
 
 test: setup ## Run all tests, and compare 20,000 reads while others write
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
@@ -89,13 +90,13 @@ test-times: setup ## Run each test suite in a process by itself, and print what 
 
 examples: setup ## Build, test and run what is in Examples/: packages of their own, which see what is public only
 	@for example in Examples/*/; do \
-		sh scripts/example.sh "$$example" "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS) || exit 1; \
+		if grep -q 'traits: \[\]' "$$example/Package.swift"; then build="$(PLAIN_BUILD)"; else build="$(EXAMPLES_BUILD)"; fi; \
+		sh scripts/example.sh "$$example" "$$build" "$(SWIFT)" $(BUILD_FLAGS) || exit 1; \
 	done
 
 docs-test: setup ## Run the commands and the examples in articles and doc comments, follow the tutorial, and compare what is printed
-	$(SWIFT) build -c release --product habitstore $(BUILD_FLAGS)
-	@sh scripts/with-promtool.sh python3 scripts/documentation/commands.py . \
-		"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))"
+	$(SWIFT) build --product habitstore $(BUILD_FLAGS)
+	@sh scripts/with-promtool.sh python3 scripts/documentation/commands.py . "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))"
 	@python3 scripts/documentation/check.py . "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS)
 	@python3 scripts/documentation/tutorial.py . $(TUTORIAL) Examples/Notes "$(EXAMPLES_BUILD)"
 
@@ -103,14 +104,14 @@ tutorial-page: ## Write the tutorial as Examples/Notes/TUTORIAL.md
 	@python3 scripts/documentation/tutorial_page.py $(TUTORIAL) Examples/Notes/TUTORIAL.md
 
 dashboard: setup ## Build the page's server, habitstore-serve, in release mode: a package of its own
-	$(SWIFT) build -c release --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --product habitstore-serve $(BUILD_FLAGS)
-	@echo "habitstore-serve is in $$($(SWIFT) build -c release --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" \
+	$(SWIFT) build -c release --package-path Dashboard --scratch-path "$(PLAIN_BUILD)" --product habitstore-serve $(BUILD_FLAGS)
+	@echo "habitstore-serve is in $$($(SWIFT) build -c release --package-path Dashboard --scratch-path "$(PLAIN_BUILD)" \
 		--show-bin-path $(BUILD_FLAGS)); \`make install\` installs it beside habitstore"
 
-dashboard-test: setup ## Drive the page by a browser and by hand: refusals, events, pictures in .build/dashboard/pictures, buttons
-	$(SWIFT) build --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --product habitstore-serve $(BUILD_FLAGS)
-	@sh scripts/dashboard-test.sh "$$($(SWIFT) build --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --show-bin-path \
-		$(BUILD_FLAGS))/habitstore-serve" "$(DASHBOARD_BUILD)/pictures"
+dashboard-test: setup ## Drive the page by a browser and by hand: refusals, events, pictures in .build/plain/pictures, buttons
+	$(SWIFT) build --package-path Dashboard --scratch-path "$(PLAIN_BUILD)" --product habitstore-serve $(BUILD_FLAGS)
+	@sh scripts/dashboard-test.sh "$$($(SWIFT) build --package-path Dashboard --scratch-path "$(PLAIN_BUILD)" --show-bin-path \
+		$(BUILD_FLAGS))/habitstore-serve" "$(PLAIN_BUILD)/pictures"
 
 check: setup ## Lint the format, build everything (warnings are errors, see Package.swift), what must not compile, cycles of folders, the tutorial's page
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tracker Lab Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
@@ -243,7 +244,7 @@ install: setup ## Install the command, its completions and its manual page, and 
 	@DESTDIR="$(DESTDIR)" sh scripts/install-command.sh \
 		"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore" \
 		.build/plugins/GenerateManual/outputs/HabitStoreCommand/habitstore.1 "$(PREFIX)" \
-		"$(DASHBOARD_BUILD)/release/habitstore-serve"
+		"$(PLAIN_BUILD)/release/habitstore-serve"
 
 clean: ## Remove what was built
 	rm -rf .build Benchmarks/.build Dashboard/.build Examples/*/.build
