@@ -12,7 +12,8 @@ struct ChartCommand: ReportingCommand {
         abstract: "Draws the last days of a habit."
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var watching: WatchOptions
 
@@ -35,7 +36,7 @@ struct ChartCommand: ReportingCommand {
 
     func run() async throws {
         var habitID: UUID?
-        try await watching.show(trackerOptions) { try answer($0, &habitID) }
+        try await watching.show(userOptions, recording) { try answer($0, &habitID) }
     }
 
     /// - Parameter habitID: the habit found by the first answer; set if it is nil.

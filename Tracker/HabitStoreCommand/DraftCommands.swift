@@ -21,7 +21,8 @@ struct DraftCommand: AsyncParsableCommand {
 struct DraftAddCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Adds a draft.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The text.")
@@ -31,7 +32,7 @@ struct DraftAddCommand: ReportingCommand {
     var attachments: [String] = []
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions, mayBegin: true)
+        let tracker = try await Tracker.open(userOptions, recording, mayBegin: true)
         defer { tracker.close() }
         let draft = Draft(content: text, creationDate: tracker.now, attachments: attachments)
         try tracker.write { try $0.insert(draft) }
@@ -43,7 +44,8 @@ struct DraftAddCommand: ReportingCommand {
 struct DraftEditCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "edit", abstract: "Changes a draft.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The draft, by the first digits of its id.")
@@ -65,7 +67,7 @@ struct DraftEditCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let edited = try tracker.write { transaction in
             var edited = try transaction.draft(draft)
@@ -83,11 +85,12 @@ struct DraftEditCommand: ReportingCommand {
 struct DraftListCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists drafts, latest first.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let drafts = try tracker.read {
             try $0.fetch(FetchDescriptor<Draft>(sortBy: [SortDescriptor(\.creationDate, order: .reverse)]))
@@ -112,14 +115,15 @@ struct DraftListCommand: ReportingCommand {
 struct DraftShowCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "show", abstract: "Shows a draft's whole text.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The draft, by the first digits of its id.")
     var draft: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let draft = try tracker.read { try $0.draft(self.draft) }
         try output.write(["draft": draft.json]) {
@@ -136,14 +140,15 @@ struct DraftShowCommand: ReportingCommand {
 struct DraftDeleteCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "delete", abstract: "Deletes a draft.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The draft, by the first digits of its id.")
     var draft: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let deleted = try tracker.write { transaction in
             let draft = try transaction.draft(self.draft)

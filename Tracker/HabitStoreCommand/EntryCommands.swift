@@ -21,7 +21,8 @@ struct CheckinCommand: ReportingCommand {
         abstract: "Records that a habit was done."
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
@@ -44,7 +45,7 @@ struct CheckinCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let date = try tracker.date(date)
         let (entry, habit, streaks) = try tracker.write { transaction in
@@ -74,7 +75,8 @@ struct EntryListCommand: ReportingCommand {
         abstract: "Lists a habit's entries, latest first."
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var watching: WatchOptions
 
@@ -95,7 +97,7 @@ struct EntryListCommand: ReportingCommand {
 
     func run() async throws {
         var habitID: UUID?
-        try await watching.show(trackerOptions) { try answer($0, &habitID) }
+        try await watching.show(userOptions, recording) { try answer($0, &habitID) }
     }
 
     /// - Parameter habitID: the habit found by the first answer; set if it is nil.
@@ -140,7 +142,8 @@ struct EntryListCommand: ReportingCommand {
 struct EntryEditCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "edit", abstract: "Changes an entry.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The entry, by the first digits of its id.")
@@ -179,7 +182,7 @@ struct EntryEditCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let newDate = try date.map { try tracker.date($0) }
         let (edited, name) = try tracker.write { transaction in
@@ -207,14 +210,15 @@ struct EntryEditCommand: ReportingCommand {
 struct EntryDeleteCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "delete", abstract: "Deletes an entry.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The entry, by the first digits of its id.")
     var entry: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let deleted = try tracker.write { transaction in
             let entry = try transaction.entry(self.entry)

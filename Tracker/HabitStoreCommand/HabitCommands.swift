@@ -21,7 +21,8 @@ struct HabitCommand: AsyncParsableCommand {
 struct HabitAddCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Adds a habit.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The name.")
@@ -54,7 +55,7 @@ struct HabitAddCommand: ReportingCommand {
     func validate() throws { try HabitRules.check(name: name, times: times, period: period, target: target) }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions, mayBegin: true)
+        let tracker = try await Tracker.open(userOptions, recording, mayBegin: true)
         defer { tracker.close() }
         var habit = Habit(
             name: name,
@@ -81,7 +82,8 @@ struct HabitAddCommand: ReportingCommand {
 struct HabitEditCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "edit", abstract: "Changes a habit.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
@@ -127,7 +129,7 @@ struct HabitEditCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let summary = try tracker.write { transaction in
             var edited = try transaction.habit(habit)
@@ -163,7 +165,8 @@ struct HabitListCommand: ReportingCommand {
         abstract: "Lists habits with their streaks, by name."
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var watching: WatchOptions
 
@@ -180,7 +183,7 @@ struct HabitListCommand: ReportingCommand {
 
     func run() async throws {
         var tagID: UUID?
-        try await watching.show(trackerOptions) { try answer($0, &tagID) }
+        try await watching.show(userOptions, recording) { try answer($0, &tagID) }
     }
 
     /// - Parameter tagID: the tag found by the first answer; set if it is nil.
@@ -240,14 +243,15 @@ struct HabitShowCommand: ReportingCommand {
         abstract: "Shows everything about a habit."
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let summary = try tracker.read { try $0.summary($0.habit(habit), tracker) }
         try output.write(["habit": summary.json]) { text(summary, tracker) }
@@ -280,7 +284,8 @@ struct HabitArchiveCommand: ReportingCommand {
         abstract: "Archives a habit; its entries stay."
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
@@ -290,7 +295,7 @@ struct HabitArchiveCommand: ReportingCommand {
     var undo = false
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let summary = try tracker.write { transaction in
             var habit = try transaction.habit(self.habit)
@@ -312,14 +317,15 @@ struct HabitDeleteCommand: ReportingCommand {
         abstract: "Deletes a habit and all of its entries; to keep them, archive it."
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let (deleted, entries) = try tracker.write { transaction in
             let habit = try transaction.habit(self.habit)

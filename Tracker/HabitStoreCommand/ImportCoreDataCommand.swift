@@ -23,7 +23,8 @@ struct ImportCoreDataCommand: ReportingCommand {
             """
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The file.")
@@ -89,7 +90,8 @@ struct ImportCoreDataCommand: ReportingCommand {
         let mapping = try mapping.map { try CoreDataMapping(path: $0) }
         // A mapping with open questions makes no user.
         try mapping?.requireAnswers(at: self.mapping)
-        let tracker = into == nil ? try await Tracker.open(trackerOptions, isFollowing: follow, mayBegin: true) : nil
+        let tracker =
+            into == nil ? try await Tracker.open(userOptions, recording, isFollowing: follow, mayBegin: true) : nil
         defer { tracker?.close() }
         let mirror = CoreDataMirror(path: file, try await update(mapping, tracker))
         let bar = ProgressBar(isQuiet: quiet || output.format == .json)
@@ -160,7 +162,7 @@ struct ImportCoreDataCommand: ReportingCommand {
 
     /// Imports into the user's own store, which stays open while the file is followed.
     private func usersUpdate(_ mapping: CoreDataMapping, _ tracker: Tracker) async throws -> CoreDataMirror.Update {
-        let settings = try await Settings(trackerOptions.user)
+        let settings = try await Settings(userOptions)
         let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
         return { file, options, progress in
             try PrivateFolder.make(

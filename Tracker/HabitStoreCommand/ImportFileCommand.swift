@@ -25,7 +25,8 @@ struct ImportFileCommand: ReportingCommand {
             """
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The file, or the folder of an export.")
@@ -93,14 +94,14 @@ struct ImportFileCommand: ReportingCommand {
                 "--allow-loss \(unknown): there is all, \(TrackerReport.Loss.kinds.joined(separator: ", "))"
             )
         }
-        guard into == nil || !trackerOptions.user.isGiven else {
+        guard into == nil || !userOptions.isGiven else {
             throw ValidationError("--into names a store, and --root and --user another one; give one of them")
         }
     }
 
     func run() async throws {
         if suggestMapping { return try CoreDataMapping.suggested(forTablesAt: file).show() }
-        let settings = try await Settings(trackerOptions.user)
+        let settings = try await Settings(userOptions)
         var exported = InterchangeImport.Options()
         (exported.updates, exported.isEdited) = (update, edited)
         if from == nil, mapping == nil, let work = try InterchangeImport(path: file, exported) {
@@ -126,7 +127,7 @@ struct ImportFileCommand: ReportingCommand {
 
     private func reportOfUser(_ work: TrackerImport, _ settings: Settings) async throws -> TrackerReport {
         let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
-        return try await Tracker.importing(trackerOptions, isDry: dryRun) { try report(work, $0, folder) }
+        return try await Tracker.importing(userOptions, recording, isDry: dryRun) { try report(work, $0, folder) }
     }
 
     // MARK: Exports of this program
@@ -137,7 +138,7 @@ struct ImportFileCommand: ReportingCommand {
         guard let into else {
             try work.check()
             let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
-            return try await Tracker.importing(trackerOptions, isDry: dryRun) { store in
+            return try await Tracker.importing(userOptions, recording, isDry: dryRun) { store in
                 guard !dryRun else { return try work.rehearse(into: store) }
                 return try work.run(into: store, attachmentsIn: folder) { bar.show("importing", $0, $1) }
             }
@@ -305,7 +306,8 @@ struct ImportPreferencesCommand: ReportingCommand {
             """
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The property list.")
@@ -320,8 +322,8 @@ struct ImportPreferencesCommand: ReportingCommand {
     func run() async throws {
         // Reports errors in the file before creating a store.
         _ = try PreferencesImport.count(in: file, key: key)
-        let folder = try await Self.folder(trackerOptions.user)
-        let outcome = try await Tracker.importing(trackerOptions, isDry: dryRun) { store in
+        let folder = try await Self.folder(userOptions)
+        let outcome = try await Tracker.importing(userOptions, recording, isDry: dryRun) { store in
             let work = PreferencesImport(path: file, key: key, into: store, journalsIn: folder)
             return try dryRun ? work.rehearse() : work.run()
         }

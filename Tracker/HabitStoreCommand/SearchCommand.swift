@@ -19,7 +19,8 @@ struct SearchCommand: ReportingCommand {
         let text: String
     }
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The text.")
@@ -30,7 +31,7 @@ struct SearchCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let hits = try tracker.read { transaction in
             var hits = try self.hits(transaction, "name", \Habit.name)

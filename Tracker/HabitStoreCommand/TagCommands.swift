@@ -18,7 +18,8 @@ struct TagCommand: AsyncParsableCommand {
 struct TagAddCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Adds a tag.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The name; no two tags may have the same.")
@@ -29,7 +30,7 @@ struct TagAddCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions, mayBegin: true)
+        let tracker = try await Tracker.open(userOptions, recording, mayBegin: true)
         defer { tracker.close() }
         let tag = Tag(name: name)
         try tracker.write { try $0.insert(tag) }
@@ -43,11 +44,12 @@ struct TagAddCommand: ReportingCommand {
 struct TagListCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists tags, by name.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let tags = try tracker.read { transaction in
             try transaction.fetch(FetchDescriptor<Tag>(sortBy: [SortDescriptor(\.name)]))
@@ -65,7 +67,8 @@ struct TagListCommand: ReportingCommand {
 struct TagRenameCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "rename", abstract: "Gives a tag another name.")
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The tag, by name or by the first digits of its id.")
@@ -79,7 +82,7 @@ struct TagRenameCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let (renamed, count) = try tracker.write { transaction in
             var renamed = try transaction.tag(tag)
@@ -100,14 +103,15 @@ struct TagDeleteCommand: ReportingCommand {
         abstract: "Deletes a tag; the habits marked with it stay."
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The tag, by name or by the first digits of its id.")
     var tag: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let deleted = try tracker.write { transaction in
             let tag = try transaction.tag(self.tag)

@@ -27,12 +27,13 @@ struct Tracker {
     ///   - isFollowing: whether the command runs until it is stopped, following the flags.
     ///   - mayBegin: whether the command may create the stores of a new user.
     static func open(
-        _ options: TrackerOptions,
+        _ options: UserOptions,
+        _ recording: RecordingOptions,
         isFollowing: Bool = false,
         mayBegin: Bool = false
     ) async throws -> Tracker {
-        let settings = try await Settings(options.user)
-        let recorder = options.recorder
+        let settings = try await Settings(options)
+        let recorder = recording.recorder
         let stores = try settings.stores(recorder: recorder, followsFlags: isFollowing)
         let store = try open(settings.user, of: stores, mayBegin: mayBegin)
         for note in store.notes { StandardError.note(note) }
@@ -46,13 +47,14 @@ struct Tracker {
     /// Runs an import into the user's store; it may be the user's first command. A dry run does not create a user: if there is none, it
     /// uses an empty store in memory.
     static func importing<R>(
-        _ options: TrackerOptions,
+        _ options: UserOptions,
+        _ recording: RecordingOptions,
         isDry: Bool,
         _ body: (any HabitStore) throws -> R
     ) async throws -> R {
         let tracker: Tracker
         do {
-            tracker = try await open(options, mayBegin: !isDry)
+            tracker = try await open(options, recording, mayBegin: !isDry)
         } catch let error as HabitStoreError where isDry && error.underlying is NoSuchUser {
             return try body(try InMemoryHabitStore(schema: HabitSchema.current))
         }
@@ -119,10 +121,8 @@ struct Tracker {
     func shown(_ date: Date) -> String { ISODate.local(date, in: timeZone) }
 }
 
-/// Options of the commands that use a user's store.
-struct TrackerOptions: ParsableArguments {
-    @OptionGroup var user: UserOptions
-
+/// Options of the commands that can record what they ask.
+struct RecordingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Add the command's queries to this file of queries, each shape once.",
@@ -150,8 +150,12 @@ struct TrackerOptions: ParsableArguments {
 extension WatchOptions {
     /// Opens the tracker and shows an answer. If the command follows the store, it shows a new answer whenever a change of the store or the
     /// end of the day alters it. After a signal it still closes the store and saves recorded queries.
-    func show(_ options: TrackerOptions, _ body: (Tracker) throws -> Answer) async throws {
-        let tracker = try await Tracker.open(options, isFollowing: watch)
+    func show(
+        _ options: UserOptions,
+        _ recording: RecordingOptions,
+        _ body: (Tracker) throws -> Answer
+    ) async throws {
+        let tracker = try await Tracker.open(options, recording, isFollowing: watch)
         defer { tracker.close() }
         guard watch else { return try Output.write(try body(tracker).text(asLine: false)) }
         var shown = ShownAnswers()
@@ -354,11 +358,12 @@ struct StatusCommand: ReportingCommand {
             "Shows which engine a user is on, which one the flag file wants, why they differ, and how many records there are."
     )
 
-    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var recording: RecordingOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(userOptions, recording)
         defer { tracker.close() }
         let store = tracker.store
         let (stage, engine) = (try store.stage(), try store.engine())

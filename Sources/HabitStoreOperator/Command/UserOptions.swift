@@ -89,10 +89,9 @@ public struct UserOptions: ParsableArguments {
     }
 }
 
-/// The users that a `rollout` command is for, and the evidence that its gate asks for.
+/// The evidence that the gate of a `rollout` command asks for. Commands have ``UserOptions`` beside it, not in it: debug builds of
+/// ArgumentParser validate a group several times for each group around it, which was most of a command's time.
 struct PolicyOptions: ParsableArguments {
-    @OptionGroup var userOptions: UserOptions
-
     @Option(
         help: ArgumentHelp(
             "A JSON file that says how much evidence the gate asks for.",
@@ -104,6 +103,7 @@ struct PolicyOptions: ParsableArguments {
     /// The settings, and the stores under the root with this policy. Stores of earlier schema versions stay unmigrated: verifying or moving users
     /// with a newer command must not lock out programs that are not updated yet.
     func stores(
+        of userOptions: UserOptions,
         queries: String? = nil,
         otherVersions: RolloutOptions.OtherVersions = .asWritten
     ) async throws -> (settings: Settings, stores: UserStores) {

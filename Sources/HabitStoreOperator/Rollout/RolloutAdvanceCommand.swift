@@ -18,6 +18,7 @@ struct RolloutAdvanceCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var jobOptions: JobOptions
@@ -29,12 +30,12 @@ struct RolloutAdvanceCommand: ReportingCommand {
     var wait = 600.0
 
     func validate() throws {
-        try options.userOptions.requireNoUser(with: all)
+        try userOptions.requireNoUser(with: all)
         guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait is 0 to 86400 seconds") }
     }
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let wait = wait
         let results: [UserResult<PromotionReport>]
         if all {
@@ -135,6 +136,7 @@ struct RolloutPromoteCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
@@ -142,7 +144,7 @@ struct RolloutPromoteCommand: ReportingCommand {
     var to: Stage?
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let report = try stores.withOnly(settings.user) { store in
             let from = try store.stage()
             if let to, to < from {
@@ -228,6 +230,7 @@ struct RolloutDemoteCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
@@ -244,7 +247,7 @@ struct RolloutDemoteCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let (from, there, wanted, engine, token) = try stores.withOnly(settings.user) { store in
             let from = try store.stage()
             try store.demote(to: to, because: because)

@@ -132,6 +132,7 @@ struct RolloutVerifyCommand: ReportingCommand {
         )
     }
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
@@ -142,7 +143,7 @@ struct RolloutVerifyCommand: ReportingCommand {
     var quiet = false
 
     func run() async throws {
-        let (settings, stores) = try await options.stores(queries: queries)
+        let (settings, stores) = try await options.stores(of: userOptions, queries: queries)
         let bar = ProgressBar(isQuiet: quiet)
         let report = try stores.withOnly(settings.user) { store in
             defer {
@@ -172,11 +173,12 @@ struct RolloutRehearseCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let failure = try stores.withOnly(settings.user) { try $0.rehearse() }
         try output.write([
             "user": settings.user,

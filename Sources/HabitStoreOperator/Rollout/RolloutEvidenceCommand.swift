@@ -29,6 +29,7 @@ struct RolloutEvidenceListCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
@@ -40,7 +41,7 @@ struct RolloutEvidenceListCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let log = try stores.evidence(of: settings.user)
         let anchor = try stores.evidenceAnchor(of: settings.user)
         let report = EvidenceReport(
@@ -67,11 +68,12 @@ struct RolloutEvidenceVerifyCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let found = try stores.verifyEvidence(of: settings.user)
         try output.write([
             "user": settings.user, "isWhole": found.isWhole, "files": found.files, "records": found.records,
@@ -92,11 +94,12 @@ struct RolloutEvidenceArchiveCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let archived = try stores.withOnly(settings.user) { try $0.archiveEvidence() }
         try output.write(["user": settings.user, "file": archived?.file]) {
             let what =
@@ -119,6 +122,7 @@ struct RolloutEvidenceResetCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
@@ -135,7 +139,7 @@ struct RolloutEvidenceResetCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let reset = try stores.withOnly(settings.user) { store in
             do {
                 return try store.resetEvidence(because: because, by: NSUserName(), isForced: force)

@@ -22,6 +22,7 @@ struct RolloutRetireCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var jobOptions: JobOptions
     @OptionGroup var output: OutputOptions
@@ -46,7 +47,7 @@ struct RolloutRetireCommand: ReportingCommand {
     var against: String?
 
     func validate() throws {
-        let isForUser = options.userOptions.user != nil
+        let isForUser = userOptions.user != nil
         guard [all, isForUser, wave != nil].count(where: { $0 }) == 1 else {
             throw ValidationError("say whose store is removed, with --user, --wave or --all, and only one of these")
         }
@@ -56,7 +57,7 @@ struct RolloutRetireCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let backup = try against.map { try StoreAddress(argument: $0) }
         let isDry = dryRun
         let fleet = Fleet(root: settings.root)
@@ -236,6 +237,7 @@ struct RolloutResyncCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
@@ -249,13 +251,13 @@ struct RolloutResyncCommand: ReportingCommand {
         guard because.contains(where: { !$0.isWhitespace }) else {
             throw ValidationError("--because is empty; say why the store is rebuilt")
         }
-        guard options.userOptions.user != nil else {
+        guard userOptions.user != nil else {
             throw ValidationError("say whose store is rebuilt, with --user")
         }
     }
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let bar = ProgressBar(isQuiet: quiet)
         let outcome = try stores.withOnly(settings.user) { store in
             defer { bar.clear() }

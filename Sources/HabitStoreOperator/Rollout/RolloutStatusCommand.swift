@@ -20,6 +20,7 @@ struct RolloutStatusCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var jobOptions: JobOptions
@@ -31,11 +32,11 @@ struct RolloutStatusCommand: ReportingCommand {
     var isFollowing: Bool { watching.watch }
 
     func validate() throws {
-        try options.userOptions.requireNoUser(with: all)
+        try userOptions.requireNoUser(with: all)
     }
 
     func run() async throws {
-        var looks = StatusPolls(options: options, jobs: jobOptions)
+        var looks = StatusPolls(userOptions, options, jobOptions)
         try await looks.lookAtAll()
         guard watching.watch else { return try answerOnce(looks) }
         var shown = ShownAnswers()
@@ -97,6 +98,7 @@ struct StatusPolls {
     /// The shortest pause until the next look of the same kind, as a multiple of the last look's duration.
     private static let rest = 4
 
+    private let userOptions: UserOptions
     private let options: PolicyOptions
     private var jobs: JobOptions
     private var stores: UserStores?
@@ -112,7 +114,9 @@ struct StatusPolls {
     /// How long to wait before the next look.
     private(set) var pause = Duration.seconds(pollSeconds)
 
-    init(options: PolicyOptions, jobs: JobOptions) { (self.options, self.jobs) = (options, jobs) }
+    init(_ userOptions: UserOptions, _ options: PolicyOptions, _ jobs: JobOptions) {
+        (self.userOptions, self.options, self.jobs) = (userOptions, options, jobs)
+    }
 
     /// The status of the users who could be examined.
     var statuses: [UserStatus] { listing.users.compactMap { try? found[UserKey($0)]?.get() } }
@@ -131,7 +135,7 @@ struct StatusPolls {
     mutating func lookAtAll() async throws {
         let start = ContinuousClock.now
         let settings = try await readSettings()
-        if options.userOptions.user != nil { try stores?.requireUser(settings.user) }
+        if userOptions.user != nil { try stores?.requireUser(settings.user) }
         await look(at: listing.users)
         // Show progress only for the first look, which a person waits for.
         jobs.quiet = true
@@ -163,8 +167,8 @@ struct StatusPolls {
     /// Reads what is common to all users: settings, flag files, and the list of users.
     @discardableResult
     private mutating func readSettings() async throws -> Settings {
-        let (settings, stores) = try await options.stores(otherVersions: .asWrittenByAnyApp)
-        listing = try options.userOptions.user.map { UserListing(users: [$0]) } ?? stores.users()
+        let (settings, stores) = try await options.stores(of: userOptions, otherVersions: .asWrittenByAnyApp)
+        listing = try userOptions.user.map { UserListing(users: [$0]) } ?? stores.users()
         (self.stores, root, timeZone, folder) = (stores, stores.signs, settings.timeZone, settings.root)
         return settings
     }

@@ -36,6 +36,7 @@ struct FleetPlanCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
@@ -64,7 +65,7 @@ struct FleetPlanCommand: ReportingCommand {
             for issue in issues { StandardError.write("error: \(issue)\n") }
             throw ExitCode(ExitStatus.data.rawValue)
         }
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let listing = try stores.users()
         if let unknown = listing.unknown.first { throw unknown }
         let users = try listing.users.map { (user: $0, bytes: try stores.storeBytes(of: $0)) }
@@ -161,6 +162,7 @@ struct FleetRunCommand: ReportingCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
@@ -168,7 +170,7 @@ struct FleetRunCommand: ReportingCommand {
     var quiet = false
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         AdvisedUser.forgetUser()
         Interrupted.endCommand(after: Fleet.endHooks)
         let fleet = Fleet(root: settings.root)
@@ -286,6 +288,7 @@ struct FleetHaltCommand: AsyncParsableCommand {
             """
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var word: FleetWordOptions
 
@@ -293,7 +296,7 @@ struct FleetHaltCommand: AsyncParsableCommand {
     var back = false
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(of: userOptions)
         let fleet = Fleet(root: settings.root)
         let isNew = try fleet.halt(by: NSUserName(), because: word.because)
         try Output.write(isNew ? "halted\n" : "halted already\n")

@@ -84,6 +84,7 @@ struct FleetAuditCommand: ReportingCommand {
         abstract: "Compares the fleet's index with the stores, or rebuilds it from them."
     )
 
+    @OptionGroup var userOptions: UserOptions
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
@@ -112,7 +113,7 @@ struct FleetAuditCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let (settings, stores) = try await options.stores(otherVersions: .asWrittenByAnyApp)
+        let (settings, stores) = try await options.stores(of: userOptions, otherVersions: .asWrittenByAnyApp)
         let fleet = Fleet(root: settings.root)
         if rebuild {
             let bar = ProgressBar(isQuiet: quiet)
