@@ -152,6 +152,22 @@ package enum DurableFile {
         return false
     }
 
+    // MARK: Removing
+
+    /// Removes what is at the path, durably. A folder is only removed if it is empty.
+    ///
+    /// - Returns: whether there was anything.
+    /// - Throws: a failure to remove it. After a failure of any other step it is gone, but a power cut may restore it.
+    package static func remove(_ path: String) throws(FileFailure) -> Bool {
+        if unlink(path) != 0 {
+            let failure = FileFailure(.remove, path)
+            if failure.number == ENOENT || failure.number == ENOTDIR { return false }
+            guard failure.number == EISDIR || failure.number == EPERM, rmdir(path) == 0 else { throw failure }
+        }
+        try DurableFile.synchronizeFolder(of: path)
+        return true
+    }
+
     #if !canImport(Darwin)
     private typealias Rename =
         @convention(c) (
@@ -205,20 +221,6 @@ package enum MarkerFile {
         } catch {
             if error.step == .make, error.number == EEXIST { return false }
             throw error
-        }
-        try DurableFile.synchronizeFolder(of: path)
-        return true
-    }
-
-    /// Removes what is at the path, durably. A folder is only removed if it is empty.
-    ///
-    /// - Returns: whether there was anything.
-    /// - Throws: a failure to remove it. After a failure of any other step it is gone, but a power cut may restore it.
-    package static func remove(_ path: String) throws(FileFailure) -> Bool {
-        if unlink(path) != 0 {
-            let failure = FileFailure(.remove, path)
-            if failure.number == ENOENT || failure.number == ENOTDIR { return false }
-            guard failure.number == EISDIR || failure.number == EPERM, rmdir(path) == 0 else { throw failure }
         }
         try DurableFile.synchronizeFolder(of: path)
         return true

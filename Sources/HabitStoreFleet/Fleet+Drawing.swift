@@ -194,7 +194,7 @@ extension Fleet {
         do {
             for name in try FileManager.default.contentsOfDirectory(atPath: draft.path)
             where draft.path + "/" + name != draft.lease {
-                _ = try MarkerFile.remove(draft.path + "/" + name)
+                _ = try DurableFile.remove(draft.path + "/" + name)
             }
         } catch let failure as FileFailure {
             throw HabitStoreError.system(failure, "the files of an earlier drawing")
@@ -250,7 +250,7 @@ extension Fleet {
                 if FleetMembers(data)?.digest == digest {
                     try DurableFile.move(members, to: folder.members)
                 } else {
-                    _ = try MarkerFile.remove(members)
+                    _ = try DurableFile.remove(members)
                     note(
                         "files of a `\(OperatorCommand.name) fleet plan` that was killed are removed; the earlier plan applies"
                     )
@@ -260,11 +260,11 @@ extension Fleet {
                 let path = folder.plan + ending + Self.next
                 guard let data = try FleetFolder.contents(path, "the plan") else { continue }
                 guard SHA256.hash(data: data).hexadecimal == plan else {
-                    _ = try MarkerFile.remove(path)
+                    _ = try DurableFile.remove(path)
                     continue
                 }
                 // Removes the other one first: two plans are refused, and the next process would finish neither.
-                _ = try MarkerFile.remove(folder.plan + other)
+                _ = try DurableFile.remove(folder.plan + other)
                 try DurableFile.move(path, to: folder.plan + ending)
             }
         } catch let failure as FileFailure {

@@ -87,8 +87,8 @@ struct DurableFileTests: ~Copyable {
         #expect(try !MarkerFile.make(path("killed"), "by another process\n"))
         #expect(try text("killed") == "by hand\n")
         #expect(try mode("killed") == 0o600)
-        #expect(try MarkerFile.remove(path("killed")))
-        #expect(try !MarkerFile.remove(path("killed")))
+        #expect(try DurableFile.remove(path("killed")))
+        #expect(try !DurableFile.remove(path("killed")))
     }
 
     @Test func aMarkerThatCannotBeMadeSaysWhy() throws {

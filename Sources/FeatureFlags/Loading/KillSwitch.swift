@@ -68,7 +68,7 @@ extension SentinelFile {
     public func remove() throws(FlagError) -> Bool {
         defer { check() }
         do {
-            return try MarkerFile.remove(path)
+            return try DurableFile.remove(path)
         } catch {
             // After a power cut the kill may come back, which errs on the safe side.
             guard error.step == .remove else { return true }

@@ -132,8 +132,8 @@ struct FleetSignals: Sendable {
     /// - Returns: whether the fleet was halted or paused.
     func resume() throws -> Bool {
         do {
-            let wasHalted = try MarkerFile.remove(folder.halted)
-            return try MarkerFile.remove(folder.paused) || wasHalted
+            let wasHalted = try DurableFile.remove(folder.halted)
+            return try DurableFile.remove(folder.paused) || wasHalted
         } catch {
             throw HabitStoreError(
                 .permissionDenied,

@@ -233,9 +233,12 @@ private struct TableRowCheck {
         }
         for part in source.parts {
             for case .links(let links) in part.fields {
-                let count = try rows.countOwnerless(links, source)
+                var count = 0
+                try rows.forEachOwnerless(links, source) { _ in count += 1 }
                 guard count > 0 else { continue }
-                report.notes.append("\(links.table): \(count) rows belong to no row of \(name), and are not imported")
+                report.notes.append(
+                    "\(links.table): \(count) rows belong to no row of \(name): an import keeps them in a file next to the store"
+                )
             }
         }
         for column in source.table.columns where column.isGenerated && !source.columns.contains(column.name) {

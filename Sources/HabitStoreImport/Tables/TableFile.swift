@@ -94,7 +94,7 @@ public final class TableFile {
             LeftAlone(name: $0, reason: "a virtual table, whose module keeps it")
         }
         leftAlone += try connection.texts("SELECT name FROM sqlite_master WHERE type = 'view'").map {
-            LeftAlone(name: $0, reason: "a view, which has no rows of its own")
+            LeftAlone(name: $0, reason: "a view, which stores no rows")
         }
         var tables: [Table] = []
         for name in catalog.tables where !name.hasPrefix("sqlite_") && !virtual.contains(name) {

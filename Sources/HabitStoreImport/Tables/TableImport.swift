@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 import JSONText
@@ -30,11 +31,18 @@ public struct TableImport {
         public internal(set) var leftOut: [TableMappingReport.Table] = []
         /// Rows that were not imported because a value does not have its form. They are in ``attachment``.
         public internal(set) var setAside = 0
-        /// The path of the file with the rows that were set aside; nil without such rows.
+        /// Records whose rows say something that the store cannot hold: digits, spellings, characters that NFC replaces, keys of missing rows.
+        /// The original values are in ``attachment``.
+        public internal(set) var keptOriginals = 0
+        /// Rows of tables of links that belong to no row. They are in ``attachment``.
+        public internal(set) var keptLinks = 0
+        /// The path of the file with what the store does not hold, one JSON object per line; nil if there is nothing.
         public internal(set) var attachment: String?
+        /// The path of the file with the keys that identifiers were derived from, one JSON object per line; nil if there are none.
+        public internal(set) var keys: String?
         /// Oddities of the file.
         public internal(set) var notes: [String] = []
-        /// What the second reading found to be different; empty if the store says what the file says.
+        /// Differences that the second reading found; empty if the store agrees with the file.
         public internal(set) var differences: [String] = []
         /// How many values the second reading compared.
         public internal(set) var comparedValues = 0
@@ -60,7 +68,7 @@ public struct TableImport {
     private let schema: Schema
     private let plan: TablePlan
     private let options: Options
-    /// What the mapping's check says of the file.
+    /// The result of checking the mapping against the file.
     public let check: TableMappingReport
 
     /// Reads the whole file, so that no store is made for one that cannot be imported.
@@ -85,10 +93,14 @@ public struct TableImport {
 
     /// Fills a store.
     ///
-    /// - Parameter attachment: the path of the file for rows that are set aside.
+    /// Values that the store cannot hold are in files next to it before the records take effect: `…unmapped.jsonl` has rows that were set aside,
+    /// original values and links of no row; `…keys.jsonl` has the keys of records whose identifier does not say them.
+    ///
+    /// - Parameter base: the path that these files' names begin with.
     /// - Throws: ``HabitStoreError/Code/busy`` if the store is not empty, or another process writes to it.
-    public func fill(_ store: any ReplicableStore, attachment: String, progress: (Int, Int) -> Void = { _, _ in })
-        throws -> Report
+    public func fill(_ store: any ReplicableStore, notes base: String, progress: (Int, Int) -> Void = { _, _ in })
+        throws
+        -> Report
     {
         guard try BulkLoad.isPossible(in: store) else {
             throw HabitStoreError(
@@ -100,7 +112,8 @@ public struct TableImport {
         var report = Report(file: file.path)
         report.notes = check.notes
         report.leftOut = check.tables.filter { $0.entity == nil }
-        let aside = options.allowsAside ? try ImportAttachment(path: attachment) : nil
+        let attachment = try ImportAttachment(path: ImportNotes(base: base).attachment)
+        let keys = try KeyFile(path: ImportNotes(base: base).keys)
         let total = check.tables.reduce(0) { $0 + $1.rows }
         var load = try BulkLoad(store)
         var told: [Int: SpilledIdentifiers] = [:]
@@ -119,8 +132,15 @@ public struct TableImport {
                 done += 1
                 guard let made = try rows.make(row, part, of: source), made.isWhole else {
                     report.setAside += 1
-                    try aside?.add(AsideRow(row, part, source, rows))
+                    try attachment.add(KeptRow(aside: row, part, source, rows))
                     return
+                }
+                if !made.problems.isEmpty {
+                    report.keptOriginals += 1
+                    try attachment.add(KeptRow(originals: row, made, part, source, rows))
+                }
+                if !source.says(rows.key(row, source), by: made.id, part) {
+                    try keys.add(.init(table: source.table.name, key: rows.key(row, source), id: made.id))
                 }
                 let layout = schema.entities[part.entity].layout
                 batch.append((part.entity, made.id, try EncodedRecord(made.values, layout: layout)))
@@ -134,14 +154,23 @@ public struct TableImport {
                 progress(done, total)
             }
             report.entities += entities
+            for part in source.parts {
+                for case .links(let links) in part.fields {
+                    try rows.forEachOwnerless(links, source) { row in
+                        report.keptLinks += 1
+                        try attachment.add(KeptRow(ownerless: row, links))
+                    }
+                }
+            }
         }
         if report.setAside > 0 {
             report.notes.append(
                 "references to rows that were set aside lead nowhere; their own links are with them in the file"
             )
         }
-        try aside?.flush()
-        if report.setAside > 0 { report.attachment = aside?.path }
+        try attachment.flush()
+        report.keys = try keys.finish()
+        if report.setAside + report.keptOriginals + report.keptLinks > 0 { report.attachment = attachment.path }
         try load.finish(batch) { transaction in
             try BulkLoad.tell(told, author: "table import", at: Date(), schema, transaction)
         }
@@ -151,22 +180,113 @@ public struct TableImport {
     }
 }
 
-/// A row that became no record, for the attachment.
-private struct AsideRow: Encodable {
+/// Values of a row that the store does not hold, for the attachment.
+private struct KeptRow: Encodable {
     let table: String
-    let reason = "a value does not have its form"
+    let reason: String
+    /// The identifier of the record that the row became.
+    var id: UUID?
+    let key: [JSON]
+    /// By column.
     let values: [String: JSON]
     /// By the tables of links, the keys that they have for the row.
     let links: [String: [[JSON]]]
 
-    init(_ row: [SourceValue], _ part: TablePlan.Part, _ source: TablePlan.Source, _ rows: TableRows) throws {
-        table = source.table.name
-        values = Dictionary(zip(source.columns, row.map { JSON(stored: $0) }), uniquingKeysWith: { first, _ in first })
+    /// A row that became no record.
+    init(aside row: [SourceValue], _ part: TablePlan.Part, _ source: TablePlan.Source, _ rows: TableRows) throws {
+        (table, reason) = (source.table.name, "a value does not have its form")
+        key = rows.key(row, source).map { JSON(stored: $0) }
+        values = Self.values(row, Array(source.columns.indices), source)
+        links = try Self.links(row, part.fields, source, rows)
+    }
+
+    /// A record's row, with the values that the record has in another form.
+    init(
+        originals row: [SourceValue],
+        _ made: TableRows.Made,
+        _ part: TablePlan.Part,
+        _ source: TablePlan.Source,
+        _ rows: TableRows
+    ) throws {
+        (table, reason, id) = (source.table.name, "the original values, which the store has in another form", made.id)
+        key = rows.key(row, source).map { JSON(stored: $0) }
+        let fields = Set(made.problems.map(\.attribute)).sorted().map { part.fields[$0] }
+        values = Self.values(row, fields.flatMap(\.places), source)
+        links = try Self.links(row, fields, source, rows)
+    }
+
+    /// A row of a table of links.
+    init(ownerless row: [SourceValue], _ links: TablePlan.LinkTable) {
+        (table, reason, key) = (links.table, "a link of no row", [])
+        values = Dictionary(
+            zip(links.here + links.there, row.map { JSON(stored: $0) }),
+            uniquingKeysWith: { first, _ in first }
+        )
+        self.links = [:]
+    }
+
+    private static func values(_ row: [SourceValue], _ places: [Int], _ source: TablePlan.Source) -> [String: JSON] {
+        Dictionary(
+            places.map { (source.columns[$0], JSON(stored: row[$0])) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    private static func links(
+        _ row: [SourceValue],
+        _ fields: [TablePlan.Field],
+        _ source: TablePlan.Source,
+        _ rows: TableRows
+    ) throws -> [String: [[JSON]]] {
         var links: [String: [[JSON]]] = [:]
-        for case .links(let table) in part.fields {
+        for case .links(let table) in fields {
             let keys = try rows.linked(rows.key(row, source), table)
             if !keys.isEmpty { links[table.table] = keys.map { $0.map { JSON(stored: $0) } } }
         }
-        self.links = links
+        return links
+    }
+}
+
+/// The keys that identifiers were derived from, rewritten by each import, which fills an empty store.
+private final class KeyFile {
+    struct Line: Encodable {
+        let table: String
+        let key: [JSON]
+        let id: UUID
+
+        init(table: String, key: [SourceValue], id: UUID) {
+            (self.table, self.id) = (table, id)
+            self.key = key.map { JSON(stored: $0) }
+        }
+    }
+
+    private static let mostPending = 2_000
+
+    private let file: AppendedFile
+    private let encoder = JSONEncoder()
+    private var pending: [String] = []
+    private var isEmpty = true
+
+    init(path: String) throws {
+        file = AppendedFile(path: path)
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        _ = try FileFailure.mappingErrors { try DurableFile.remove(path) }
+    }
+
+    func add(_ line: Line) throws {
+        isEmpty = false
+        pending.append(String(decoding: try encoder.encode(line), as: UTF8.self))
+        guard pending.count == Self.mostPending else { return }
+        try file.append(pending)
+        pending = []
+    }
+
+    /// Writes the rest.
+    ///
+    /// - Returns: the file's path; nil if there is nothing in it.
+    func finish() throws -> String? {
+        try file.append(pending)
+        pending = []
+        return isEmpty ? nil : file.path
     }
 }

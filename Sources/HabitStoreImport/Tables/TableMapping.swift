@@ -21,8 +21,8 @@ public struct TableMapping: Sendable, Hashable {
     public enum Origin: Sendable, Hashable {
         /// - Parameters:
         ///   - form: nil for the attribute's plain form.
-        ///   - nulls: stored values that mean nil, besides NULL.
-        ///   - values: what each stored value becomes, in place of a form: codes of an enum.
+        ///   - nulls: stored values that mean nil, in addition to NULL.
+        ///   - values: the value for each stored code of an enum, instead of a form.
         case column(String, form: StoredForm?, nulls: [MappedConstant] = [], values: [String: MappedConstant] = [:])
         case constant(MappedConstant)
     }
@@ -35,7 +35,7 @@ public struct TableMapping: Sendable, Hashable {
         public var table: String?
     }
 
-    /// The table behind a many-to-many relationship.
+    /// The join table of a many-to-many relationship.
     public struct Links: Sendable, Hashable {
         /// The table of links.
         public var table: String
@@ -75,9 +75,9 @@ public struct TableMapping: Sendable, Hashable {
         public var rows: [String: Condition]
         /// The columns that are not mapped.
         public var excluded: [String]
-        /// What a suggestion could not know. Nothing is imported as long as there is one.
+        /// Open questions of a suggestion. Nothing is imported until they are answered.
         public var questions: [String]
-        /// Reasons for a person who reads the mapping, by columns.
+        /// The reasons for the choices, by column; they have no effect.
         public var about: [String: String]
 
         /// A mapping of a table, without columns.
@@ -90,7 +90,7 @@ public struct TableMapping: Sendable, Hashable {
 
     /// The version of the format.
     public static let format = 2
-    /// What a table's mapping may have.
+    /// The keys that a table's mapping may have.
     static let members = [
         "table", "entity", "key", "attributes", "relationships", "links", "rows", "excluded", "questions", "about",
     ]
@@ -222,7 +222,7 @@ public struct MappingFinding: Error, Sendable, Hashable, Encodable {
     public var line: Int?
     /// The column in its line, from 1.
     public var column: Int?
-    /// What is wrong, and what helps.
+    /// The mistake and its remedy.
     public var message: String
     /// Whether it is about values that do not have their form, which an import may set aside.
     var isAboutValues = false
@@ -258,7 +258,7 @@ struct MappingPlaces: Sendable {
     }
 }
 
-/// Reads a mapping, and finds what is no part of one.
+/// Reads a mapping and finds unknown keys.
 private struct MappingReader {
     private let bytes: [UInt8]
     private let path: String?
@@ -367,9 +367,9 @@ private struct MappingReader {
             if case .object(let cases) = member.value.value {
                 for part in cases { values[part.key] = scalar(part.value) }
             } else {
-                find(member.value, "\"values\" is an object: what each stored value becomes")
+                find(member.value, "\"values\" is an object with a value for each stored one")
             }
-            if node.member("form") != nil { find(node, "\"values\" is in place of a \"form\"") }
+            if node.member("form") != nil { find(node, "give \"values\" or a \"form\", not both") }
         }
         let nulls = node.member("null").map { scalars($0.value) } ?? []
         return .column(column, form: node.member("form").flatMap { form($0.value) }, nulls: nulls, values: values)

@@ -18,7 +18,7 @@ struct TablePlan {
         case links(LinkTable)
     }
 
-    /// A table behind a many-to-many relationship.
+    /// The join table of a many-to-many relationship.
     struct LinkTable {
         let table: String
         let here: [String]
@@ -79,7 +79,26 @@ struct TablePlan {
     }
 }
 
+extension TablePlan.Field {
+    /// The places of the columns that a value is made of.
+    var places: [TablePlan.Place] {
+        switch self {
+        case .column(let place, _, _), .cases(let place, _, _): [place]
+        case .reference(let places, _): places
+        case .missing, .identifier, .constant, .links: []
+        }
+    }
+}
+
 extension TablePlan.Source {
+    /// Whether a record says the key of its row: by its identifier, spelled as in the row, or by attributes.
+    func says(_ key: [SourceValue], by id: UUID, _ part: TablePlan.Part) -> Bool {
+        if let keyForm { return keyForm.stored(.uuid(id)) == key[0] }
+        return self.key.allSatisfy { place in
+            part.fields.contains { if case .column(place, _, _) = $0 { true } else { false } }
+        }
+    }
+
     /// The part that a row belongs to; nil if it is left out. More than one, or none, is a mistake of the mapping.
     func parts(of row: [SourceValue]) -> (parts: [TablePlan.Part], isLeftOut: Bool) {
         (parts.filter { Self.holds($0.conditions, row) }, leftOut.contains { Self.holds($0, row) })

@@ -3,7 +3,7 @@ import Foundation
 
 /// Reads the rows of a mapped file, and makes records of them.
 final class TableRows {
-    /// What was odd about a value.
+    /// An oddity of a value.
     enum Problem: Hashable {
         /// It does not have its form.
         case noForm
@@ -113,23 +113,30 @@ final class TableRows {
 
     /// Whether a column would hold the same after a value was written back.
     private func isSame(_ written: SourceValue?, _ stored: SourceValue, _ column: TableFile.Column?) -> Bool {
-        guard let written else { return false }
-        return written.stored(in: column?.affinity ?? .none) == stored
+        guard let kept = written?.stored(in: column?.affinity ?? .none) else { return false }
+        // Texts of other characters can be equal in Swift.
+        if case .text(let one) = kept, case .text(let other) = stored { return one.utf8.elementsEqual(other.utf8) }
+        return kept == stored
     }
 
     // MARK: Keys
 
-    /// How many rows of a table of links belong to no row of its owner; nobody asks for them.
-    func countOwnerless(_ links: TablePlan.LinkTable, _ source: TablePlan.Source) throws -> Int {
+    /// Calls `body` with the columns `here` and `there` of each row of a table of links that belongs to no row of its owner.
+    func forEachOwnerless(
+        _ links: TablePlan.LinkTable,
+        _ source: TablePlan.Source,
+        _ body: ([SourceValue]) throws -> Void
+    ) throws {
         let pairs = zip(links.here, source.key).map { here, place in
             "owner.\(SourceConnection.quoted(source.columns[place])) = link.\(SourceConnection.quoted(here))"
         }
-        return Int(
-            try file.connection.int(
-                "SELECT count(*) FROM \(SourceConnection.quoted(links.table)) AS link WHERE NOT EXISTS "
-                    + "(SELECT 1 FROM \(SourceConnection.quoted(source.table.name)) AS owner WHERE \(pairs.joined(separator: " AND ")))"
-            ) ?? 0
+        let columns = links.here + links.there
+        let rows = try file.connection.prepare(
+            "SELECT \(columns.map { "link.\(SourceConnection.quoted($0))" }.joined(separator: ", ")) "
+                + "FROM \(SourceConnection.quoted(links.table)) AS link WHERE NOT EXISTS "
+                + "(SELECT 1 FROM \(SourceConnection.quoted(source.table.name)) AS owner WHERE \(pairs.joined(separator: " AND ")))"
         )
+        while try rows.step() { try body(columns.indices.map { rows.value($0) }) }
     }
 
     /// The identifier that a reference means, and whether its row is there. SQLite compares, so that a text `7` finds the number, and the

@@ -138,9 +138,7 @@ struct MapImportCommand: ReportingCommand {
         defer { store.close() }
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let report = try work.fill(store, attachment: address.path + ".unmapped.jsonl") {
-            bar.show("importing", $0, $1)
-        }
+        let report = try work.fill(store, notes: address.path) { bar.show("importing", $0, $1) }
         bar.clear()
         try output.write(report) { text(report) }
         if !report.isVerified || report.isMostlySetAside { throw ExitCode(ExitStatus.different.rawValue) }
@@ -152,9 +150,15 @@ struct MapImportCommand: ReportingCommand {
         }
         lines += report.leftOut.map { "\($0.table): \($0.rows.counted("row")) left out" }
         lines += report.notes.map { "note: \($0)" }
-        if report.setAside > 0 {
-            lines.append("\(report.setAside.counted("row")) set aside in \(report.attachment ?? "no file")")
+        if let attachment = report.attachment {
+            let kept = [
+                (report.setAside, "row", "set aside"), (report.keptOriginals, "row", "with original values"),
+                (report.keptLinks, "link", "of no row"),
+            ]
+            let words = kept.filter { $0.0 > 0 }.map { "\($0.0.counted($0.1)) \($0.2)" }
+            lines.append("not in the store, but in \(attachment): \(words.joined(separator: ", "))")
         }
+        if let keys = report.keys { lines.append("the keys that identifiers were made from: \(keys)") }
         if report.isVerified, report.isMostlySetAside {
             lines.append("NOT VERIFIED: what is in the store is right, but most rows were set aside")
         } else if report.isVerified {

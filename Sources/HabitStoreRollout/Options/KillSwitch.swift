@@ -76,7 +76,7 @@ public struct KillSwitch: Sendable, Hashable {
         try requireNoSentinel(place.path)
         try requireOuterRearmed()
         return try Self.mappingErrors { () throws(FileFailure) in
-            try MarkerFile.remove(Self.latchPath(root: place.path))
+            try DurableFile.remove(Self.latchPath(root: place.path))
         }
     }
 

@@ -165,7 +165,7 @@ package struct DifferenceMarks: Sendable {
 
     func remove(_ directory: UserDirectory) throws {
         do {
-            _ = try MarkerFile.remove(path(of: directory))
+            _ = try DurableFile.remove(path(of: directory))
         } catch {
             throw HabitStoreError.system(error, "the mark of a user whose stores differed")
         }

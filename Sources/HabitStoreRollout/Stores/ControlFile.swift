@@ -482,7 +482,7 @@ struct KillMarker {
     func make(_ trigger: String) throws(FileFailure) { _ = try MarkerFile.make(path, trigger + "\n") }
 
     /// Removes the record. A record that is left is taken over again.
-    func remove() { _ = try? MarkerFile.remove(path) }
+    func remove() { _ = try? DurableFile.remove(path) }
 
     /// Whether a user is recorded as killed, in the control file or next to it.
     static func isKilled(_ directory: UserDirectory, _ control: ControlFile?) -> Bool {

@@ -144,7 +144,8 @@ import Testing
             """
         let report = try LedgerFile.mapping().check(try LedgerFile(sql).file(), schema: LedgerFile.schema)
         #expect(report.isClean, "\(report.findings)")
-        let links = "booking_label: 2 rows belong to no row of booking, and are not imported"
+        let links =
+            "booking_label: 2 rows belong to no row of booking: an import keeps them in a file next to the store"
         #expect(report.notes.contains(links), "\(report.notes)")
         #expect(report.notes.contains("account.size is left alone: it is computed from other columns"))
     }

@@ -14,7 +14,7 @@ import Testing
         let ledger = try LedgerFile()
         let store = try InMemoryHabitStore(schema: LedgerFile.schema)
         let report = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema)
-            .fill(store, attachment: ledger.folder.path("aside"))
+            .fill(store, notes: ledger.folder.path("store"))
         #expect(report.isVerified, "\(report.differences)")
         #expect(report.entities.map(\.records) == [3, 2, 2] && report.setAside == 0)
         let (accounts, bookings) = (try records(0, store), try records(1, store))
@@ -39,10 +39,10 @@ import Testing
                 : try SQLiteHabitStore(path: path, schema: LedgerFile.schema, access: .create)
             defer { store.close() }
             let work = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema)
-            #expect(try work.fill(store, attachment: path + ".aside").isVerified)
+            #expect(try work.fill(store, notes: path).isVerified)
             all.append(try (0..<3).flatMap { try records($0, store) })
             // The records are in it: another import would mix with them.
-            let error = #expect(throws: HabitStoreError.self) { try work.fill(store, attachment: path + ".aside") }
+            let error = #expect(throws: HabitStoreError.self) { try work.fill(store, notes: path) }
             #expect(error?.code == .busy)
         }
         #expect(all[0] == all[1])
@@ -54,7 +54,7 @@ import Testing
         options.allowsAside = true
         let work = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema, options)
         let store = try InMemoryHabitStore(schema: LedgerFile.schema)
-        let report = try work.fill(store, attachment: ledger.folder.path("aside"))
+        let report = try work.fill(store, notes: ledger.folder.path("store"))
         #expect(report.isVerified, "\(report.differences)")
         #expect(report.setAside == 1 && report.entities.first?.records == 2)
         let aside = try String(contentsOfFile: try #require(report.attachment), encoding: .utf8)
@@ -69,11 +69,47 @@ import Testing
         let work = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema, options)
         let report = try work.fill(
             try InMemoryHabitStore(schema: LedgerFile.schema),
-            attachment: ledger.folder.path("aside")
+            notes: ledger.folder.path("store")
         )
         #expect(report.isVerified && report.setAside == 1, "\(report.differences)")
         let aside = try String(contentsOfFile: try #require(report.attachment), encoding: .utf8)
         #expect(aside.contains(#""links":{"booking_label":[["food",1],["food",2]]}"#), "\(aside)")
+    }
+
+    /// Characters that NFC replaces, an offset, a missing row's key and a link of no row were in neither the store nor a file.
+    @Test func whatTheStoreDoesNotSayIsKeptNextToIt() throws {
+        let ledger = try LedgerFile(
+            """
+            UPDATE account SET title = 'Cafe' || char(0x301) WHERE id = 2;
+            INSERT INTO booking_label VALUES ('gone', 'food', 2);
+            """
+        )
+        let work = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema)
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        let report = try work.fill(store, notes: ledger.folder.path("store"))
+        #expect(report.isVerified, "\(report.differences)")
+        #expect(report.keptOriginals == 2 && report.keptLinks == 1 && report.setAside == 0)
+        let kept = try lines(report.attachment)
+        #expect(kept.count == 3)
+        let values = kept.compactMap { $0["values"] as? [String: Any] }
+        #expect(values.contains { ($0["title"] as? String)?.utf8.elementsEqual("Cafe\u{301}".utf8) == true }, "\(kept)")
+        #expect(values.contains { $0["parent_id"] as? Int == 9 }, "the account that refers to a missing one: \(kept)")
+        #expect(values.contains { $0["booking"] as? String == "gone" && $0["region"] as? Int == 2 }, "\(kept)")
+        // Nothing in the store says what was `food 1`.
+        let keys = try lines(report.keys)
+        #expect(keys.count == 3 + 2, "accounts and labels; the keys of bookings are their identifiers")
+        let label = try #require(
+            keys.first { $0["table"] as? String == "label" && ($0["key"] as? [Any])?.last as? Int == 1 }
+        )
+        let id = try #require(UUID(uuidString: label["id"] as? String ?? ""))
+        #expect(try records(2, store).contains { $0[0] == .uuid(id) && $0[1] == .string("Food") })
+        #expect((label["key"] as? [Any])?.first as? String == "food")
+    }
+
+    private func lines(_ path: String?) throws -> [[String: Any]] {
+        try String(contentsOfFile: try #require(path), encoding: .utf8).split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
     }
 
     /// Random files in every form: whatever the check accepts arrives, and the second reading agrees.
@@ -106,7 +142,7 @@ import Testing
             let mapping = try LedgerFile.mapping(("seconds 1970", form))
             let store = try InMemoryHabitStore(schema: LedgerFile.schema)
             let report = try TableImport(try ledger.file(), mapping, schema: LedgerFile.schema)
-                .fill(store, attachment: ledger.folder.path("aside"))
+                .fill(store, notes: ledger.folder.path("store"))
             #expect(report.isVerified, "\(form), seed \(seed): \(report.differences)")
             #expect(report.comparedValues > 0)
         }
@@ -121,7 +157,7 @@ import Testing
         let store = try InMemoryHabitStore(schema: LedgerFile.schema)
         var report = try TableImport(file, mapping, schema: LedgerFile.schema).fill(
             store,
-            attachment: ledger.folder.path("aside")
+            notes: ledger.folder.path("store")
         )
         let layout = LedgerFile.schema.entities[1].layout
         var booking = try #require(try records(1, store).first { $0[1] == .int(100) })

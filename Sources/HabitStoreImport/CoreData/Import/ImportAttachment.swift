@@ -142,6 +142,8 @@ struct ImportNotes {
     var ledger: String { base + ".ledger.jsonl" }
     /// A list of what is neither in the store nor in the attachment.
     var statement: String { base + ".import.json" }
+    /// The keys that identifiers were derived from.
+    var keys: String { base + ".keys.jsonl" }
 }
 
 /// An append-only file of lines; appended lines are on disk when the call returns.
