@@ -214,7 +214,7 @@ extension Unicode.Scalar {
         return date(days: days, seconds: seconds - offset, fraction: fraction)
     }
 
-    /// `2026-01-31T07:30:00.250Z`: UTC, rounded down to milliseconds; nil beyond ``day(of:secondsFromGMT:)``.
+    /// `2026-01-31T07:30:00.250Z`: UTC, in milliseconds as by ``day(of:secondsFromGMT:)``; nil beyond ``day(of:secondsFromGMT:)``.
     public static func text(_ date: Date) -> String? {
         guard let (day, milliseconds) = day(of: date) else { return nil }
         let seconds = milliseconds / 1_000
@@ -222,15 +222,18 @@ extension Unicode.Scalar {
             + ".\(pad(milliseconds % 1_000, 3))Z"
     }
 
-    /// The day that a clock shows at an instant, as `2026-01-31`, and the milliseconds since its midnight, rounded down; nil more than about 200,000
-    /// years from the present.
+    /// The day that a clock shows at an instant, as `2026-01-31`, and the milliseconds since its midnight; nil more than about 200,000 years from the
+    /// present. Milliseconds are rounded down, unless the instant is the `Date` nearest to a whole one.
     public static func day(of date: Date, secondsFromGMT offset: Int = 0) -> (day: String, milliseconds: Int)? {
         let whole = date.timeIntervalSinceReferenceDate.rounded(.down)
         guard abs(whole) < 6.3e12 else { return nil }
         let local = Int(whole) + daysFrom1970To2001 * 86_400 + offset
         let second = (local % 86_400 + 86_400) % 86_400
-        let fraction = date.timeIntervalSinceReferenceDate - whole
-        return (text(ofDay: (local - second) / 86_400), second * 1_000 + min(999, Int(fraction * 1_000)))
+        let fraction = (date.timeIntervalSinceReferenceDate - whole) * 1_000
+        let nearest = fraction.rounded()
+        let isNearest = abs(nearest - fraction) <= date.timeIntervalSinceReferenceDate.ulp * 1_000
+        let milliseconds = min(999, Int(isNearest ? nearest : fraction))
+        return (text(ofDay: (local - second) / 86_400), second * 1_000 + milliseconds)
     }
 
     /// The date of a number of days since 1970-01-01, by `civil_from_days` of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".

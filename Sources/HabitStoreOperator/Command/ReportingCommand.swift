@@ -139,7 +139,7 @@ extension JSONObject {
 
 /// Instants as text, in every year that a store may contain.
 package enum ISODate {
-    /// `2026-01-31T07:30:00.250Z`: UTC, rounded down to milliseconds. Seconds since 2001 beyond 200,000 years from now.
+    /// `2026-01-31T07:30:00.250Z`: UTC, in milliseconds. Seconds since 2001 beyond 200,000 years from now.
     package static func instant(_ date: Date) -> String { TextDate.text(date) ?? far(date) }
 
     /// `2026-01-31 08:30`: the time on a clock of a time zone.
