@@ -42,6 +42,7 @@ public final class PostgresProxy: Sendable {
         /// How often stalled messages were released.
         var releases = 0
         var delay = 0.0
+        var hidesStandby = false
         var plan: Plan?
         var hasStruck = false
         var batches: [[String]] = []
@@ -124,6 +125,12 @@ public final class PostgresProxy: Sendable {
     public var delaySeconds: Double {
         get { state.withLock { $0.delay } }
         set { state.withLock { $0.delay = newValue } }
+    }
+
+    /// Whether clients are told at each commit that the standby did not answer, as when the server's wait for it is cancelled.
+    public var hidesStandby: Bool {
+        get { state.withLock { $0.hidesStandby } }
+        set { state.withLock { $0.hidesStandby = newValue } }
     }
 
     /// Plans one trouble at a future message.
@@ -294,7 +301,10 @@ final class ProxiedConnection: Sendable {
                         batch.removeAll()
                     }
                     let isSilent = state.withLock { $0.isSilent }
-                    guard isSilent || LoopbackSocket.write(next.message.bytes, to: target) else { return cut() }
+                    let warning = next.message.isCommitted && proxy.hidesStandby ? PostgresMessages.warning : []
+                    guard isSilent || LoopbackSocket.write(warning + next.message.bytes, to: target) else {
+                        return cut()
+                    }
                 }
                 if let strikes {
                     state.withLock { $0.isSilent = true }
@@ -332,9 +342,20 @@ struct PostgresMessages {
             return (String(decoding: texts[0], as: UTF8.self), String(decoding: texts[1], as: UTF8.self))
         }
 
+        /// Whether the server has committed.
+        var isCommitted: Bool { type == UInt8(ascii: "C") && bytes.dropFirst(5).elementsEqual("COMMIT\0".utf8) }
+
         /// Whether the client then waits for all answers.
         var isSync: Bool { type == UInt8(ascii: "S") }
     }
+
+    /// The notice after a cancelled wait for synchronous replication.
+    static let warning: [UInt8] = {
+        let fields = "SWARNING\0VWARNING\0C01000\0Mcanceling wait for synchronous replication due to user request\0\0"
+            .utf8
+        let length = UInt32(fields.count + 4)
+        return [UInt8(ascii: "N")] + withUnsafeBytes(of: length.bigEndian) { Array($0) } + fields
+    }()
 
     private var gathered: [UInt8] = []
 

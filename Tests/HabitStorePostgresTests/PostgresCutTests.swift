@@ -1,6 +1,6 @@
 import Foundation
-import HabitStore
-import HabitStorePostgres
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStorePostgres
 import HabitTracker
 import PostgresTesting
 import Synchronization
@@ -82,6 +82,25 @@ struct PostgresCutTests {
     func anUpdateIsThereOnceOrNot(_ trouble: PostgresProxy.Trouble, _ direction: PostgresProxy.Direction) throws {
         let id = UUID()
         try sweep(trouble, direction) { try $0.save(Tag(id: id, name: "tag \($1)")) }
+    }
+
+    /// A rollout reads in a write transaction whether a failed write was kept. It found one that the standby lacked, and acknowledged it.
+    @Test func whatTheStandbyMayLackIsNotTakenForKept() throws {
+        defer { proxy.close() }
+        let store = try PostgresHabitStore(place, schema: HabitSchema.current)
+        try store.write { try $0.insert(Tag(name: "first")) }
+        func read() throws -> HistoryToken { try store.replicate { try $0.information().token } }
+        proxy.hidesStandby = true
+        var error = #expect(throws: HabitStoreError.self) { try store.write { try $0.insert(Tag(name: "second")) } }
+        #expect(error?.code == .outcomeUnknown)
+        error = #expect(throws: HabitStoreError.self) { try read() }
+        #expect(error?.code == .outcomeUnknown)
+        proxy.hidesStandby = false
+        #expect(try read().rawValue == 2)
+        // From then on nothing more is committed for a reading.
+        proxy.beginCounting()
+        #expect(try read().rawValue == 2)
+        #expect(!proxy.roundTrips.joined().contains("hs_touch"), "\(proxy.roundTrips)")
     }
 
     /// After a lost answer a write checked whether its name was that of the last commit. If another process had written in the meantime, it reported

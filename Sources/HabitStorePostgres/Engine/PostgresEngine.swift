@@ -31,6 +31,8 @@ import Synchronization
         var isOpening = true
         /// The thread of the current write.
         var writer: ObjectIdentifier?
+        /// Whether the standby may lack a commit that the server has.
+        var isUnconfirmed = false
     }
 
     /// Creates the engine without asking the server, which the first transaction does.
@@ -136,11 +138,15 @@ import Synchronization
         try begin(session, writer)
         let result = try body(writer)
         try requireOpen()
-        guard writer.hasChanges else { return (result, nil) }
+        guard writer.hasChanges else {
+            try confirm(session)
+            return (result, nil)
+        }
         let ending = try writer.ending(write)
         do {
             try session.commit(ending)
             catalog.bookkeeping = writer.committedBookkeeping
+            state.withLock { $0.isUnconfirmed = false }
             return (result, nil)
         } catch PostgresOutcome.refused(let failure) {
             throw PostgresError.error(failure, during: "committing", at: catalog.place)
@@ -215,6 +221,7 @@ import Synchronization
                 Thread.sleep(forTimeInterval: Self.resolvingPause)
             }
         }
+        state.withLock { $0.isUnconfirmed = true }
         throw PostgresError.error(
             .outcomeUnknown,
             "it is unknown whether the commit was kept; open the store again and read (\(last))",
@@ -223,6 +230,24 @@ import Synchronization
     }
 
     private static let resolvingPause = 0.05
+
+    /// Commits an empty change after a commit that the standby may lack: a caller that has just read that commit in a write transaction takes
+    /// it for kept, and a failover would lose it.
+    ///
+    /// - Throws: ``HabitStoreError/Code/outcomeUnknown`` as long as the standby does not answer.
+    private func confirm(_ session: PostgresSession) throws {
+        guard state.withLock({ $0.isUnconfirmed }) else { return }
+        do {
+            try session.commit([PostgresCall(.touch, .uuid(catalog.store))])
+            state.withLock { $0.isUnconfirmed = false }
+        } catch PostgresOutcome.lost(let failure), PostgresOutcome.refused(let failure) {
+            throw PostgresError.error(
+                .outcomeUnknown,
+                "the server has a commit that its standby may lack; try again when the standby answers (\(failure))",
+                at: catalog.place
+            )
+        }
+    }
 
     private func isKept(_ commit: UnresolvedCommit, until deadline: Deadline) throws -> Bool {
         try pool.withConnection(until: deadline) { connection in
