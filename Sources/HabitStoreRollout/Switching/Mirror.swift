@@ -15,6 +15,10 @@ final class Mirror: Sendable {
         var applied = HistoryToken.zero
         var wanted = HistoryToken.zero
         var isScheduled = false
+        /// Numbers what was scheduled: a retry replaces one that is still to come.
+        var scheduledCount = 0
+        /// Whether what was scheduled waits for its time.
+        var isPausing = false
         var isStopped = false
         /// Whether another process has the right to copy.
         var awaitsCopyLock = false
@@ -125,11 +129,19 @@ final class Mirror: Sendable {
         guard let lineage, let records = try WrittenRecords(transaction, in: source, schema: pair.schema) else {
             return nil
         }
+        let floor = try source.position().historyFloor
         changed.lock()
         defer { changed.unlock() }
-        guard state.prepared == nil else { return nil }
+        // A worker that has begun meanwhile would not see the write.
+        guard !state.isScheduled, state.failure == nil, !state.isStopped, state.prepared == nil else { return nil }
         state.preparedCount += 1
-        state.prepared = PreparedWrite(number: state.preparedCount, records: records, lineage: lineage, epoch: epoch)
+        state.prepared = PreparedWrite(
+            number: state.preparedCount,
+            records: records,
+            lineage: lineage,
+            epoch: epoch,
+            historyFloor: floor
+        )
         state.verdict = nil
         schedule()
         return state.preparedCount
@@ -189,6 +201,7 @@ final class Mirror: Sendable {
         changed.lock()
         state.failure = nil
         state.failures = 0
+        if state.isPausing { (state.isPausing, state.isScheduled) = (false, false) }
         schedule()
         changed.unlock()
     }
@@ -212,10 +225,10 @@ final class Mirror: Sendable {
     private func schedule(after seconds: Double = 0) {
         guard !state.isScheduled, !state.isStopped, state.failure == nil || seconds > 0 else { return }
         state.isScheduled = true
-        let work: @Sendable () -> Void = { [weak self] in
-            guard let self else { return }
-            self.work()
-        }
+        state.isPausing = seconds > 0
+        state.scheduledCount += 1
+        let number = state.scheduledCount
+        let work: @Sendable () -> Void = { [weak self] in self?.work(number) }
         if seconds > 0 {
             queue.asyncAfter(deadline: .now() + seconds, execute: work)
         } else {
@@ -223,7 +236,13 @@ final class Mirror: Sendable {
         }
     }
 
-    private func work() {
+    private func work(_ number: Int) {
+        let isDue = locked { state in
+            guard state.scheduledCount == number else { return false }
+            state.isPausing = false
+            return true
+        }
+        guard isDue else { return }
         guard !locked({ $0.isStopped }) else { return finish(nil) }
         do {
             let start = ContinuousClock.now
@@ -500,6 +519,8 @@ struct PreparedWrite: Sendable {
     let lineage: UUID
     /// The authoritative store's epoch.
     let epoch: Int
+    /// The token up to which the authoritative store's history was pruned.
+    let historyFloor: HistoryToken
 
     var transaction: HistoryTransaction { records.transaction }
 
@@ -512,6 +533,7 @@ struct PreparedWrite: Sendable {
             mirror.token.rawValue == transaction.token.rawValue - 1, try replica.backfillState() == nil
         else { return false }
         try records.apply(to: replica)
+        if mirror.historyFloor < historyFloor { try replica.pruneHistory(through: historyFloor) }
         return true
     }
 }

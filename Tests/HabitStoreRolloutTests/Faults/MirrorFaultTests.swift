@@ -107,6 +107,48 @@ struct MirrorFaultTests {
         try user.expectRecovery(ledger)
     }
 
+    /// As long as the mirror applied each write while it was committed, it kept all of its history, whatever the app pruned.
+    @Test(arguments: stages) func aMirrorPrunesItsHistoryWithTheNextSmallWrite(stage: Stage) throws {
+        let user = try FaultyUser(at: stage)
+        let store = try user.open()
+        let ledger = Ledger()
+        for _ in 0..<5 { ledger.write(store) }
+        let route = try #require(store.files.leases.load())
+        let mirror = try #require(route.mirror)
+        #expect(mirror.waitUntilIdle(waitSeconds: 60))
+        try store.pruneHistory(through: mirror.applied)
+        let floor = try route.authority.replicaRead { try $0.position().historyFloor }
+        #expect(floor > .zero)
+        #expect(mirror.waitUntilIdle(waitSeconds: 60))
+        ledger.write(store)
+        #expect(mirror.waitUntilIdle(waitSeconds: 60))
+        store.close()
+        #expect(try user.contents(.new) { try $0.information().historyFloor } == floor)
+    }
+
+    /// A retry that was asked for waited for the end of the pause after the last failure, up to half a minute.
+    @Test func aRetryDoesNotWaitForThePauseToEnd() throws {
+        let user = try FaultyUser(at: .shadow)
+        let store = try user.open { options in
+            options.mirror.retrySeconds = 3_600
+            options.mirror.longestRetrySeconds = 3_600
+        }
+        let ledger = Ledger()
+        ledger.write(store)
+        let mirror = try #require(store.files.leases.load()?.mirror)
+        #expect(mirror.waitUntilIdle(waitSeconds: 60))
+        let plan = try user.plan(.new)
+        plan.inject(Fault(.fail(.full), on: [.replicate], at: .beforeCommit))
+        #expect(ledger.write(store) == .acknowledged)
+        #expect(wait(60) { if case .lagging = store.mirrorStatus { true } else { false } })
+        plan.heal()
+        mirror.retry()
+        #expect(mirror.waitUntilIdle(waitSeconds: 60))
+        #expect(mirror.applied == (try store.read { try $0.currentToken() }))
+        store.close()
+        try user.expectRecovery(ledger)
+    }
+
     /// The process that holds the copy lock is frozen, or makes no progress. The mirror waits while the copy progresses, and then retries.
     @Test func aMirrorIsLaggingWhileAProcessThatDoesNotGoOnHasTheTurnToCopy() throws {
         let user = try StagedUser()
