@@ -118,7 +118,12 @@ struct UserExamination {
                     ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout accept --user U --engine "
                         + "\($0.engine.rawValue) --because TEXT`, which sets it aside"
                 }
-                found(.unreadable, sentence, "restore the \(engine.rawValue) file" + (other ?? ""))
+                found(
+                    .unreadable,
+                    sentence,
+                    "put the \(engine.rawValue) file back, or restore a backup with "
+                        + "`\(OperatorCommand.name) user restore BACKUP --replace --because TEXT`" + (other ?? "")
+                )
             }
         }
         // An obstacle has its own finding, with a remedy.

@@ -152,7 +152,7 @@ enum SQLiteError {
             return "it ran longer than it does on an undamaged store; run `\(OperatorCommand.name) check`"
         }
         return switch code {
-        case .notAStore: "choose another file"
+        case .notAStore: "it belongs to another program or is damaged: check the path, or restore a backup"
         case .notFound: "check that the file was not moved, and open it again"
         case .fileMoved: "close the store and open it again"
         case .corrupt: "keep the file and its log, check it, and restore a backup"
