@@ -6,8 +6,8 @@ import Testing
 
 /// Short files that expand to long ones: `flags lint`, and `flags set` with its lock on the folder, must still end.
 @Suite struct LintWorkTests {
-    /// A tenth of the normal limit, since tests are not optimized.
-    private static let maximumWork = LintWork.maximum / 10
+    /// A fiftieth of the normal limit, since tests are not optimized.
+    private static let maximumWork = LintWork.maximum / 50
 
     private static let linter = {
         var linter = FlagLinter(
