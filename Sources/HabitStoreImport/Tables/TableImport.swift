@@ -178,6 +178,17 @@ public struct TableImport {
         try TableWitness(file, mapping, schema).compare(store, &report)
         return report
     }
+
+    /// Compares a store with the file, as an import does at its end: every row has a record with its values, and there are no others. Nothing is
+    /// written.
+    public func verify(_ store: any ReplicableStore) throws -> Report {
+        var report = Report(file: file.path)
+        report.entities = check.tables.compactMap { table in
+            table.entity.map { Report.Entity(table: table.table, entity: $0, rows: table.rows, records: table.rows) }
+        }
+        try TableWitness(file, mapping, schema).compare(store, &report)
+        return report
+    }
 }
 
 /// Values of a row that the store does not hold, for the attachment.

@@ -10,7 +10,7 @@ struct MapCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "map",
         abstract: "Maps the tables of another program's SQLite file to this schema, and imports them.",
-        subcommands: [MapSuggestCommand.self, MapCheckCommand.self, MapImportCommand.self]
+        subcommands: [MapSuggestCommand.self, MapCheckCommand.self, MapImportCommand.self, MapVerifyCommand.self]
     )
 }
 
@@ -161,14 +161,59 @@ struct MapImportCommand: ReportingCommand {
         if let keys = report.keys { lines.append("the keys that identifiers were made from: \(keys)") }
         if report.isVerified, report.isMostlySetAside {
             lines.append("NOT VERIFIED: what is in the store is right, but most rows were set aside")
-        } else if report.isVerified {
-            lines.append(
-                "verified: read again by other code, \(report.comparedValues.counted("value")) of the file are in the store"
-            )
         } else {
-            lines.append("NOT VERIFIED: the store differs from the file; remove it, and report this with the mapping")
-            lines += report.differences.map { "  - \($0)" }
+            lines += report.verdict(ifDifferent: "remove it, and report this with the mapping")
         }
         return lines.map { TerminalText.escaped($0) }.joined(separator: "\n") + "\n"
+    }
+}
+
+extension TableImport.Report {
+    /// Whether the store says what the file says, in lines.
+    fileprivate func verdict(ifDifferent advice: String) -> [String] {
+        guard !isVerified else {
+            return [
+                "verified: read again by other code, \(comparedValues.counted("value")) of the file are in the store"
+            ]
+        }
+        return ["NOT VERIFIED: the store differs from the file; \(advice)"] + differences.map { "  - \($0)" }
+    }
+}
+
+/// `habitstore map verify FILE MAPPING STORE`.
+struct MapVerifyCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Compares a store with a file's tables, by a mapping; writes nothing.",
+        discussion: """
+            Every row that the mapping means has a record with its values, links and references, and the store has no others. \
+            Exit code 1 if it finds a difference.
+            """
+    )
+
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The SQLite file.")
+    var file: String
+
+    @Argument(help: "The mapping, a JSON file.")
+    var mapping: String
+
+    @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
+    var store: String
+
+    func run() async throws {
+        let schema = Tool.current.schema
+        var options = TableImport.Options()
+        options.allowsAside = true
+        let work = try TableImport(try TableFile(path: file), try TableMapping(path: mapping), schema: schema, options)
+        let store = try StoreAddress(argument: store).open(.readOnly, schema: schema, by: .known)
+        defer { store.close() }
+        let report = try work.verify(store)
+        try output.write(report) {
+            report.verdict(ifDifferent: "rows that were set aside are among them")
+                .map { TerminalText.escaped($0) + "\n" }.joined()
+        }
+        if !report.isVerified { throw ExitCode(ExitStatus.different.rawValue) }
     }
 }

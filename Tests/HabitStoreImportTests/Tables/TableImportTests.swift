@@ -106,6 +106,32 @@ import Testing
         #expect((label["key"] as? [Any])?.first as? String == "food")
     }
 
+    /// A file that its app went on writing to differs from the store that was made of it.
+    @Test func aStoreIsComparedWithTheFileLater() throws {
+        let ledger = try LedgerFile()
+        func work() throws -> TableImport {
+            try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema)
+        }
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        _ = try work().fill(store, notes: ledger.folder.path("store"))
+        let report = try work().verify(store)
+        #expect(report.isVerified && report.comparedValues > 10, "\(report.differences)")
+        for (change, difference) in [
+            ("UPDATE booking SET amount = 101 WHERE amount = 100", "amount is another value in the store"),
+            ("INSERT INTO account VALUES (4, 'New', NULL, 0, NULL)", "1 rows have no record"),
+            (
+                "DELETE FROM account WHERE id = 4; DELETE FROM account WHERE id = 3",
+                "3 records in the store, 2 in the file"
+            ),
+        ] {
+            let database = try RawDatabase(path: ledger.path)
+            try database.execute(change)
+            database.close()
+            let differences = try work().verify(store).differences
+            #expect(differences.contains { $0.contains(difference) }, "\(differences)")
+        }
+    }
+
     private func lines(_ path: String?) throws -> [[String: Any]] {
         try String(contentsOfFile: try #require(path), encoding: .utf8).split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
