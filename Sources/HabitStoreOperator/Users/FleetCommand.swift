@@ -225,6 +225,7 @@ struct FleetWordOptions: ParsableArguments {
 extension Fleet {
     /// Notifies the plan's hooks of what was just done, and reports the result.
     fileprivate func tellHooksAloud() {
+        Interrupted.endCommand(after: Fleet.endHooks)
         for line in tellHooksInWords() { StandardError.note(line) }
     }
 }

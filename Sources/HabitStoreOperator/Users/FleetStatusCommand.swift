@@ -298,6 +298,7 @@ struct FleetHooksCommand: ReportingCommand {
 
     func run() async throws {
         let fleet = Fleet(root: try await Settings(userOptions).root)
+        Interrupted.endCommand(after: Fleet.endHooks)
         let tries = try send ? fleet.tellHooks(hook) : test ? fleet.testHooks(hook) : []
         let report = FleetHooksReport(
             hooks: try fleet.hooks(),
