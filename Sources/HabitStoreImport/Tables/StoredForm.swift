@@ -15,6 +15,7 @@ import JSONText
 /// | `json` | a text | `Codable` value, `[String]` |
 /// | `archive` | a keyed archive of texts or whole numbers | `[String]` |
 /// | `decimal`, `minor units N` | a text; a whole number of 10⁻ᴺ | Decimal |
+/// | `FORM or FORM` | values in several forms, in one column; the first is written | as the forms |
 ///
 /// A form refuses every other stored value, because SQLite does not hold a column to its declared type.
 public enum StoredForm: Sendable, Hashable {
@@ -32,6 +33,9 @@ public enum StoredForm: Sendable, Hashable {
     case archive
     case decimal
     case minorUnits(Int)
+    /// Values in any of these forms; the first is the one that is written. A value that has several of them and means something else in each has
+    /// none.
+    indirect case anyOf([StoredForm])
 
     /// A unit of time.
     public enum Unit: String, Sendable, Hashable, CaseIterable {
@@ -60,9 +64,14 @@ public enum StoredForm: Sendable, Hashable {
         case "archive": self = .archive
         case "decimal": self = .decimal
         default:
+            let alternatives = name.components(separatedBy: " or ")
             let words = name.split(separator: " ", maxSplits: 1).map(String.init)
             guard words.count == 2 else { return nil }
-            if words[0] == "date", let pattern = DatePattern(words[1]) {
+            if alternatives.count > 1 {
+                let forms = alternatives.compactMap { StoredForm($0) }
+                guard forms.count == alternatives.count, !Self.anyOf(forms).kinds.isEmpty else { return nil }
+                self = .anyOf(forms)
+            } else if words[0] == "date", let pattern = DatePattern(words[1]) {
                 self = .date(pattern)
             } else if let unit = Unit(rawValue: words[0]), let year = Year(rawValue: words[1]) {
                 self = .count(unit, since: year)
@@ -91,6 +100,7 @@ public enum StoredForm: Sendable, Hashable {
         case .archive: "archive"
         case .decimal: "decimal"
         case .minorUnits(let digits): "minor units \(digits)"
+        case .anyOf(let forms): forms.map(\.name).joined(separator: " or ")
         }
     }
 
@@ -117,6 +127,7 @@ public enum StoredForm: Sendable, Hashable {
         case .json: [.data, .strings]
         case .archive: [.strings]
         case .decimal, .minorUnits: [.data]
+        case .anyOf(let forms): forms.map(\.kinds).reduce(forms.first?.kinds ?? []) { $0.intersection($1) }
         }
     }
 
@@ -160,6 +171,9 @@ public enum StoredForm: Sendable, Hashable {
         case (.decimal, .text(let text)): return Self.decimal(text)
         case (.minorUnits(let digits), .int(let number)):
             return Self.decimal(Decimal(sign: .plus, exponent: -digits, significand: Decimal(number)))
+        case (.anyOf(let forms), _):
+            let values = Set(forms.compactMap { $0.value(stored, as: kind) })
+            return values.count == 1 ? values.first : nil
         default: return nil
         }
     }
@@ -236,6 +250,7 @@ public enum StoredForm: Sendable, Hashable {
             guard let number = Self.number(json) else { return nil }
             let units = number * Decimal(sign: .plus, exponent: digits, significand: 1)
             return Int64(units.description).map { .int($0) }
+        case (.anyOf(let forms), _): return forms.first?.stored(value)
         default: return nil
         }
     }

@@ -233,6 +233,18 @@ struct TableWitness {
                 default: return false
                 }
             }
+        case .anyOf(let forms)?:
+            let start = terms.count - 1
+            var places: [Range<Int>] = []
+            let readers = forms.map { form in
+                let first = terms.count - start
+                let reader = self.reader(.column(name, form: form, nulls: nulls), attribute, &terms)
+                places.append(first..<(terms.count - start))
+                return reader
+            }
+            return Reader { row, value in
+                try zip(readers, places).contains { try $0.agrees(Array(row[$1]), value) }
+            }
         case nil: return Reader { _, _ in false }
         }
     }

@@ -36,6 +36,12 @@ import Testing
         ("json", .text("{"), .data, nil), ("json", .text("{\"a\":1}"), .data, .data(Data("{\"a\":1}".utf8))),
         ("decimal", .text("12.5"), .data, .data(Data("12.5".utf8))), ("decimal", .text("12,5"), .data, nil),
         ("decimal", .text("1e3"), .data, nil), ("minor units 2", .int(-1_250), .data, .data(Data("-12.5".utf8))),
+        ("date grdb or seconds 1970", .int(978_307_200), .date, seconds(0)),
+        ("date grdb or seconds 1970", .text("2001-01-01 00:00:01.500"), .date, seconds(1.5)),
+        ("date grdb or seconds 1970", .text("978307200"), .date, nil),
+        // The fourth of May, and the fifth of April.
+        ("date dd/MM/yyyy or date MM/dd/yyyy", .text("04/05/2001"), .date, nil),
+        ("date dd/MM/yyyy or date MM/dd/yyyy", .text("01/01/2001"), .date, seconds(0)),
     ]
 
     @Test(arguments: 0..<values.count) func aValueHasItsFormOrIsRefused(row: Int) throws {
@@ -48,7 +54,7 @@ import Testing
     @Test func namesThatSayTwoThingsAreNone() {
         for name in [
             "date yy-MM-dd", "date HH:mm", "date yyyy-MM", "seconds 1980", "weeks 1970", "uuid upper", "minor units 19",
-            "",
+            "", "seconds 1970 or text", "date grdb or", "seconds 1970 or ",
         ] {
             #expect(StoredForm(name) == nil, "\(name)")
         }
