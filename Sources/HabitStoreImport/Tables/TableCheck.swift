@@ -231,14 +231,17 @@ private struct TableRowCheck {
                 }
             }
         }
-        for part in source.parts {
-            for case .links(let links) in part.fields {
-                var count = 0
-                try rows.forEachOwnerless(links, source) { _ in count += 1 }
-                guard count > 0 else { continue }
+        for links in source.linkTables {
+            var count = 0
+            try rows.forEachOwnerless(links, source) { _ in count += 1 }
+            if count > 0 {
                 report.notes.append(
                     "\(links.table): \(count) rows belong to no row of \(name): an import keeps them in a file next to the store"
                 )
+            }
+            let repeated = try rows.countRepeated(links)
+            if repeated > 0 {
+                report.notes.append("\(links.table): \(repeated) rows repeat another one; a link is imported once")
             }
         }
         for column in source.table.columns where column.isGenerated && !source.columns.contains(column.name) {

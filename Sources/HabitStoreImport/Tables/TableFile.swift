@@ -89,6 +89,7 @@ public final class TableFile {
         let virtual = try connection.texts(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
         )
+        let modules = try Self.modules(connection)
         var leftAlone = catalog.unreadable.map { LeftAlone(name: $0.name, reason: $0.description) }
         leftAlone += virtual.filter { !unreadable.contains($0) }.map {
             LeftAlone(name: $0, reason: "a virtual table, whose module keeps it")
@@ -98,7 +99,7 @@ public final class TableFile {
         }
         var tables: [Table] = []
         for name in catalog.tables where !name.hasPrefix("sqlite_") && !virtual.contains(name) {
-            if let owner = virtual.first(where: { Self.isShadow(name, of: $0) }) {
+            if let owner = virtual.first(where: { Self.isShadow(name, of: $0, modules[$0] ?? "") }) {
                 leftAlone.append(LeftAlone(name: name, reason: "part of the virtual table \(owner)"))
             } else {
                 tables.append(try Self.table(name, connection))
@@ -112,12 +113,29 @@ public final class TableFile {
     func table(_ name: String) -> Table? { tables.first { $0.name.sqlName == name.sqlName } }
 
     /// The tables that FTS3 to FTS5 and R*Trees keep for a virtual table (https://www.sqlite.org/vtab.html#shadow_tables).
-    private static func isShadow(_ name: String, of owner: String) -> Bool {
-        let suffixes = [
-            "config", "content", "data", "docsize", "idx", "instance", "node", "parent", "rowid", "segdir", "segments",
-            "stat",
+    private static func isShadow(_ name: String, of owner: String, _ module: String) -> Bool {
+        let kept = [
+            "fts3": ["content", "docsize", "segdir", "segments", "stat"],
+            "fts5": ["config", "content", "data", "docsize", "idx"], "rtree": ["node", "parent", "rowid"],
         ]
+        let own = ["fts4": kept["fts3"], "rtree_i32": kept["rtree"], "geopoly": kept["rtree"]][module] ?? kept[module]
+        let suffixes = own ?? kept.values.flatMap(\.self) + ["instance"]
         return suffixes.contains { name.lowercased() == "\(owner.lowercased())_\($0)" }
+    }
+
+    /// The modules of the virtual tables, in small letters: `CREATE VIRTUAL TABLE name USING module(…)`.
+    private static func modules(_ connection: SourceConnection) throws -> [String: String] {
+        let rows = try connection.prepare(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
+        )
+        var modules: [String: String] = [:]
+        while try rows.step() {
+            guard let name = rows.text(0), let words = rows.text(1)?.lowercased().components(separatedBy: " using "),
+                let module = words.dropFirst().last
+            else { continue }
+            modules[name] = String(module.prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+        }
+        return modules
     }
 
     private static func table(_ name: String, _ connection: SourceConnection) throws -> Table {

@@ -84,7 +84,7 @@ public struct TableImport {
             let more = refused.count > 3 ? "; and \(refused.count - 3) more" : ""
             throw HabitStoreError(
                 .invalidValue,
-                "nothing is imported: \(shown)\(more) (`\(OperatorCommand.name) map check \(file.path) MAPPING` says more"
+                "nothing is imported: \(shown)\(more) (`\(OperatorCommand.name) map check \(ShellWord.quoted(file.path)) MAPPING` says more"
                     + (refused.allSatisfy(\.isAboutValues) ? "; --allow-aside imports the other rows)" : ")"),
                 at: .init(path: file.path)
             )
@@ -112,10 +112,14 @@ public struct TableImport {
         var report = Report(file: file.path)
         report.notes = check.notes
         report.leftOut = check.tables.filter { $0.entity == nil }
-        let attachment = try ImportAttachment(path: ImportNotes(base: base).attachment)
-        let keys = try KeyFile(path: ImportNotes(base: base).keys)
         let total = check.tables.reduce(0) { $0 + $1.rows }
         var load = try BulkLoad(store)
+        // Lines of an import that was interrupted say nothing about this one.
+        for path in [ImportNotes(base: base).attachment, ImportNotes(base: base).keys] {
+            _ = try FileFailure.mappingErrors { try DurableFile.remove(path) }
+        }
+        let attachment = try ImportAttachment(path: ImportNotes(base: base).attachment)
+        let keys = KeyFile(path: ImportNotes(base: base).keys)
         var told: [Int: SpilledIdentifiers] = [:]
         var batch: BulkLoad.Batch = []
         var done = 0
@@ -154,12 +158,10 @@ public struct TableImport {
                 progress(done, total)
             }
             report.entities += entities
-            for part in source.parts {
-                for case .links(let links) in part.fields {
-                    try rows.forEachOwnerless(links, source) { row in
-                        report.keptLinks += 1
-                        try attachment.add(KeptRow(ownerless: row, links))
-                    }
+            for links in source.linkTables {
+                try rows.forEachOwnerless(links, source) { row in
+                    report.keptLinks += 1
+                    try attachment.add(KeptRow(ownerless: row, links))
                 }
             }
         }
@@ -251,14 +253,14 @@ private struct KeptRow: Encodable {
     ) throws -> [String: [[JSON]]] {
         var links: [String: [[JSON]]] = [:]
         for case .links(let table) in fields {
-            let keys = try rows.linked(rows.key(row, source), table)
+            let keys = try rows.linked(rows.key(row, source), table, of: source)
             if !keys.isEmpty { links[table.table] = keys.map { $0.map { JSON(stored: $0) } } }
         }
         return links
     }
 }
 
-/// The keys that identifiers were derived from, rewritten by each import, which fills an empty store.
+/// The keys that identifiers were derived from.
 private final class KeyFile {
     struct Line: Encodable {
         let table: String
@@ -278,10 +280,9 @@ private final class KeyFile {
     private var pending: [String] = []
     private var isEmpty = true
 
-    init(path: String) throws {
+    init(path: String) {
         file = AppendedFile(path: path)
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        _ = try FileFailure.mappingErrors { try DurableFile.remove(path) }
     }
 
     func add(_ line: Line) throws {

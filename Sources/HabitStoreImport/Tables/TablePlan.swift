@@ -79,6 +79,30 @@ struct TablePlan {
     }
 }
 
+extension TablePlan.Part {
+    /// Whether its records have the links of a table.
+    func hasLinks(of table: TablePlan.LinkTable) -> Bool {
+        fields.contains { field in
+            guard case .links(let own) = field else { return false }
+            return own.name == table.name
+        }
+    }
+}
+
+extension TablePlan.LinkTable {
+    /// Tells it from other uses of the table.
+    var name: [SQLName] { ([table] + here + [""] + there).map(\.sqlName) }
+}
+
+extension TablePlan.Source {
+    /// The tables of links of its records.
+    var linkTables: [TablePlan.LinkTable] {
+        var tables: [[SQLName]: TablePlan.LinkTable] = [:]
+        for part in parts { for case .links(let links) in part.fields { tables[links.name] = links } }
+        return tables.values.sorted { $0.table < $1.table }
+    }
+}
+
 extension TablePlan.Field {
     /// The places of the columns that a value is made of.
     var places: [TablePlan.Place] {
@@ -497,38 +521,46 @@ struct TablePlanner {
                 continue
             }
             if joins.isEmpty, mapped.allSatisfy({ $0.element.entity == nil }) { continue }
-            var used: Set<SQLName> = []
-            var excluded: Set<SQLName> = []
-            for (index, element) in mapped {
-                used.formUnion(columns(element, table))
-                for name in element.excluded where requireColumn(name, table, index, "excluded") != nil {
-                    excluded.insert(name.sqlName)
-                }
+            let joined = Set(joins.flatMap { $0.here + $0.there }.map(\.sqlName))
+            let notJoined = Set(joins.flatMap(\.excluded).map(\.sqlName))
+            let parts = mapped.filter { $0.element.entity != nil }
+            // Each mapping of a table accounts for the rows that it means.
+            for (index, element) in parts {
+                let excluded = element.excluded.filter { requireColumn($0, table, index, "excluded") != nil }
+                account(
+                    for: table,
+                    columns(element, table).union(joined),
+                    Set(excluded.map(\.sqlName)).union(notJoined),
+                    index,
+                    parts.count > 1 ? " in the mapping to \(element.entity ?? "")" : ""
+                )
             }
-            for links in joins {
-                used.formUnion((links.here + links.there).map { $0.sqlName })
-                excluded.formUnion(links.excluded.map { $0.sqlName })
-            }
-            for column in table.columns where !column.isGenerated {
-                let name = column.name.sqlName
-                switch (used.contains(name), excluded.contains(name)) {
-                case (false, false):
-                    let message = "\(table.name).\(column.name) is neither mapped nor excluded"
-                    if let index = mapped.first?.offset {
-                        find(index, "excluded", message)
-                    } else {
-                        findings.append(
-                            MappingFinding(message: "\(message): exclude it where the links name \(table.name)")
-                        )
-                    }
-                case (true, true):
-                    find(
-                        mapped.first?.offset ?? 0,
-                        "excluded",
-                        "\(table.name).\(column.name) is both mapped and excluded"
+            if parts.isEmpty { account(for: table, joined, notJoined, mapped.first?.offset, "") }
+        }
+    }
+
+    private mutating func account(
+        for table: TableFile.Table,
+        _ used: Set<SQLName>,
+        _ excluded: Set<SQLName>,
+        _ index: Int?,
+        _ place: String
+    ) {
+        for column in table.columns where !column.isGenerated {
+            let name = column.name.sqlName
+            switch (used.contains(name), excluded.contains(name)) {
+            case (false, false):
+                let message = "\(table.name).\(column.name) is neither mapped nor excluded\(place)"
+                if let index {
+                    find(index, "excluded", message)
+                } else {
+                    findings.append(
+                        MappingFinding(message: "\(message): exclude it where the links name \(table.name)")
                     )
-                default: break
                 }
+            case (true, true):
+                find(index ?? 0, "excluded", "\(table.name).\(column.name) is both mapped and excluded\(place)")
+            default: break
             }
         }
     }
@@ -537,7 +569,9 @@ struct TablePlanner {
         guard mapped.entity != nil else { return [] }
         var names = mapped.key.isEmpty ? table.primaryKey : mapped.key
         for case .column(let name, _, _, _) in mapped.attributes.values { names.append(name) }
-        names += mapped.relationships.values.flatMap(\.columns) + mapped.rows.keys
+        names += mapped.relationships.values.flatMap(\.columns)
+        // The rows of any other condition differ in the column.
+        for case (let name, .oneOf(let values)) in mapped.rows where values.count == 1 { names.append(name) }
         return Set(names.map { $0.sqlName })
     }
 

@@ -97,7 +97,7 @@ final class TableRows {
                 }
             case .links(let links):
                 var ids: [UUID] = []
-                for key in try linked(self.key(row, source), links) {
+                for key in try linked(self.key(row, source), links, of: source) {
                     guard let (id, isThere) = try target(key, in: links.leadsTo) else {
                         problems.append((position, .noForm, key.first ?? .null))
                         continue
@@ -121,6 +121,15 @@ final class TableRows {
 
     // MARK: Keys
 
+    /// How many rows of a table of links say what another one says: a link is there once.
+    func countRepeated(_ links: TablePlan.LinkTable) throws -> Int64 {
+        let columns = (links.here + links.there).map { SourceConnection.quoted($0) }.joined(separator: ", ")
+        let table = SourceConnection.quoted(links.table)
+        return try file.connection.int(
+            "SELECT (SELECT count(*) FROM \(table)) - (SELECT count(*) FROM (SELECT DISTINCT \(columns) FROM \(table)))"
+        ) ?? 0
+    }
+
     /// Calls `body` with the columns `here` and `there` of each row of a table of links that belongs to no row of its owner.
     func forEachOwnerless(
         _ links: TablePlan.LinkTable,
@@ -137,6 +146,18 @@ final class TableRows {
                 + "(SELECT 1 FROM \(SourceConnection.quoted(source.table.name)) AS owner WHERE \(pairs.joined(separator: " AND ")))"
         )
         while try rows.step() { try body(columns.indices.map { rows.value($0) }) }
+        guard source.parts.count > 1 else { return }
+        // The owner may become a record that has no such links.
+        let owned = try file.connection.prepare(
+            "SELECT \((columns.map { "link.\(SourceConnection.quoted($0))" } + source.columns.map { "owner.\(SourceConnection.quoted($0))" }).joined(separator: ", ")) "
+                + "FROM \(SourceConnection.quoted(links.table)) AS link JOIN \(SourceConnection.quoted(source.table.name)) AS owner "
+                + "ON \(pairs.joined(separator: " AND "))"
+        )
+        while try owned.step() {
+            let row = source.columns.indices.map { owned.value(columns.count + $0) }
+            guard let part = source.parts(of: row).parts.first, !part.hasLinks(of: links) else { continue }
+            try body(columns.indices.map { owned.value($0) })
+        }
     }
 
     /// The identifier that a reference means, and whether its row is there. SQLite compares, so that a text `7` finds the number, and the
@@ -147,7 +168,8 @@ final class TableRows {
         lookups[table] = lookup
         try lookup.bind(key)
         if try lookup.step() {
-            return plan.identifier(key.indices.map { lookup.value($0) }, of: source).map { ($0, true) }
+            let row = source.columns.indices.map { lookup.value($0) }
+            return plan.identifier(self.key(row, source), of: source).map { ($0, !source.parts(of: row).parts.isEmpty) }
         }
         return plan.identifier(key, of: source).map { ($0, false) }
     }
@@ -156,15 +178,16 @@ final class TableRows {
         let columns = source.key.map { SourceConnection.quoted(source.columns[$0]) }
         let conditions = columns.enumerated().map { "\($1) = ?\($0 + 1)" }.joined(separator: " AND ")
         let table = SourceConnection.quoted(source.table.name)
-        return try file.connection.prepare(
-            "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE \(conditions) LIMIT 1"
-        )
+        let names = source.columns.map { SourceConnection.quoted($0) }.joined(separator: ", ")
+        return try file.connection.prepare("SELECT \(names) FROM \(table) WHERE \(conditions) LIMIT 1")
     }
 
-    /// The keys that a table of links has for a row.
-    func linked(_ key: [SourceValue], _ links: TablePlan.LinkTable) throws -> [[SourceValue]] {
-        let name = ([links.table] + links.here + [""] + links.there).joined(separator: "\u{0}")
-        let query = try linkQueries[name] ?? linkQuery(links)
+    /// The keys that a table of links has for a row. SQLite joins the tables, so that the columns' affinities and the key's collation hold.
+    func linked(_ key: [SourceValue], _ links: TablePlan.LinkTable, of source: TablePlan.Source) throws
+        -> [[SourceValue]]
+    {
+        let name = ([source.table.name, links.table] + links.here + [""] + links.there).joined(separator: "\u{0}")
+        let query = try linkQueries[name] ?? linkQuery(links, source)
         linkQueries[name] = query
         try query.bind(key)
         var result: [[SourceValue]] = []
@@ -172,13 +195,15 @@ final class TableRows {
         return result
     }
 
-    private func linkQuery(_ links: TablePlan.LinkTable) throws -> SourceStatement {
-        let conditions = links.here.enumerated().map { "\(SourceConnection.quoted($1)) = ?\($0 + 1)" }.joined(
-            separator: " AND "
-        )
-        let there = links.there.map { SourceConnection.quoted($0) }.joined(separator: ", ")
+    private func linkQuery(_ links: TablePlan.LinkTable, _ source: TablePlan.Source) throws -> SourceStatement {
+        let owner = source.key.map { "owner.\(SourceConnection.quoted(source.columns[$0]))" }
+        let pairs = zip(owner, links.here).map { "\($0) = link.\(SourceConnection.quoted($1))" }
+        let conditions = owner.enumerated().map { "\($1) = ?\($0 + 1)" }
+        let there = links.there.map { "link.\(SourceConnection.quoted($0))" }.joined(separator: ", ")
         return try file.connection.prepare(
-            "SELECT \(there) FROM \(SourceConnection.quoted(links.table)) WHERE \(conditions)"
+            "SELECT \(there) FROM \(SourceConnection.quoted(source.table.name)) AS owner "
+                + "JOIN \(SourceConnection.quoted(links.table)) AS link ON \(pairs.joined(separator: " AND ")) "
+                + "WHERE \(conditions.joined(separator: " AND "))"
         )
     }
 }

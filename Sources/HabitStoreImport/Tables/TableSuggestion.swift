@@ -340,11 +340,15 @@ struct TableSuggestion {
             "SELECT DISTINCT \(name) FROM \(SourceConnection.quoted(table.name)) WHERE \(name) NOT NULL LIMIT 4"
         )
         var few: [String] = []
-        while try samples.step() { few.append(samples.value(0).summary) }
+        var hasLongTexts = false
+        while try samples.step() {
+            few.append(samples.value(0).summary)
+            if case .text(let text) = samples.value(0) { hasLongTexts = hasLongTexts || text.utf8.count > 5 }
+        }
         guard !kinds.isEmpty else { return "no values" }
         let kind = kinds.map { words[$0] ?? $0 }.joined(separator: " and ")
         // Codes are shown, which answer most questions; a person's texts are not.
-        let areCodes = few.count <= 3 && few.allSatisfy { $0.count <= 12 }
+        let areCodes = few.count <= 3 && few.allSatisfy { $0.count <= 12 } && !hasLongTexts
         return areCodes ? "\(kind): \(few.joined(separator: ", "))" : kind
     }
 

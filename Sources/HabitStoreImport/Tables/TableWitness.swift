@@ -18,12 +18,25 @@ struct TableWitness {
 
     func compare(_ store: any ReplicableStore, _ report: inout TableImport.Report) throws {
         var expected: [String: Int] = [:]
+        var missing: [[String]: Int] = [:]
         try store.replicaRead { replica in
             for table in mapping.tables {
                 guard let name = table.entity, let index = schema.entities.firstIndex(where: { $0.name == name }) else {
                     continue
                 }
-                expected[name, default: 0] += try compare(table, index, replica, &report)
+                let rows = try compare(table, index, replica, &report)
+                expected[name, default: 0] += rows.compared
+                missing[[table.table.sqlName.text, name], default: 0] += rows.missing
+            }
+            for (place, count) in missing.sorted(by: { $0.key.description < $1.key.description }) {
+                let stated = report.entities.filter { [$0.table.sqlName.text, $0.entity] == place }
+                let setAside = stated.reduce(0) { $0 + $1.rows - $1.records }
+                if count != setAside {
+                    note(
+                        "\(stated.first?.table ?? place[0]): \(count) rows have no record, and \(setAside) were set aside",
+                        &report
+                    )
+                }
             }
             for (index, entity) in schema.entities.enumerated() {
                 let (there, wanted) = (try replica.count(entity: index), expected[entity.name] ?? 0)
@@ -34,13 +47,13 @@ struct TableWitness {
         }
     }
 
-    /// - Returns: how many rows have a record.
+    /// - Returns: how many rows have a record, and how many have none.
     private func compare(
         _ table: TableMapping.Table,
         _ index: Int,
         _ replica: any ReplicaSnapshot,
         _ report: inout TableImport.Report
-    ) throws -> Int {
+    ) throws -> (compared: Int, missing: Int) {
         let entity = schema.entities[index]
         let key = keyColumns(table)
         var terms = key.map { quoted($0) }
@@ -74,16 +87,7 @@ struct TableWitness {
                 }
             }
         }
-        let stated = report.entities.filter {
-            $0.table.sqlName == table.table.sqlName && $0.entity == entity.name
-        }
-        let missing = stated.reduce(0) { $0 + $1.rows - $1.records }
-        if mapping.tables.count(where: { $0.table == table.table && $0.entity == table.entity }) == 1,
-            setAside != missing
-        {
-            note("\(table.table): \(setAside) rows have no record, and \(missing) were set aside", &report)
-        }
-        return count
+        return (count, setAside)
     }
 
     private func note(_ difference: String, _ report: inout TableImport.Report) {
@@ -297,9 +301,12 @@ struct TableWitness {
     ) throws -> Reader? {
         guard let other = target(links.leadsTo, destination) else { return nil }
         let columns = links.there.map { "this.\(quoted($0))" }
-        let conditions = links.here.enumerated().map { "this.\(quoted($1)) = ?\($0 + 1)" }.joined(separator: " AND ")
+        let key = keyColumns(table).map { "mine.\(quoted($0))" }
+        let conditions =
+            zip(key, links.here).map { "\($0) = this.\(quoted($1))" } + key.enumerated().map { "\($1) IS ?\($0 + 1)" }
         let query = try file.connection.prepare(
-            "SELECT \((columns + joined(columns, other)).joined(separator: ", ")) FROM \(quoted(links.table)) AS this WHERE \(conditions)"
+            "SELECT \((columns + joined(columns, other)).joined(separator: ", ")) FROM \(quoted(links.table)) AS this, "
+                + "\(quoted(table.table)) AS mine WHERE \(conditions.joined(separator: " AND "))"
         )
         terms += keyColumns(table).map { "this.\(quoted($0))" }
         return Reader { row, value in
@@ -324,7 +331,8 @@ struct TableWitness {
 
     private func target(_ named: String?, _ entity: String?) -> TableMapping.Table? {
         mapping.tables.first { table in
-            table.entity != nil && (entity == nil || table.entity == entity) && (named == nil || table.table == named)
+            table.entity != nil && (entity == nil || table.entity == entity)
+                && (named.map { $0.sqlName == table.table.sqlName } ?? true)
         }
     }
 
@@ -395,7 +403,8 @@ struct TableWitness {
         case .bool(let flag): "+\(column) IS \(flag ? 1 : 0)"
         case .int(let number): "+\(column) IS \(number)"
         case .double(let number): "+\(column) IS \(number)"
-        case .string(let text): "+\(column) COLLATE BINARY IS '\(text.replacingOccurrences(of: "'", with: "''"))'"
+        case .string(let text):
+            "+\(column) COLLATE BINARY IS CAST(x'\(text.utf8.map { String(format: "%02x", $0) }.joined())' AS TEXT)"
         }
     }
 

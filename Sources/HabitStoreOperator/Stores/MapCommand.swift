@@ -90,7 +90,7 @@ struct MapCheckCommand: ReportingCommand {
         }
         lines.append(
             report.isClean
-                ? "clean: `\(Tool.name) map import \(file) \(mapping) --into sqlite:PATH` imports it"
+                ? "clean: `\(Tool.name) map import \(ShellWord.quoted(file)) \(ShellWord.quoted(mapping)) --into sqlite:PATH` imports it"
                 : "\(report.findings.count.counted("finding")); nothing is imported"
         )
         return lines.map { TerminalText.escaped($0) }.joined(separator: "\n") + "\n"

@@ -137,6 +137,54 @@ import Testing
         #expect(try findings(try LedgerFile.mapping(("\"color\": \"color\"", "\"color\": \"COLOR\""))) == [])
     }
 
+    /// A column counted as mapped if any mapping of its table, or any condition, named it.
+    @Test func eachMappingOfATableAccountsForItsColumns() throws {
+        let account = #"{"table": "account", "entity": "Account","#
+        let label = #"{"table": "label","#
+        let hidden =
+            #"\#(account) "rows": {"isHidden": 1}, "attributes": {"title": "title", "isHidden": "isHidden"}, "#
+            + #""relationships": {"parent": "parent_id"}}, \#(label)"#
+        let parts = try LedgerFile.mapping((account, #"\#(account) "rows": {"isHidden": 0},"#), (label, hidden))
+        #expect(
+            try findings(parts).map(\.message) == [
+                "account.openedAt is neither mapped nor excluded in the mapping to Account"
+            ]
+        )
+        let condition = try LedgerFile.mapping(
+            (account, #"\#(account) "rows": {"isHidden": {"not": 5}},"#),
+            (#""isHidden": "isHidden""#, #""isHidden": {"constant": false}"#)
+        )
+        #expect(try findings(condition).map(\.message) == ["account.isHidden is neither mapped nor excluded"])
+    }
+
+    /// A table is no part of a virtual one because another module would call one of its tables so.
+    @Test func tablesNextToAVirtualOneAreTheApps() throws {
+        let sql = """
+            CREATE VIRTUAL TABLE log USING fts4(note);
+            CREATE TABLE log_data (id INTEGER PRIMARY KEY);
+            CREATE TABLE search_node (id);
+            """
+        let file = try LedgerFile(sql).file()
+        #expect(Set(file.tables.map(\.name)).isSuperset(of: ["log_data", "search_node"]))
+        let left = Set(file.leftAlone.map(\.name))
+        #expect(left.isSuperset(of: ["log_segments", "search_data"]), "\(left)")
+    }
+
+    /// A condition whose text has a NUL ended the second reading.
+    @Test func aConditionMayHaveAnyText() throws {
+        let ledger = try LedgerFile("UPDATE account SET title = 'a' || char(0) || '''' WHERE id = 2")
+        let account = #"{"table": "account", "entity": "Account","#
+        let label = #"{"table": "label","#
+        let mapping = try LedgerFile.mapping(
+            (account, #"\#(account) "rows": {"title": {"not": "a\u0000'"}},"#),
+            (label, #"{"table": "account", "entity": null, "rows": {"title": "a\u0000'"}}, \#(label)"#)
+        )
+        let work = try TableImport(try ledger.file(), mapping, schema: LedgerFile.schema)
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        let report = try work.fill(store, notes: ledger.folder.path("store"))
+        #expect(report.isVerified && report.entities.first?.records == 2, "\(report.differences)")
+    }
+
     @Test func linksOfNoRowAndComputedColumnsAreSaid() throws {
         let sql = """
             INSERT INTO booking_label VALUES ('none', 'food', 1), (NULL, 'food', 2);

@@ -132,6 +132,94 @@ import Testing
         }
     }
 
+    /// An app changed its mind about its dates: a column has texts and numbers.
+    @Test func aColumnInTwoFormsIsReadByBoth() throws {
+        let ledger = try LedgerFile("UPDATE booking SET day = '2023-11-14 22:13:20.500' WHERE amount = 100")
+        let form = ("\"seconds 1970\"", "\"seconds 1970 or date grdb\"")
+        let work = try TableImport(try ledger.file(), try LedgerFile.mapping(form), schema: LedgerFile.schema)
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        let report = try work.fill(store, notes: ledger.folder.path("store"))
+        #expect(report.isVerified, "\(report.differences)")
+        let days = Set(try records(1, store).map { $0[2] })
+        #expect(days == Set([1_700_000_000.5, 1_700_086_400].map { .date(Date(timeIntervalSince1970: $0)) }))
+        // The text would be written as a number.
+        let kept = try lines(report.attachment).compactMap { $0["values"] as? [String: Any] }
+        #expect(kept.contains { $0["day"] as? String == "2023-11-14 22:13:20.500" }, "\(kept)")
+        #expect(throws: HabitStoreError.self) {
+            try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema)
+        }
+    }
+
+    /// Links were looked up by bound values, which have neither the affinity nor the collation of a column: an untyped `'100'` belonged to no
+    /// row, and was not without one either.
+    @Test func linksAreThoseOfAJoin() throws {
+        let ledger = try LedgerFile(
+            """
+            DROP TABLE booking_label;
+            CREATE TABLE booking_label (booking, code, region);
+            INSERT INTO booking_label VALUES ('100', 'food', 1), ('100', 'food', 1), ('5', 'food', 2);
+            """
+        )
+        let mapping = try LedgerFile.mapping(
+            (#""key": {"column": "uid", "form": "uuid lowercase"}"#, #""key": "amount", "excluded": ["uid"]"#)
+        )
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        let work = try TableImport(try ledger.file(), mapping, schema: LedgerFile.schema)
+        #expect(work.check.notes.contains { $0.contains("1 rows repeat another one") }, "\(work.check.notes)")
+        let report = try work.fill(store, notes: ledger.folder.path("store"))
+        #expect(report.isVerified, "\(report.differences)")
+        let bread = try #require(try records(1, store).first { $0[1] == .int(100) })
+        guard case .links(let links) = bread[6] else { return #expect(Bool(false), "\(bread)") }
+        #expect(links.count == 1 && report.keptLinks == 1)
+    }
+
+    /// A reference to a row that the mapping leaves out led nowhere, and its key was in no file.
+    @Test func referencesToRowsThatAreLeftOutAreKept() throws {
+        let ledger = try LedgerFile()
+        let account = #"{"table": "account", "entity": "Account","#
+        let label = #"{"table": "label","#
+        let mapping = try LedgerFile.mapping(
+            (account, #"\#(account) "rows": {"isHidden": 0},"#),
+            (label, #"{"table": "account", "entity": null, "rows": {"isHidden": 1}}, \#(label)"#)
+        )
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        let report = try TableImport(try ledger.file(), mapping, schema: LedgerFile.schema)
+            .fill(store, notes: ledger.folder.path("store"))
+        #expect(report.isVerified, "\(report.differences)")
+        let kept = try lines(report.attachment).compactMap { $0["values"] as? [String: Any] }
+        #expect(kept.contains { $0["account_id"] as? Int == 2 }, "\(kept)")
+    }
+
+    /// The second reading compared tables only under the names by which the file has them.
+    @Test func namesInAnotherCaseAreComparedToo() throws {
+        let ledger = try LedgerFile()
+        let mapping = try LedgerFile.mapping(
+            (#""there": ["code", "region"]}"#, #""there": ["code", "region"], "leadsTo": "LABEL"}"#)
+        )
+        func work() throws -> TableImport { try TableImport(try ledger.file(), mapping, schema: LedgerFile.schema) }
+        let store = try InMemoryHabitStore(schema: LedgerFile.schema)
+        #expect(try work().fill(store, notes: ledger.folder.path("store")).isVerified)
+        let database = try RawDatabase(path: ledger.path)
+        try database.execute("DELETE FROM booking_label WHERE region = 2")
+        database.close()
+        let differences = try work().verify(store).differences
+        #expect(differences.contains { $0.contains("labelIDs is another value") }, "\(differences)")
+    }
+
+    /// What an interrupted import wrote next to the store stayed next to that of another file.
+    @Test func filesOfAnEarlierImportAreReplaced() throws {
+        let ledger = try LedgerFile()
+        let notes = ledger.folder.path("store")
+        for name in ["unmapped", "keys"] {
+            try "{\"table\":\"old\"}\n".write(toFile: "\(notes).\(name).jsonl", atomically: true, encoding: .utf8)
+        }
+        let work = try TableImport(try ledger.file(), try LedgerFile.mapping(), schema: LedgerFile.schema)
+        let report = try work.fill(try InMemoryHabitStore(schema: LedgerFile.schema), notes: notes)
+        for path in [report.attachment, report.keys] {
+            #expect(try !lines(path).contains { $0["table"] as? String == "old" })
+        }
+    }
+
     private func lines(_ path: String?) throws -> [[String: Any]] {
         try String(contentsOfFile: try #require(path), encoding: .utf8).split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
