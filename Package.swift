@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
+        .library(name: "HabitStoreMapped", targets: ["HabitStoreMapped"]),
         .library(name: "HabitTracker", targets: ["HabitTracker"]),
         .library(name: "HabitTrackerImport", targets: ["HabitTrackerImport"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
@@ -166,6 +167,11 @@ let package = Package(
             name: "HabitStoreImport",
             dependencies: ["CSQLite", "CZlib", "DurableFiles", "HabitStore", "Hashing", "JSONText"],
             swiftSettings: crashSettings
+        ),
+        .target(
+            name: "HabitStoreMapped",
+            dependencies: ["CSQLite", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitStoreSQLite", "JSONText"],
+            swiftSettings: settings
         ),
         .target(
             name: "HabitTracker",
@@ -337,6 +343,11 @@ let package = Package(
                 "ShadowVerifier",
             ],
             swiftSettings: crashSettings
+        ),
+        .testTarget(
+            name: "HabitStoreMappedTests",
+            dependencies: ["HabitStore", "HabitStoreImport", "HabitStoreMapped", "HabitStoreTesting", "RawStoreFiles"],
+            swiftSettings: settings
         ),
         .testTarget(
             name: "TripsSampleTests",

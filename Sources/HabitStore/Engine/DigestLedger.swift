@@ -47,6 +47,15 @@ final class DigestLedger<Writer: EngineWriter> {
         changes[entity].append(DigestChange(id: id, digest: change))
     }
 
+    /// Notes a change that was already made to a record; nil for a record that is not there.
+    func note(entity: Int, id: UUID, from old: EncodedRecord?, to new: EncodedRecord?) throws {
+        var change = RecordDigest()
+        let layout = schema.layouts[entity]
+        if let new { change += try new.withView(layout) { try digest(entity, $0) } }
+        if let old { change -= try old.withView(layout) { try digest(entity, $0) } }
+        changes[entity].append(DigestChange(id: id, digest: change))
+    }
+
     private func digest(_ entity: Int, _ record: RecordView) throws -> RecordDigest {
         try form.write(record, schema.layouts[entity])
         return RecordDigest(form.bytes)

@@ -145,7 +145,7 @@ public enum StoredForm: Sendable, Hashable {
     // MARK: Reading
 
     /// The value of an attribute; nil if the stored value does not have this form, as NULL never has.
-    func value(_ stored: SourceValue, as kind: AttributeKind) -> Value? {
+    package func value(_ stored: SourceValue, as kind: AttributeKind) -> Value? {
         switch (self, stored) {
         case (.text, .text(let text)): return .string(text)
         case (.integer, .int(let number)): return .int(number)
@@ -221,7 +221,7 @@ public enum StoredForm: Sendable, Hashable {
     // MARK: Writing
 
     /// The stored value in a program that uses this form; nil if the form cannot write the value.
-    func stored(_ value: Value) -> SourceValue? {
+    package func stored(_ value: Value) -> SourceValue? {
         switch (self, value) {
         case (.text, .string(let text)): return .text(text)
         case (.integer, .int(let number)): return .int(number)
@@ -456,6 +456,32 @@ public struct DatePattern: Sendable, Hashable {
             case .literal(let bytes): String(decoding: bytes, as: UTF8.self)
             }
         }.joined()
+    }
+}
+
+extension DatePattern {
+    /// The parts up to the day, if a text begins with year, month and day in this order.
+    private var dayParts: ArraySlice<Part>? {
+        guard let end = parts.firstIndex(of: .day) else { return nil }
+        let head = parts[...end]
+        let digits = head.filter { if case .literal = $0 { false } else { true } }
+        return digits == [.year, .month, .day] ? head : nil
+    }
+
+    /// Whether texts of this pattern sort by their day.
+    package var beginsWithDay: Bool { dayParts != nil }
+
+    /// The beginning of a date's text, up to the day; nil if texts do not sort by their day, or for a date without a text.
+    package func day(_ date: Date) -> String? {
+        guard let dayParts, let text = text(date) else { return nil }
+        let length = dayParts.reduce(0) { sum, part in
+            switch part {
+            case .year: sum + 4
+            case .literal(let bytes): sum + bytes.count
+            default: sum + 2
+            }
+        }
+        return String(decoding: text.utf8.prefix(length), as: UTF8.self)
     }
 }
 

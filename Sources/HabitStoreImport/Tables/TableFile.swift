@@ -4,17 +4,17 @@ import HabitStore
 /// Another program's SQLite file: its tables, as they declare themselves. The file is read from a private copy.
 public final class TableFile {
     /// A column.
-    struct Column {
-        let name: String
-        let declaredType: String
-        let isNotNull: Bool
+    package struct Column: Sendable {
+        package let name: String
+        package let declaredType: String
+        package let isNotNull: Bool
         /// Its place in the primary key, from 1; 0 if it is not part of it.
-        let keyPlace: Int
+        package let keyPlace: Int
         /// Whether its value is computed from the others.
-        let isGenerated: Bool
+        package let isGenerated: Bool
 
         /// What SQLite makes of values that are stored in the column (https://www.sqlite.org/datatype3.html, 3.1).
-        var affinity: Affinity {
+        package var affinity: Affinity {
             let type = declaredType.uppercased()
             if type.contains("INT") { return .integer }
             if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) { return .text }
@@ -23,29 +23,29 @@ public final class TableFile {
         }
     }
 
-    enum Affinity { case integer, text, none, real, numeric }
+    package enum Affinity: Sendable { case integer, text, none, real, numeric }
 
-    struct ForeignKey {
-        let columns: [String]
-        let table: String
+    package struct ForeignKey: Sendable {
+        package let columns: [String]
+        package let table: String
         /// Empty if it leads to the primary key.
-        let destinations: [String]
+        package let destinations: [String]
     }
 
-    struct Table {
-        let name: String
-        let columns: [Column]
-        let foreignKeys: [ForeignKey]
+    package struct Table: Sendable {
+        package let name: String
+        package let columns: [Column]
+        package let foreignKeys: [ForeignKey]
         /// The columns of each unique index over all rows, and of the primary key.
-        let uniqueKeys: [[String]]
+        package let uniqueKeys: [[String]]
         /// Whether a deleted row's key is never given out again.
-        let keepsKeys: Bool
+        package let keepsKeys: Bool
 
         /// The columns of the declared primary key.
-        var primaryKey: [String] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }.map(\.name) }
+        package var primaryKey: [String] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }.map(\.name) }
 
         /// The column of a name, in any case, as in SQL.
-        func column(_ name: String) -> Column? { columns.first { $0.name.sqlName == name.sqlName } }
+        package func column(_ name: String) -> Column? { columns.first { $0.name.sqlName == name.sqlName } }
     }
 
     /// A view or table that is not read.
@@ -58,11 +58,11 @@ public final class TableFile {
     public let path: String
     let connection: SourceConnection
     /// The tables, by name.
-    let tables: [Table]
+    package let tables: [Table]
     let leftAlone: [LeftAlone]
     let oddities: [CoreDataOddity]
     /// Owns the copy.
-    private let opening: SourceOpening
+    private let opening: SourceOpening?
 
     /// Copies the file with its log, and reads what tables it has.
     ///
@@ -74,9 +74,35 @@ public final class TableFile {
         opening.hide()
         (self.path, self.connection, self.opening) = (path, connection, opening)
         oddities = opening.oddities
+        (tables, leftAlone) = try Self.contents(connection, path)
+    }
+
+    /// Reads what tables an adopted file has, in place. The tables that belong to the store are passed over.
+    ///
+    /// - Throws: the errors of ``init(path:)``.
+    package init(adopted path: String) throws {
+        let connection = try SourceConnection(copy: path, of: path, largestValueBytes: Self.largestValueBytes)
+        (self.path, self.connection, opening, oddities) = (path, connection, nil, [])
+        connection.standInForCollations()
+        (tables, leftAlone) = try Self.contents(connection, path, isAdopted: true)
+    }
+
+    /// The number that grows with each change of the file's schema.
+    package var schemaVersion: Int64? { get throws { try connection.int("PRAGMA schema_version") } }
+
+    private static let largestValueBytes = 1 << 30
+
+    /// Before the names of a store's tables next to those of the app.
+    package static let storePrefix = "habitstore_"
+
+    private static func contents(
+        _ connection: SourceConnection,
+        _ path: String,
+        isAdopted: Bool = false
+    ) throws -> ([Table], [LeftAlone]) {
         let catalog = try connection.catalog()
         let unreadable = Set(catalog.unreadable.map(\.name))
-        if catalog.tables.contains("habitstore_metadata") {
+        if catalog.tables.contains("habitstore_metadata"), !isAdopted {
             throw HabitStoreError(.unsupported, "this is a store already", at: .init(path: path))
         }
         if catalog.tables.contains("Z_METADATA") {
@@ -89,7 +115,7 @@ public final class TableFile {
         let virtual = try connection.texts(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
         )
-        let modules = try Self.modules(connection)
+        let modules = try modules(connection)
         var leftAlone = catalog.unreadable.map { LeftAlone(name: $0.name, reason: $0.description) }
         leftAlone += virtual.filter { !unreadable.contains($0) }.map {
             LeftAlone(name: $0, reason: "a virtual table, whose module keeps it")
@@ -99,14 +125,14 @@ public final class TableFile {
         }
         var tables: [Table] = []
         for name in catalog.tables where !name.hasPrefix("sqlite_") && !virtual.contains(name) {
-            if let owner = virtual.first(where: { Self.isShadow(name, of: $0, modules[$0] ?? "") }) {
+            if isAdopted, name.hasPrefix(storePrefix) { continue }
+            if let owner = virtual.first(where: { isShadow(name, of: $0, modules[$0] ?? "") }) {
                 leftAlone.append(LeftAlone(name: name, reason: "part of the virtual table \(owner)"))
             } else {
-                tables.append(try Self.table(name, connection))
+                tables.append(try table(name, connection))
             }
         }
-        self.tables = tables
-        self.leftAlone = leftAlone.sorted { $0.name < $1.name }
+        return (tables, leftAlone.sorted { $0.name < $1.name })
     }
 
     /// The table of a name, in any case.
@@ -190,22 +216,22 @@ public final class TableFile {
 }
 
 /// A name as SQLite compares it: by its bytes, with the letters A to Z in either case.
-struct SQLName: Hashable {
+package struct SQLName: Hashable, Sendable {
     private let bytes: [UInt8]
 
     init(_ name: String) { bytes = name.utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 } }
 
     /// The name in small letters.
-    var text: String { String(decoding: bytes, as: UTF8.self) }
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 extension String {
-    var sqlName: SQLName { SQLName(self) }
+    package var sqlName: SQLName { SQLName(self) }
 }
 
 extension SourceValue {
     /// The value after storing it in a column of an affinity.
-    func stored(in affinity: TableFile.Affinity) -> SourceValue {
+    package func stored(in affinity: TableFile.Affinity) -> SourceValue {
         switch (affinity, self) {
         case (.integer, .real(let number)), (.numeric, .real(let number)):
             return Int64(exactly: number).map { .int($0) } ?? self
@@ -219,7 +245,7 @@ extension SourceValue {
     }
 
     /// Whether a constant of a mapping means this value.
-    func matches(_ constant: MappedConstant) -> Bool {
+    package func matches(_ constant: MappedConstant) -> Bool {
         switch (self, constant) {
         case (.null, .null): true
         case (.int(let number), .int(let other)): number == other
@@ -233,7 +259,7 @@ extension SourceValue {
     }
 
     /// The value as a code in a mapping; nil unless it is a whole number or a text.
-    var code: String? {
+    package var code: String? {
         switch self {
         case .int(let number): String(number)
         case .text(let text): text
@@ -242,7 +268,7 @@ extension SourceValue {
     }
 
     /// A short form without a person's texts.
-    var kindSummary: String {
+    package var kindSummary: String {
         guard case .text(let text) = self else { return summary }
         let isPlain =
             text.utf8.count <= 32 && text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || "-+.:/ TZ".utf8.contains($0) }

@@ -33,6 +33,9 @@ public struct TableMapping: Sendable, Hashable {
         public var columns: [String]
         /// The other table; nil if only one is mapped to the destination.
         public var table: String?
+
+        /// Names the columns, and the table that they lead to.
+        public init(columns: [String], table: String? = nil) { (self.columns, self.table) = (columns, table) }
     }
 
     /// The join table of a many-to-many relationship.
@@ -47,6 +50,11 @@ public struct TableMapping: Sendable, Hashable {
         public var excluded: [String]
         /// The other table; nil if only one is mapped to the destination.
         public var leadsTo: String?
+
+        /// Names the table, the columns with both keys, those that are not mapped, and the table that `there` leads to.
+        public init(table: String, here: [String], there: [String], excluded: [String] = [], leadsTo: String? = nil) {
+            (self.table, self.here, self.there, self.excluded, self.leadsTo) = (table, here, there, excluded, leadsTo)
+        }
     }
 
     /// The values that select rows.
@@ -69,7 +77,7 @@ public struct TableMapping: Sendable, Hashable {
         public var attributes: [String: Origin]
         /// By the entity's to-one relationships, or its attributes that hold another record's identifier.
         public var relationships: [String: Reference]
-        /// By the entity's many-to-many relationships.
+        /// By the entity's many-to-many relationships, or its attributes that hold other records' identifiers.
         public var links: [String: Links]
         /// Which rows are meant, by columns; all of the conditions must hold.
         public var rows: [String: Condition]
@@ -226,6 +234,8 @@ public struct MappingFinding: Error, Sendable, Hashable, Encodable {
     public var message: String
     /// Whether it is about values that do not have their form, which an import may set aside.
     var isAboutValues = false
+    /// Whether it is about tables or columns that the mapping does not mention, which affects no mapped one.
+    package internal(set) var isAboutRest = false
 
     private enum CodingKeys: String, CodingKey { case line, column, message }
 }

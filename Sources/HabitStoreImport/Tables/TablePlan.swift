@@ -3,12 +3,12 @@ import Foundation
 import JSONText
 
 /// A mapping that fits a file and a schema: which rows become which records, and from which columns.
-struct TablePlan {
+package struct TablePlan: Sendable {
     /// A column of the rows that are read.
-    typealias Place = Int
+    package typealias Place = Int
 
     /// Where an attribute's value comes from.
-    enum Field {
+    package enum Field: Sendable {
         case missing
         case identifier
         case constant(Value)
@@ -19,49 +19,53 @@ struct TablePlan {
     }
 
     /// The join table of a many-to-many relationship.
-    struct LinkTable {
-        let table: String
-        let here: [String]
-        let there: [String]
+    package struct LinkTable: Sendable {
+        package let table: String
+        package let here: [String]
+        package let there: [String]
         /// The table that `there` leads to.
-        let leadsTo: String
+        package let leadsTo: String
     }
 
     /// The records that some rows of a table become.
-    struct Part {
+    package struct Part: Sendable {
         /// The place of its mapping.
-        let index: Int
+        package let index: Int
         /// The index of the entity in the schema.
-        let entity: Int
+        package let entity: Int
         /// By the entity's attributes.
-        let fields: [Field]
-        let conditions: [(place: Place, condition: TableMapping.Condition)]
+        package let fields: [Field]
+        package let conditions: [(place: Place, condition: TableMapping.Condition)]
     }
 
     /// A table whose rows are read.
-    struct Source {
-        let table: TableFile.Table
+    package struct Source: Sendable {
+        package let table: TableFile.Table
         /// The columns that are read, in the order of their places.
-        let columns: [String]
-        let key: [Place]
-        let keyForm: StoredForm?
-        let parts: [Part]
+        package let columns: [String]
+        package let key: [Place]
+        package let keyForm: StoredForm?
+        package let parts: [Part]
         /// The conditions of the mappings that leave rows out.
-        let leftOut: [[(place: Place, condition: TableMapping.Condition)]]
+        package let leftOut: [[(place: Place, condition: TableMapping.Condition)]]
     }
 
-    let schema: Schema
-    let namespace: String
-    private(set) var sources: [Source] = []
+    package let schema: Schema
+    package let namespace: String
+    package private(set) var sources: [Source] = []
+
+    package init(schema: Schema, namespace: String, sources: [Source] = []) {
+        (self.schema, self.namespace, self.sources) = (schema, namespace, sources)
+    }
 
     /// The table of a name, in any case.
-    func source(_ table: String) -> Source? { sources.first { $0.table.name.sqlName == table.sqlName } }
+    package func source(_ table: String) -> Source? { sources.first { $0.table.name.sqlName == table.sqlName } }
 
     /// The identifier of a key: the key itself if it has the form of one, else the first 128 bits of SHA-256 over `habitstore table`, the
     /// namespace, the table's name in small letters, and the parts of the key with a letter for their storage class (``DerivedID``).
     ///
     /// - Returns: nil for a key with a part that is NULL, a fraction or no text, or that does not have the form.
-    func identifier(_ key: [SourceValue], of source: Source) -> UUID? {
+    package func identifier(_ key: [SourceValue], of source: Source) -> UUID? {
         if let form = source.keyForm {
             guard key.count == 1, case .uuid(let id)? = form.value(key[0], as: .uuid) else { return nil }
             return id
@@ -124,7 +128,7 @@ extension TablePlan.Source {
     }
 
     /// The part that a row belongs to; nil if it is left out. More than one, or none, is a mistake of the mapping.
-    func parts(of row: [SourceValue]) -> (parts: [TablePlan.Part], isLeftOut: Bool) {
+    package func parts(of row: [SourceValue]) -> (parts: [TablePlan.Part], isLeftOut: Bool) {
         (parts.filter { Self.holds($0.conditions, row) }, leftOut.contains { Self.holds($0, row) })
     }
 
@@ -141,18 +145,18 @@ extension TablePlan.Source {
 }
 
 /// Brings a mapping, a file and a schema together, and finds what does not fit.
-struct TablePlanner {
+package struct TablePlanner {
     private let mapping: TableMapping
     private let file: TableFile
     private let schema: Schema
-    private(set) var findings: [MappingFinding] = []
+    package private(set) var findings: [MappingFinding] = []
 
-    init(_ mapping: TableMapping, _ file: TableFile, _ schema: Schema) {
+    package init(_ mapping: TableMapping, _ file: TableFile, _ schema: Schema) {
         (self.mapping, self.file, self.schema) = (mapping, file, schema)
     }
 
     /// The plan; it is complete only if there are no findings.
-    mutating func plan() -> TablePlan {
+    package mutating func plan() -> TablePlan {
         for (index, table) in mapping.tables.enumerated() {
             for question in table.questions {
                 find(index, "questions", "\(table.table): an open question: \(question)")
@@ -300,8 +304,10 @@ struct TablePlanner {
             fields[position] = .reference(places, to: other)
         }
         for (name, links) in mapped.links.sorted(by: { $0.key < $1.key }) {
-            guard let relationship = entity.relationship(name), case .manyToManyOwner(let stored) = relationship.kind,
-                let position = attribute(stored)
+            let relationship = entity.relationship(name)
+            let stored = if case .manyToManyOwner(let stored)? = relationship?.kind { stored } else { name }
+            guard let position = attribute(stored), entity.attributes[position].kind == .links,
+                relationship != nil || links.leadsTo != nil
             else {
                 findUnknown(
                     index,
@@ -310,11 +316,12 @@ struct TablePlanner {
                     "many-to-many relationship that it stores",
                     entity,
                     entity.relationships.map(\.name)
+                        + (links.leadsTo == nil ? [] : entity.attributes.filter { $0.kind == .links }.map(\.name))
                 )
                 continue
             }
             isSet.insert(position)
-            guard let field = linkTable(links, relationship.destination, mapped, index, "links.\(name)", table) else {
+            guard let field = linkTable(links, relationship?.destination, mapped, index, "links.\(name)", table) else {
                 continue
             }
             fields[position] = .links(field)
@@ -386,7 +393,7 @@ struct TablePlanner {
 
     private mutating func linkTable(
         _ links: TableMapping.Links,
-        _ destination: String,
+        _ destination: String?,
         _ mapped: TableMapping.Table,
         _ index: Int,
         _ path: String,
@@ -515,7 +522,8 @@ struct TablePlanner {
                     MappingFinding(
                         message: "the table \(JSON.quoted(table.name)) is neither mapped nor left out; "
                             + "{\"table\": \(JSON.quoted(table.name)), \"entity\": null} leaves it out"
-                            + (table.foreignKeys.count > 1 ? ", \"links\" of another table may name it" : "")
+                            + (table.foreignKeys.count > 1 ? ", \"links\" of another table may name it" : ""),
+                        isAboutRest: true
                     )
                 )
                 continue
@@ -552,10 +560,13 @@ struct TablePlanner {
             case (false, false):
                 let message = "\(table.name).\(column.name) is neither mapped nor excluded\(place)"
                 if let index {
-                    find(index, "excluded", message)
+                    find(index, "excluded", message, isAboutRest: true)
                 } else {
                     findings.append(
-                        MappingFinding(message: "\(message): exclude it where the links name \(table.name)")
+                        MappingFinding(
+                            message: "\(message): exclude it where the links name \(table.name)",
+                            isAboutRest: true
+                        )
                     )
                 }
             case (true, true):
@@ -575,8 +586,10 @@ struct TablePlanner {
         return Set(names.map { $0.sqlName })
     }
 
-    private mutating func find(_ index: Int, _ path: String, _ message: String) {
-        findings.append(mapping.places.finding(index, path, message))
+    private mutating func find(_ index: Int, _ path: String, _ message: String, isAboutRest: Bool = false) {
+        var finding = mapping.places.finding(index, path, message)
+        finding.isAboutRest = isAboutRest
+        findings.append(finding)
     }
 
     private mutating func findUnknown(

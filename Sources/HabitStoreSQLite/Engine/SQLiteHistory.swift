@@ -2,27 +2,73 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 /// The history in two tables: the transactions, and their changes in order.
-struct SQLiteHistory {
-    private static let selectLast = "SELECT max(token) FROM history_transaction"
-    private static let select =
-        "SELECT t.token, t.timestamp, t.author, c.sequence, c.entity, c.id, c.kind, c.attributes, c.tombstone "
-        + "FROM history_transaction AS t LEFT JOIN history_change AS c ON c.token = t.token "
-        + "WHERE t.token >= ?1 ORDER BY t.token, c.sequence"
-    private static let insertTransaction =
-        "INSERT INTO history_transaction (token, timestamp, author) VALUES (?1, ?2, ?3)"
-    private static let insertChange =
-        "INSERT INTO history_change (token, sequence, entity, id, kind, attributes, tombstone) "
-        + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+package struct SQLiteHistory {
+    /// The statements for the tables of a kind of file.
+    package struct Tables: Sendable {
+        /// Those of a store's own file.
+        static let own = Tables(prefix: "")
+        /// Those next to another program's tables.
+        package static let adopted = Tables(prefix: "habitstore_")
+
+        /// What creates them.
+        package let definitions: [String]
+        /// Their names.
+        let names: [String]
+        fileprivate let selectLast: String
+        fileprivate let select: String
+        fileprivate let count: String
+        fileprivate let insertTransaction: String
+        fileprivate let insertChange: String
+
+        private init(prefix: String) {
+            let (transactions, changes) = (prefix + "history_transaction", prefix + "history_change")
+            names = [changes, transactions]
+            definitions = [
+                """
+                CREATE TABLE \(transactions) (
+                  token INTEGER PRIMARY KEY,
+                  timestamp REAL NOT NULL,
+                  author TEXT
+                ) STRICT
+                """,
+                """
+                CREATE TABLE \(changes) (
+                  token INTEGER NOT NULL,
+                  sequence INTEGER NOT NULL,
+                  entity TEXT NOT NULL,
+                  id BLOB NOT NULL,
+                  kind TEXT NOT NULL,
+                  attributes TEXT,
+                  tombstone TEXT,
+                  PRIMARY KEY (token, sequence)
+                ) STRICT, WITHOUT ROWID
+                """,
+            ]
+            selectLast = "SELECT max(token) FROM \(transactions)"
+            select =
+                "SELECT t.token, t.timestamp, t.author, c.sequence, c.entity, c.id, c.kind, c.attributes, c.tombstone "
+                + "FROM \(transactions) AS t LEFT JOIN \(changes) AS c ON c.token = t.token "
+                + "WHERE t.token >= ?1 ORDER BY t.token, c.sequence"
+            count = "SELECT count(*) FROM \(changes) WHERE token = ?1"
+            insertTransaction = "INSERT INTO \(transactions) (token, timestamp, author) VALUES (?1, ?2, ?3)"
+            insertChange =
+                "INSERT INTO \(changes) (token, sequence, entity, id, kind, attributes, tombstone) "
+                + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+        }
+    }
 
     /// The number of changes at which a transaction's changes are counted before reading on.
     private static let largeCount = 4_096
 
     private let connection: SQLiteConnection
+    private let tables: Tables
 
-    init(_ connection: SQLiteConnection) { self.connection = connection }
+    init(_ connection: SQLiteConnection) { self.init(connection, .own) }
 
-    func lastToken() throws -> Int64 {
-        try connection.withStatement(Self.selectLast) { statement in
+    package init(_ connection: SQLiteConnection, _ tables: Tables) { (self.connection, self.tables) = (connection, tables) }
+
+    package func lastToken() throws -> Int64 {
+        try connection.withStatement(tables.selectLast) { statement in
             try statement.step() ? statement.int64(at: 0) : 0
         }
     }
@@ -30,9 +76,9 @@ struct SQLiteHistory {
     // MARK: Reading
 
     /// Keeps one transaction at a time in memory.
-    func walk(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
+    package func walk(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
         guard token < Int64.max else { return }
-        try connection.withStatement(Self.select) { statement in
+        try connection.withStatement(tables.select) { statement in
             // In a damaged file, the least number can be a token, and nothing comes before it.
             try statement.bind(token == Int64.min ? token : token + 1, at: 1)
             var current: (token: Int64, timestamp: Date, author: String?)?
@@ -62,7 +108,7 @@ struct SQLiteHistory {
     }
 
     private func changeCount(_ token: Int64) throws -> Int {
-        try connection.withStatement("SELECT count(*) FROM history_change WHERE token = ?1") { statement in
+        try connection.withStatement(tables.count) { statement in
             try statement.bind(token, at: 1)
             return try statement.step() ? Int(statement.int64(at: 0)) : 0
         }
@@ -112,16 +158,16 @@ struct SQLiteHistory {
 
     // MARK: Writing
 
-    func append(_ transaction: HistoryTransaction) throws {
+    package func append(_ transaction: HistoryTransaction) throws {
         let token = transaction.token.rawValue
-        try connection.withStatement(Self.insertTransaction) { statement in
+        try connection.withStatement(tables.insertTransaction) { statement in
             try statement.bind(token, at: 1)
             try statement.bind(transaction.timestamp.timeIntervalSinceReferenceDate, at: 2)
             if let author = transaction.author { try statement.bind(author, at: 3) }
             try statement.run()
         }
         var entity: String?
-        try connection.withStatement(Self.insertChange) { statement in
+        try connection.withStatement(tables.insertChange) { statement in
             try statement.bind(token, at: 1)
             var wasInsertion = false
             for (sequence, change) in transaction.changes.enumerated() {
@@ -159,8 +205,8 @@ struct SQLiteHistory {
         if let tombstone { try statement.bind(tombstone, at: 7) } else { try statement.bindNull(at: 7) }
     }
 
-    func prune(through token: Int64) throws {
-        for table in [SQLiteFormat.changeTable, SQLiteFormat.transactionTable] {
+    package func prune(through token: Int64) throws {
+        for table in tables.names {
             try connection.withStatement("DELETE FROM \(table) WHERE token <= ?1") { statement in
                 try statement.bind(token, at: 1)
                 try statement.run()
@@ -177,37 +223,31 @@ extension HistoryChange.Kind {
 }
 
 /// The stored digests, one row for each leaf. The sum has 16 bytes, little-endian.
-@_spi(Engines) extension SQLiteSnapshot {
+package struct SQLiteDigests {
     private static let columns = "first, depth, count, sum FROM habitstore_digest WHERE entity = ?1"
 
-    /// The stored digest whose range contains an identifier.
-    public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
-        guard try digestsExist() else { return nil }
+    private let connection: SQLiteConnection
+
+    package init(_ connection: SQLiteConnection) { self.connection = connection }
+
+    /// The stored digest of an entity whose range contains an identifier.
+    package func leaf(of entity: String, covering id: UUID) throws -> DigestLeaf? {
         let sql = "SELECT \(Self.columns) AND first <= ?2 ORDER BY first DESC LIMIT 1"
         return try connection.withStatement(sql) { statement in
-            try statement.bind(tables[entity].description.name, at: 1)
+            try statement.bind(entity, at: 1)
             try statement.bind(id, at: 2)
             return try statement.step() ? try leaf(statement) : nil
         }
     }
 
-    /// All stored digests of an entity; nil if the store has no table for them.
-    public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
-        guard try digestsExist() else { return nil }
-        return try connection.withStatement("SELECT \(Self.columns) ORDER BY first") { statement in
-            try statement.bind(tables[entity].description.name, at: 1)
+    /// All stored digests of an entity, ascending.
+    package func leaves(of entity: String) throws -> [DigestLeaf] {
+        try connection.withStatement("SELECT \(Self.columns) ORDER BY first") { statement in
+            try statement.bind(entity, at: 1)
             var leaves: [DigestLeaf] = []
             while try statement.step() { leaves.append(try leaf(statement)) }
             return leaves
         }
-    }
-
-    /// The first versions created stores without this table.
-    fileprivate func digestsExist() throws -> Bool {
-        if let hasDigests { return hasDigests }
-        let found = try connection.hasTable(SQLiteFormat.digestTable, column: "entity")
-        hasDigests = found
-        return found
     }
 
     private func leaf(_ statement: SQLiteStatement) throws -> DigestLeaf {
@@ -223,27 +263,21 @@ extension HistoryChange.Kind {
             leaf = DigestLeaf(stored: try statement.uuid(at: 0), depth: depth, digest: digest)
         }
         guard let leaf else {
-            throw try HabitStoreError.damage(
+            throw HabitStoreError.damage(
                 "a kept digest is none; run `\(OperatorCommand.name) check`",
                 at: .init(path: connection.path)
             )
         }
         return leaf
     }
-}
 
-@_spi(Engines) extension SQLiteWriter {
     /// Stores a digest. Replaces one with the same first identifier.
-    public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
-        if try !digestsExist() {
-            try connection.exec(SQLiteFormat.digestDefinition)
-            hasDigests = true
-        }
+    package func set(_ leaf: DigestLeaf, of entity: String) throws {
         let sql =
             "INSERT INTO habitstore_digest (entity, first, depth, count, sum) VALUES (?1, ?2, ?3, ?4, ?5) "
             + "ON CONFLICT (entity, first) DO UPDATE SET depth = excluded.depth, count = excluded.count, sum = excluded.sum"
         try connection.withStatement(sql) { statement in
-            try statement.bind(tables[entity].description.name, at: 1)
+            try statement.bind(entity, at: 1)
             try statement.bind(leaf.first, at: 2)
             try statement.bind(Int64(leaf.depth), at: 3)
             try statement.bind(leaf.digest.count, at: 4)
@@ -254,11 +288,49 @@ extension HistoryChange.Kind {
     }
 
     /// Removes all stored digests of an entity.
-    public func removeDigestLeaves(entity: Int) throws {
-        guard try digestsExist() else { return }
+    package func removeAll(of entity: String) throws {
         try connection.withStatement("DELETE FROM habitstore_digest WHERE entity = ?1") { statement in
-            try statement.bind(tables[entity].description.name, at: 1)
+            try statement.bind(entity, at: 1)
             try statement.run()
         }
+    }
+}
+
+@_spi(Engines) extension SQLiteSnapshot {
+    /// The stored digest whose range contains an identifier.
+    public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
+        guard try digestsExist() else { return nil }
+        return try SQLiteDigests(connection).leaf(of: tables[entity].description.name, covering: id)
+    }
+
+    /// All stored digests of an entity; nil if the store has no table for them.
+    public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
+        guard try digestsExist() else { return nil }
+        return try SQLiteDigests(connection).leaves(of: tables[entity].description.name)
+    }
+
+    /// The first versions created stores without this table.
+    fileprivate func digestsExist() throws -> Bool {
+        if let hasDigests { return hasDigests }
+        let found = try connection.hasTable(SQLiteFormat.digestTable, column: "entity")
+        hasDigests = found
+        return found
+    }
+}
+
+@_spi(Engines) extension SQLiteWriter {
+    /// Stores a digest. Replaces one with the same first identifier.
+    public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
+        if try !digestsExist() {
+            try connection.exec(SQLiteFormat.digestDefinition)
+            hasDigests = true
+        }
+        try SQLiteDigests(connection).set(leaf, of: tables[entity].description.name)
+    }
+
+    /// Removes all stored digests of an entity.
+    public func removeDigestLeaves(entity: Int) throws {
+        guard try digestsExist() else { return }
+        try SQLiteDigests(connection).removeAll(of: tables[entity].description.name)
     }
 }

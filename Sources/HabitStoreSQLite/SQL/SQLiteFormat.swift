@@ -4,7 +4,7 @@ import Foundation
 /// The file format: a plain relational database that the stock `sqlite3` shell can read and check.
 ///
 /// The article *On-disk formats* describes it; its names and numbers are defined here.
-enum SQLiteFormat {
+package enum SQLiteFormat {
     /// `HbSt`, in the database header.
     static let applicationID: Int64 = 0x4862_5374
     /// The format's version, in the database header.
@@ -18,51 +18,32 @@ enum SQLiteFormat {
     static let indexesKey = "indexes"
     static let clusteringMark = " (clustering)"
     /// Reads a bookkeeping value.
-    static let selectMetadata = "SELECT value FROM habitstore_metadata WHERE key = ?1"
+    package static let selectMetadata = "SELECT value FROM habitstore_metadata WHERE key = ?1"
     /// Sets a bookkeeping value.
-    static let replaceMetadata =
+    package static let replaceMetadata =
         "INSERT INTO habitstore_metadata (key, value) VALUES (?1, ?2) "
         + "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
     /// A name quoted for SQL.
-    static func quoted(_ name: String) -> String {
+    package static func quoted(_ name: String) -> String {
         // Every opening quotes all names, and Foundation's search is slow.
         guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"\(name)\"" }
         return "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
     }
 
     /// The tables that every store has.
-    static let commonTables = [
-        """
+    static let commonTables = [metadataDefinition] + SQLiteHistory.Tables.own.definitions + [digestDefinition]
+
+    /// The table of the bookkeeping.
+    package static let metadataDefinition = """
         CREATE TABLE habitstore_metadata (
           key TEXT PRIMARY KEY,
           value TEXT NOT NULL
         ) STRICT, WITHOUT ROWID
-        """,
         """
-        CREATE TABLE history_transaction (
-          token INTEGER PRIMARY KEY,
-          timestamp REAL NOT NULL,
-          author TEXT
-        ) STRICT
-        """,
-        """
-        CREATE TABLE history_change (
-          token INTEGER NOT NULL,
-          sequence INTEGER NOT NULL,
-          entity TEXT NOT NULL,
-          id BLOB NOT NULL,
-          kind TEXT NOT NULL,
-          attributes TEXT,
-          tombstone TEXT,
-          PRIMARY KEY (token, sequence)
-        ) STRICT, WITHOUT ROWID
-        """,
-        digestDefinition,
-    ]
 
     /// The table of stored digests, which stores of the first versions lack.
-    static let digestDefinition = """
+    package static let digestDefinition = """
         CREATE TABLE IF NOT EXISTS habitstore_digest (
           entity TEXT NOT NULL,
           first BLOB NOT NULL,

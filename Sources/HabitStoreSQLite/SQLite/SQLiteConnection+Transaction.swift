@@ -7,7 +7,7 @@ internal import SQLite3
 
 extension SQLiteConnection {
     /// Whether a transaction is open. Some errors end it without a ROLLBACK.
-    var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
+    package var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
 
     /// Whether a statement is between its first row and its end.
     var isReading: Bool {
@@ -20,7 +20,7 @@ extension SQLiteConnection {
     }
 
     /// Begins a read transaction and reads once, which fixes the snapshot.
-    func beginRead() throws {
+    package func beginRead() throws {
         try run("BEGIN DEFERRED")
         do {
             try readSchemaCookie()
@@ -31,7 +31,7 @@ extension SQLiteConnection {
     }
 
     /// Begins a write transaction, which excludes other writers until it ends.
-    func beginWrite() throws {
+    package func beginWrite() throws {
         handle.rollbackCause = nil
         try run("BEGIN IMMEDIATE")
         do {
@@ -47,14 +47,14 @@ extension SQLiteConnection {
     }
 
     /// Commits. First resets statements with remaining rows, which would keep the snapshot open.
-    func commit() throws {
+    package func commit() throws {
         resetStatements()
         try run("COMMIT")
     }
 
     /// Rolls back the transaction if one is open. Returns false if even that failed; the connection must then be closed.
     @discardableResult
-    func rollback() -> Bool {
+    package func rollback() -> Bool {
         resetStatements()
         guard isInTransaction else { return true }
         // Whatever ROLLBACK returns, only the state tells if the transaction has ended.
@@ -65,7 +65,7 @@ extension SQLiteConnection {
     /// Runs `body` in the open transaction. If it throws, only its own changes are undone.
     ///
     /// If that fails, the whole transaction is rolled back and can no longer be committed.
-    func withSavepoint<T>(_ body: () throws -> T) throws -> T {
+    package func withSavepoint<T>(_ body: () throws -> T) throws -> T {
         // Outside a transaction, a savepoint would begin one.
         guard isInTransaction else { throw prematureEndError() }
         try run("SAVEPOINT part")
@@ -94,7 +94,7 @@ extension SQLiteConnection {
     }
 
     /// The error that ended the transaction early, for a body that continued after it.
-    func prematureEndError() -> HabitStoreError {
+    package func prematureEndError() -> HabitStoreError {
         if let cause = handle.rollbackCause {
             return SQLiteError.make(cause, path: path, while: "an earlier statement of the transaction")
         }
@@ -118,6 +118,21 @@ extension SQLiteConnection {
             return answer == SQLITE_OK && isPowerSafe == 1
         default: return false
         }
+    }
+
+    /// The error for a commit that failed: the transaction is undone if it certainly had no effect.
+    ///
+    /// - Returns: the error itself, or ``HabitStoreError/Code/outcomeUnknown``.
+    package func undoCommit(_ error: HabitStoreError) -> HabitStoreError {
+        let isAbsent = isKnownAbsent(after: error.underlying as? SQLiteResult)
+        let isRolledBack = rollback()
+        guard !isAbsent || !isRolledBack else { return error }
+        return HabitStoreError(
+            .outcomeUnknown,
+            "the commit failed, and whether it took effect shows only when the store is read again",
+            at: HabitStoreError.Location(path: path),
+            underlying: error
+        )
     }
 
     private func run(_ sql: String) throws {
@@ -275,7 +290,7 @@ extension SQLiteConnection {
     }
 
     /// Whether the path now leads to another file, or to none.
-    var hasMoved: Bool {
+    package var hasMoved: Bool {
         var answer: Int32 = 0
         let result = sqlite3_file_control(handle.pointer, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
         return result == SQLITE_OK && answer != 0

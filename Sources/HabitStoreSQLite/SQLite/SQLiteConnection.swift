@@ -10,9 +10,9 @@ internal import SQLite3
 /// A connection to a database file, used by one thread at a time: SQLite's own mutex is off.
 ///
 /// No connection checkpoints automatically, neither after a commit nor on close; see ``SQLiteSharedFile``.
-final class SQLiteConnection {
+package final class SQLiteConnection {
     /// The file's path, with symbolic links resolved.
-    let path: String
+    package let path: String
     let options: SQLiteOptions
     let handle: SQLiteHandle
     let cache: SQLiteStatementCache
@@ -21,7 +21,7 @@ final class SQLiteConnection {
     /// The header of the snapshot during an inspection.
     var inspectedHeader: SQLiteHeader?
     /// The file's schema cookie in the last transaction's snapshot. It changes with tables and indexes.
-    var schemaCookie: Int64 = -1
+    package internal(set) var schemaCookie: Int64 = -1
     /// Counts the records that statements visit, after the first request for it.
     var visits: SQLiteVisits?
     /// Whether the log, at opening, had a commit that SQLite does not read and that may have been acknowledged.
@@ -32,6 +32,28 @@ final class SQLiteConnection {
     /// Opens the file. The mode `.create` creates a missing one.
     convenience init(path: String, mode: SQLiteOpenMode, options: SQLiteOptions = SQLiteOptions()) throws {
         try self.init(prepared: try SQLiteFiles.prepare(path, mode: mode).path, mode: mode, options: options)
+    }
+
+    /// Opens the file of another program, whose journal mode and settings remain.
+    ///
+    /// - Parameters:
+    ///   - path: the file, which must exist.
+    ///   - isWritable: whether transactions may write.
+    ///   - enforcesForeignKeys: whether the program enforces its foreign keys.
+    ///   - busyLimitSeconds: how long a transaction waits for another one.
+    package convenience init(
+        foreign path: String,
+        isWritable: Bool,
+        enforcesForeignKeys: Bool,
+        busyLimitSeconds: Double
+    ) throws {
+        let mode: SQLiteOpenMode = isWritable ? .readWrite : .readOnly
+        var options = SQLiteOptions()
+        options.busyLimitSeconds = busyLimitSeconds
+        let prepared = try SQLiteFiles.prepare(path, mode: mode).path
+        try self.init(prepared: prepared, mode: mode, options: options, checksLog: false)
+        try serveForeignFile(enforcesForeignKeys: enforcesForeignKeys)
+        if isWritable { try requireFullSynchronization() }
     }
 
     /// Opens a file that ``SQLiteFiles/prepare(_:mode:)`` has examined, by the path that it returned.
@@ -82,7 +104,7 @@ final class SQLiteConnection {
     }
 
     /// Closes the connection. Statements that are still referenced throw `.closed` from then on.
-    func close() {
+    package func close() {
         companion = nil
         cache.removeAll()
         handle.close()
@@ -94,7 +116,7 @@ final class SQLiteConnection {
     }
 
     /// The number of rows that the last INSERT, UPDATE or DELETE changed.
-    var changes: Int { Int(sqlite3_changes(handle.pointer)) }
+    package var changes: Int { Int(sqlite3_changes(handle.pointer)) }
 
     /// The number of rows that INSERT, UPDATE and DELETE have changed since the connection was opened.
     var totalChanges: Int { Int(sqlite3_total_changes(handle.pointer)) }
@@ -106,7 +128,7 @@ final class SQLiteConnection {
     var logPages: Int { handle.logPages }
 
     /// Runs one or more statements that return no rows.
-    func exec(_ sql: String) throws {
+    package func exec(_ sql: String) throws {
         try checkOpen()
         handle.beginStep()
         let result = sqlite3_exec(handle.pointer, sql, nil, nil, nil)
@@ -118,12 +140,12 @@ final class SQLiteConnection {
     }
 
     /// Prepares a statement for the caller to keep. Prefer ``withStatement(_:_:)``.
-    func prepare(_ sql: String) throws -> SQLiteStatement {
+    package func prepare(_ sql: String) throws -> SQLiteStatement {
         try SQLiteStatement(sql, handle: handle, isKept: false)
     }
 
     /// Lends the cached statement for this SQL. Afterwards it is reset and its bindings are cleared, whatever `body` did.
-    func withStatement<T>(_ sql: String, _ body: (SQLiteStatement) throws -> T) throws -> T {
+    package func withStatement<T>(_ sql: String, _ body: (SQLiteStatement) throws -> T) throws -> T {
         let statement = try borrowStatement(sql)
         defer { giveBack(statement) }
         return try body(statement)
@@ -141,7 +163,7 @@ final class SQLiteConnection {
     func giveBack(_ statement: SQLiteStatement) { cache.giveBack(statement) }
 
     /// The first column of the first row as an integer; nil without a row or for NULL.
-    func int64(_ sql: String) throws -> Int64? {
+    package func int64(_ sql: String) throws -> Int64? {
         let statement = try prepare(sql)
         guard try statement.step(), !statement.isNull(at: 0) else { return nil }
         return statement.int64(at: 0)
@@ -154,7 +176,7 @@ final class SQLiteConnection {
     }
 
     /// The first column of every row as text.
-    func texts(_ sql: String) throws -> [String] {
+    package func texts(_ sql: String) throws -> [String] {
         let statement = try prepare(sql)
         var texts: [String] = []
         while try statement.step() { texts.append(try statement.text(at: 0)) }
@@ -224,7 +246,7 @@ extension SQLiteConnection {
     }
 
     /// Makes every commit durable before it is acknowledged, and verifies the setting.
-    func requireFullSynchronization() throws {
+    package func requireFullSynchronization() throws {
         try exec("PRAGMA synchronous = FULL")
         guard try int64("PRAGMA synchronous") == 2 else {
             throw HabitStoreError(
@@ -233,6 +255,21 @@ extension SQLiteConnection {
                 at: HabitStoreError.Location(path: path)
             )
         }
+    }
+
+    /// Lets the file of another program work as in that program: its triggers and views run, its log is copied by SQLite itself.
+    ///
+    /// - Parameter enforcesForeignKeys: whether the program enforces its foreign keys.
+    func serveForeignFile(enforcesForeignKeys: Bool) throws {
+        try set(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, to: false)
+        try set(SQLITE_DBCONFIG_ENABLE_FKEY, to: enforcesForeignKeys)
+        try set(SQLITE_DBCONFIG_ENABLE_TRIGGER, to: true)
+        try set(SQLITE_DBCONFIG_ENABLE_VIEW, to: true)
+        // Old definitions quote texts like names.
+        try set(SQLITE_DBCONFIG_DQS_DDL, to: true)
+        try set(SQLITE_DBCONFIG_DQS_DML, to: true)
+        // This also replaces the hook that counts the log's pages.
+        try exec("PRAGMA wal_autocheckpoint = 1000")
     }
 
     /// Switches to the write-ahead log, and verifies the switch.

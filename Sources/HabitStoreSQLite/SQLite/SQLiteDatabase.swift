@@ -140,6 +140,13 @@ extension SQLiteDatabase {
     /// The copy is written under another name and renamed when it is on the disk, so a file with the requested name is complete or,
     /// after a crash, empty.
     func backup(to target: String) throws {
+        try using { file in try file.withReader { try $0.backup(to: target) } }
+    }
+}
+
+extension SQLiteConnection {
+    /// Writes a consistent, compact copy to an unused path.
+    package func backup(to target: String) throws {
         let target = try SQLiteFiles.canonicalPath(target)
         guard try SQLiteFiles.status(of: target) == nil else {
             throw HabitStoreError(
@@ -153,13 +160,9 @@ extension SQLiteDatabase {
         let partial = target + ".partial-\(UUID().uuidString.lowercased())"
         do {
             try SQLiteFiles.create(partial)
-            try using { file in
-                try file.withReader { connection in
-                    try connection.withStatement("VACUUM INTO ?1") { statement in
-                        try statement.bind(partial, at: 1)
-                        try statement.run()
-                    }
-                }
+            try withStatement("VACUUM INTO ?1") { statement in
+                try statement.bind(partial, at: 1)
+                try statement.run()
             }
             try SQLiteFiles.synchronize(partial)
             try SQLiteFiles.move(partial, to: target)

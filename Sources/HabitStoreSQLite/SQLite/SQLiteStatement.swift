@@ -10,7 +10,7 @@ internal import SQLite3
 ///
 /// Belongs to its connection, and like it is used by one thread at a time. Stepping and reading columns allocate nothing except the
 /// requested Swift value.
-final class SQLiteStatement {
+package final class SQLiteStatement {
     let sql: String
     let parameterCount: Int32
     let handle: SQLiteHandle
@@ -66,7 +66,7 @@ final class SQLiteStatement {
     var isActive: Bool { sqlite3_stmt_busy(pointer) != 0 }
 
     /// Moves to the next row; false after the last one, until ``reset()``.
-    func step() throws -> Bool {
+    package func step() throws -> Bool {
         if isFinished { return false }
         guard !handle.isClosed else { throw Self.closedError(path: handle.path) }
         handle.beginStep()
@@ -84,13 +84,13 @@ final class SQLiteStatement {
     }
 
     /// Runs a statement to its end, ignoring any rows, and resets it.
-    func run() throws {
+    package func run() throws {
         defer { reset() }
         while try step() {}
     }
 
     /// Makes the statement ready to run again; its bindings remain.
-    func reset() {
+    package func reset() {
         isFinished = false
         guard !handle.isClosed else { return }
         // The result repeats the error that the last step has already thrown.
@@ -116,19 +116,19 @@ final class SQLiteStatement {
 /// Binding by index; SQLite counts parameters from 1.
 extension SQLiteStatement {
     /// Binds NULL.
-    func bindNull(at index: Int32) throws {
+    package func bindNull(at index: Int32) throws {
         try check(sqlite3_bind_null(pointer, index))
     }
 
     /// Binds an integer.
-    func bind(_ value: Int64, at index: Int32) throws {
+    package func bind(_ value: Int64, at index: Int32) throws {
         try check(sqlite3_bind_int64(pointer, index, value))
     }
 
     /// Binds a real number. Throws for NaN, which SQLite would silently convert to NULL.
     ///
     /// Hazard: a column of type REAL loses the sign of -0.0, which is stored as the integer 0; one of type ANY keeps it.
-    func bind(_ value: Double, at index: Int32) throws {
+    package func bind(_ value: Double, at index: Int32) throws {
         guard !value.isNaN else {
             throw HabitStoreError(.invalidValue, "NaN cannot be stored")
         }
@@ -136,7 +136,7 @@ extension SQLiteStatement {
     }
 
     /// Binds text with all of its bytes, including NUL.
-    func bind(_ value: String, at index: Int32) throws {
+    package func bind(_ value: String, at index: Int32) throws {
         var text = value
         let result = text.withUTF8 { bytes -> Int32 in
             // A nil pointer would bind NULL.
@@ -158,7 +158,7 @@ extension SQLiteStatement {
     }
 
     /// Binds a copy of the bytes.
-    func bind(_ value: UnsafeRawBufferPointer, at index: Int32) throws {
+    package func bind(_ value: UnsafeRawBufferPointer, at index: Int32) throws {
         try bind(value, at: index, isCopied: true)
     }
 
@@ -182,7 +182,7 @@ extension SQLiteStatement {
     }
 
     /// Binds the 16 bytes of a UUID, in the order of its text form.
-    func bind(_ value: UUID, at index: Int32) throws {
+    package func bind(_ value: UUID, at index: Int32) throws {
         guard index >= 1, index <= parameterCount else { return try check(SQLITE_RANGE) }
         // A statement that is on a row rejects bindings, and the bytes that it uses must not change.
         guard !isActive else { return try check(SQLITE_MISUSE) }
@@ -220,7 +220,7 @@ extension SQLiteStatement {
 /// would do harm throw instead.
 extension SQLiteStatement {
     /// The number of columns in a row.
-    var columnCount: Int32 { sqlite3_column_count(pointer) }
+    package var columnCount: Int32 { sqlite3_column_count(pointer) }
 
     /// The column's name, for messages.
     func columnName(at index: Int32) -> String {
@@ -228,31 +228,31 @@ extension SQLiteStatement {
     }
 
     /// The storage class of the value. Call it before any other accessor of the same column.
-    func type(at index: Int32) -> SQLiteColumnType {
+    package func type(at index: Int32) -> SQLiteColumnType {
         SQLiteColumnType(rawValue: sqlite3_column_type(pointer, index)) ?? .null
     }
 
     /// Whether the value is NULL.
-    func isNull(at index: Int32) -> Bool { sqlite3_column_type(pointer, index) == SQLITE_NULL }
+    package func isNull(at index: Int32) -> Bool { sqlite3_column_type(pointer, index) == SQLITE_NULL }
 
     /// An integer; 0 for NULL.
-    func int64(at index: Int32) -> Int64 { sqlite3_column_int64(pointer, index) }
+    package func int64(at index: Int32) -> Int64 { sqlite3_column_int64(pointer, index) }
 
     /// A real; 0 for NULL.
-    func double(at index: Int32) -> Double { sqlite3_column_double(pointer, index) }
+    package func double(at index: Int32) -> Double { sqlite3_column_double(pointer, index) }
 
     /// The unconverted value.
     @inline(__always)
     func value(at index: Int32) -> SQLiteValue { SQLiteValue(sqlite3_column_value(pointer, index)) }
 
     /// A UUID from a blob of 16 bytes; anything else throws `.corrupt`.
-    func uuid(at index: Int32) throws -> UUID {
+    package func uuid(at index: Int32) throws -> UUID {
         guard let id = value(at: index).uuid else { throw columnError(at: index, expected: "a UUID of 16 bytes") }
         return id
     }
 
     /// Text with all of its bytes, including NUL. Throws `.corrupt` for invalid UTF-8, which is never repaired.
-    func text(at index: Int32) throws -> String {
+    package func text(at index: Int32) throws -> String {
         guard sqlite3_column_type(pointer, index) == SQLITE_TEXT else {
             throw columnError(at: index, expected: "text")
         }
@@ -282,7 +282,7 @@ extension SQLiteStatement {
     /// The stored bytes of a text or a blob, valid until the next step or reset; empty for NULL.
     ///
     /// For reading possibly damaged values without validating them.
-    func bytes(at index: Int32) -> UnsafeRawBufferPointer {
+    package func bytes(at index: Int32) -> UnsafeRawBufferPointer {
         // The pointer comes first: fetching it may convert the value and so change its length.
         let start = sqlite3_column_blob(pointer, index)
         return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, index)))
@@ -305,7 +305,7 @@ extension SQLiteStatement {
 }
 
 /// The storage class of a value, with SQLite's numbers.
-enum SQLiteColumnType: Int32, Sendable {
+package enum SQLiteColumnType: Int32, Sendable {
     case integer = 1
     case real = 2
     case text = 3

@@ -1,0 +1,224 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreImport
+import HabitStoreSQLite
+
+/// What the store keeps in an app's file, and how it gets there and away.
+///
+/// | table | holds |
+/// |---|---|
+/// | `habitstore_metadata` | the bookkeeping of every store, and the keys of ``AdoptedMetadata`` |
+/// | `habitstore_key_TABLE` | the key of each identifier, of living and dead records |
+/// | `habitstore_changes` | the log that the triggers `habitstore_NUMBER_EVENT` write; empty after each transaction of the store |
+/// | `habitstore_history_transaction`, `habitstore_history_change` | the history |
+/// | `habitstore_digest` | the digests |
+enum AdoptedFile {
+    // MARK: Opening
+
+    /// Refuses a file that was not adopted, or by a newer version.
+    static func require(_ connection: SQLiteConnection) throws {
+        guard try connection.int64("SELECT 1 FROM sqlite_schema WHERE name = '\(MappedTriggers.log)'") != nil else {
+            throw HabitStoreError(
+                .notAStore,
+                "this SQLite file was not adopted; adopt it with MappedSQLiteStore.adopt first",
+                at: .init(path: connection.path)
+            )
+        }
+        let format = try MappedSnapshot(connection, .empty(Schema([]))).metadata(AdoptedMetadata.format).flatMap { Int($0) }
+        guard let format, format >= 1 else {
+            throw HabitStoreError.damage("the adopted file does not say of which format it is", at: .init(path: connection.path))
+        }
+        guard format <= AdoptedMetadata.newestFormat else {
+            throw HabitStoreError(
+                .newerVersion,
+                "the file was adopted in format \(format), and this program knows \(AdoptedMetadata.newestFormat); use a newer one",
+                at: .init(path: connection.path)
+            )
+        }
+    }
+
+    /// Refuses another mapping than the one that the file was adopted with.
+    static func require(_ mapping: TableMapping, _ snapshot: MappedSnapshot) throws {
+        guard let text = try snapshot.metadata(AdoptedMetadata.mapping) else {
+            throw HabitStoreError.damage("the adopted file has no mapping", at: .init(path: snapshot.path))
+        }
+        guard try TableMapping(parsing: Data(text.utf8)) == mapping else {
+            throw HabitStoreError(
+                .schemaMismatch,
+                "the file was adopted with another mapping; open it with that one, or unadopt it and adopt it again",
+                at: .init(path: snapshot.path)
+            )
+        }
+    }
+
+    /// Reads the file's schema, and refuses a file that lost the store's triggers.
+    static func layout(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws -> MappedLayout {
+        let file = try TableFile(adopted: connection.path)
+        guard try file.schemaVersion == connection.schemaCookie else {
+            throw HabitStoreError(.busy, "another program is changing the tables; try again", at: .init(path: connection.path))
+        }
+        var planner = TablePlanner(mapping, file, schema)
+        let plan = planner.plan()
+        let findings = planner.findings.filter { !$0.isAboutRest }
+        guard findings.isEmpty else {
+            throw HabitStoreError(
+                .schemaMismatch,
+                "the tables no longer fit the mapping: \(findings.map(\.message).joined(separator: "; "))",
+                at: .init(path: connection.path)
+            )
+        }
+        let layout = try MappedLayout(plan, connection)
+        let found = try MappedCatalog(connection).triggers()
+        guard found == layout.triggers else {
+            let names = layout.triggers.filter { found[$0.key] != $0.value }.keys
+            let tables = Set(names.compactMap { $0.split(separator: "_").dropFirst().first.flatMap { Int($0) } })
+            let lost = layout.tables.filter { tables.contains($0.number) }.map(\.name)
+            let links = layout.linkTables.filter { tables.contains($0.number) }.map(\.links.table)
+            throw HabitStoreError(
+                .schemaMismatch,
+                "\((lost + links).sorted().joined(separator: ", ")) was changed or created again, and writes to it are not noticed any more: "
+                    + "unadopt the file and adopt it again",
+                at: .init(path: connection.path)
+            )
+        }
+        return layout
+    }
+
+    /// The sentence for the first row that violates a foreign key; nil if there is none.
+    static func foreignKeyViolation(_ connection: SQLiteConnection) throws -> String? {
+        let rows = try connection.prepare("PRAGMA foreign_key_check")
+        guard try rows.step() else { return nil }
+        let (table, parent) = (try rows.text(at: 0), try rows.text(at: 2))
+        return "a row of \(table) refers to a row of \(parent) that is not there, and the file's foreign key forbids that"
+    }
+
+    // MARK: Adopting
+
+    /// Creates the store's tables and triggers, and gives each row an identifier, in one transaction.
+    static func adopt(_ path: String, _ mapping: TableMapping, _ schema: Schema, busyLimitSeconds: Double) throws {
+        try requireClean(path, mapping, schema)
+        let connection = try SQLiteConnection(
+            foreign: path,
+            isWritable: true,
+            enforcesForeignKeys: false,
+            busyLimitSeconds: busyLimitSeconds
+        )
+        defer { connection.close() }
+        try connection.beginWrite()
+        do {
+            try create(mapping, schema, connection)
+            try connection.commit()
+        } catch {
+            connection.rollback()
+            throw error
+        }
+    }
+
+    /// Refuses a mapping that has findings in the file.
+    private static func requireClean(_ path: String, _ mapping: TableMapping, _ schema: Schema) throws {
+        let report = try mapping.check(try TableFile(path: path), schema: schema)
+        guard report.isClean else {
+            throw HabitStoreError(
+                .invalidValue,
+                "the mapping does not fit the file: \(report.findings.map(\.message).joined(separator: "; "))",
+                at: .init(path: path)
+            )
+        }
+    }
+
+    private static func create(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws {
+        // The file as it is under the lock; its values were checked before, and are read again below.
+        var planner = TablePlanner(mapping, try TableFile(adopted: connection.path), schema)
+        let layout = try MappedLayout(planner.plan(), connection)
+        guard planner.findings.isEmpty else {
+            throw HabitStoreError(.busy, "the tables changed while they were checked; try again", at: .init(path: connection.path))
+        }
+        let columns = (0..<layout.logWidth).map { "c\($0)" }.joined(separator: ", ")
+        let log =
+            "CREATE TABLE \(MappedTriggers.log) (seq INTEGER PRIMARY KEY, source INTEGER NOT NULL, kind INTEGER NOT NULL, \(columns))"
+        let definitions = [SQLiteFormat.metadataDefinition, log, SQLiteFormat.digestDefinition] + SQLiteHistory.Tables.adopted.definitions
+        for definition in definitions { try connection.exec(definition) }
+        for table in layout.tables { try connection.exec(try keyDefinition(table, connection)) }
+        let writer = MappedWriter(connection, layout)
+        defer { writer.end() }
+        try writer.setMetadata(AdoptedMetadata.format, String(AdoptedMetadata.newestFormat))
+        try writer.setMetadata(AdoptedMetadata.mapping, try mapping.json())
+        let violates = try foreignKeyViolation(connection) != nil
+        // Rows that violate foreign keys show that the app does not enforce them.
+        try writer.setMetadata(AdoptedMetadata.foreignKeys, violates ? "off" : "on")
+        for table in layout.tables { try identify(table, writer) }
+        for (_, definition) in layout.triggers.sorted(by: { $0.key < $1.key }) { try connection.exec(definition) }
+    }
+
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a table without a key that stays unique.
+    private static func keyDefinition(_ table: MappedTable, _ connection: SQLiteConnection) throws -> String {
+        let names = Set(table.keyColumns.map { $0.sqlName })
+        let complete = try MappedCatalog(connection).wholeUniqueKeys(of: table.name)
+        guard let key = complete.first(where: { Set($0.map { $0.column.sqlName }) == names }) else {
+            throw HabitStoreError(
+                .unsupported,
+                "\(table.name) has no primary key or unique index over \(table.keyColumns.joined(separator: ", ")), so a row cannot be found "
+                    + "again for certain",
+                at: .init(path: connection.path)
+            )
+        }
+        let collations = table.keyColumns.map { column in
+            key.first { $0.column.sqlName == column.sqlName }?.collation ?? "BINARY"
+        }
+        return table.keyDefinition(collations)
+    }
+
+    /// Gives each row of a table an identifier.
+    private static func identify(_ table: MappedTable, _ writer: MappedWriter) throws {
+        let (connection, layout) = (try writer.connection, writer.layout)
+        let columns = table.source.columns.map { SQLiteFormat.quoted($0) }.joined(separator: ", ")
+        var hasMixedText = false
+        let rows = try connection.prepare("SELECT \(columns) FROM \(table.quotedName)")
+        let insert = try connection.prepare(table.insertKey)
+        while try rows.step() {
+            let row = rows.row(0..<table.source.columns.count)
+            let key = table.key(row)
+            guard let id = layout.plan.identifier(key, of: table.source) else {
+                throw HabitStoreError(
+                    .invalidValue,
+                    "a row of \(table.name) has no key that can be an identifier",
+                    at: .init(path: connection.path)
+                )
+            }
+            insert.reset()
+            try insert.bind(id, at: 1)
+            try insert.bind(key, from: 2)
+            try insert.run()
+            hasMixedText =
+                hasMixedText || row.contains { if case .text(let text) = $0 { !text.isInNFC } else { false } }
+        }
+        if hasMixedText { try writer.setMetadata(AdoptedMetadata.mixedText(table.name), "1") }
+    }
+
+    // MARK: Unadopting
+
+    /// Removes the store's tables and triggers.
+    static func unadopt(_ path: String, busyLimitSeconds: Double) throws {
+        let connection = try SQLiteConnection(
+            foreign: path,
+            isWritable: true,
+            enforcesForeignKeys: false,
+            busyLimitSeconds: busyLimitSeconds
+        )
+        defer { connection.close() }
+        try connection.beginWrite()
+        do {
+            try require(connection)
+            for kind in ["trigger", "table"] {
+                let names = try connection.texts(
+                    "SELECT name FROM sqlite_schema WHERE type = '\(kind)' AND name LIKE 'habitstore\\_%' ESCAPE '\\'"
+                )
+                for name in names { try connection.exec("DROP \(kind) \(SQLiteFormat.quoted(name))") }
+            }
+            try connection.commit()
+        } catch {
+            connection.rollback()
+            throw error
+        }
+    }
+}

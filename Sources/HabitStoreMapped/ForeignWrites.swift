@@ -1,0 +1,277 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreImport
+import HabitStoreSQLite
+
+/// What became of a record past the store's own transactions.
+struct ForeignChange {
+    let entity: Int
+    let id: UUID
+    /// The record before; nil if there was none.
+    let old: EncodedRecord?
+    /// The record now; nil if it is gone.
+    let new: EncodedRecord?
+}
+
+/// Reads the log of changes, and finds out what became of each record: from the values that a row had when it was first logged to those that it
+/// has now. Runs in a write transaction.
+final class ForeignWrites {
+    private let rows: MappedRows
+    private var layout: MappedLayout { rows.layout }
+    private var connection: SQLiteConnection { rows.connection }
+    /// The rows in the log, and those that depend on them, in the order in which they were first logged.
+    private var order: [RowKey] = []
+    private var touched: [RowKey: Touched] = [:]
+    /// The pairs in the log, by table of links and owner.
+    private var pairs: [RowKey: [Pair]] = [:]
+    /// Tables to which texts were written that are not in NFC.
+    private(set) var mixedTables: Set<String> = []
+
+    private struct Touched {
+        let table: Int
+        let key: [SourceValue]
+        /// The row before the first change; nil if there was none.
+        var before: [SourceValue]?
+        var lastKind: LoggedKind
+        /// Whether the key was given out again after its row was deleted.
+        var isReborn = false
+        /// The record before the first change.
+        var old: (entity: Int, id: UUID, record: EncodedRecord)?
+    }
+
+    /// An owner's link in the log.
+    private struct Pair {
+        let target: [SourceValue]
+        let wasPresent: Bool
+    }
+
+    init(_ rows: MappedRows) { self.rows = rows }
+
+    /// Empties the log.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a row that cannot be a record, and then the log stays as it is.
+    func take() throws -> [ForeignChange] {
+        try readLog()
+        guard !order.isEmpty else { return [] }
+        let again = try keysGivenOutAgain()
+        for key in again { try touchDependents(of: key) }
+        for key in order { touched[key]?.old = try oldRecord(key) }
+        for key in order { try identify(key, isNew: again.contains(key)) }
+        var changes: [ForeignChange] = []
+        for key in order { try note(key, &changes) }
+        try connection.exec("DELETE FROM \(MappedTriggers.log)")
+        return changes
+    }
+
+    // MARK: The log
+
+    private func readLog() throws {
+        let names = (0..<layout.logWidth).map { "c\($0)" }.joined(separator: ", ")
+        let sql = "SELECT source, kind, \(names) FROM \(MappedTriggers.log) ORDER BY seq"
+        try connection.withStatement(sql) { statement in
+            while try statement.step() {
+                let number = Int(statement.int64(at: 0))
+                guard let kind = LoggedKind(rawValue: statement.int64(at: 1)) else { throw malformed() }
+                if layout.tables.indices.contains(number) {
+                    let width = layout.tables[number].source.columns.count
+                    try noteRow(number, kind, statement.row(2..<width + 2))
+                } else if let links = layout.linkTables.first(where: { $0.number == number }) {
+                    try noteLink(links, kind, statement.row(2..<links.columns.count + 2))
+                } else {
+                    throw malformed()
+                }
+            }
+        }
+    }
+
+    private func malformed() -> HabitStoreError {
+        HabitStoreError.damage("the log of other programs' changes is malformed", at: .init(path: connection.path))
+    }
+
+    private func noteRow(_ number: Int, _ kind: LoggedKind, _ row: [SourceValue]) throws {
+        let table = layout.tables[number]
+        let key = table.key(row)
+        guard !key.contains(.null) else {
+            guard kind == .absent else { return }
+            throw keyless(table)
+        }
+        let place = RowKey(number, key)
+        guard var known = touched[place] else {
+            order.append(place)
+            touched[place] = Touched(table: number, key: key, before: kind == .absent ? nil : row, lastKind: kind)
+            return
+        }
+        if kind == .absent, known.lastKind == .deleted { known.isReborn = true }
+        known.lastKind = kind
+        touched[place] = known
+    }
+
+    private func keyless(_ table: MappedTable) -> HabitStoreError {
+        HabitStoreError(
+            .invalidValue,
+            "a row of \(table.name) has no key that can be an identifier; give it one in the app, or delete it",
+            at: .init(path: connection.path)
+        )
+    }
+
+    private func noteLink(_ links: MappedLinkTable, _ kind: LoggedKind, _ row: [SourceValue]) throws {
+        let here = Array(row.prefix(links.links.here.count))
+        let target = Array(row.dropFirst(here.count))
+        guard !here.contains(.null) else { return }
+        for (number, table) in layout.tables.enumerated() where owns(table, links) {
+            // The key as its own table has it: the link may spell it differently.
+            let found = try rows.row(here, table).map { table.key($0) }
+            let key = found ?? table.stored(here)
+            let owner = RowKey(links.number, key)
+            let isKnown = pairs[owner, default: []].contains { RowKey(0, $0.target) == RowKey(0, target) }
+            if !isKnown { pairs[owner, default: []].append(Pair(target: target, wasPresent: kind != .absent)) }
+            try touch(number, key)
+        }
+    }
+
+    private func owns(_ table: MappedTable, _ links: MappedLinkTable) -> Bool {
+        table.source.parts.contains { part in
+            part.fields.contains { field in
+                guard case .links(let own) = field else { return false }
+                return layout.linkTable(own)?.number == links.number
+            }
+        }
+    }
+
+    /// Adds a row that was not written itself. Its columns are what they were.
+    private func touch(_ number: Int, _ key: [SourceValue]) throws {
+        let place = RowKey(number, key)
+        guard touched[place] == nil, let row = try rows.row(key, layout.tables[number]) else { return }
+        order.append(place)
+        touched[place] = Touched(table: number, key: key, before: row, lastKind: .present)
+    }
+
+    // MARK: Keys that are given out again
+
+    /// The rows that are there now under a key whose record is dead, or was only promised.
+    private func keysGivenOutAgain() throws -> Set<RowKey> {
+        var again: Set<RowKey> = []
+        for place in order {
+            guard let row = touched[place] else { continue }
+            let table = layout.tables[row.table]
+            guard table.source.keyForm == nil, row.before == nil || row.isReborn,
+                try rows.identifier(row.key, table) != nil, try rows.row(row.key, table) != nil
+            else { continue }
+            again.insert(place)
+        }
+        return again
+    }
+
+    /// References to the dead record lead to the new one now.
+    private func touchDependents(of place: RowKey) throws {
+        guard let row = touched[place], let id = try rows.identifier(row.key, layout.tables[row.table]) else { return }
+        let target = layout.tables[row.table]
+        func find(_ sql: String, _ width: Int) throws -> [[SourceValue]] {
+            try connection.withStatement(sql) { statement in
+                try statement.bind(id, at: 1)
+                var keys: [[SourceValue]] = []
+                while try statement.step() { keys.append(statement.row(0..<width)) }
+                return keys
+            }
+        }
+        func join(_ columns: [String]) -> String {
+            columns.enumerated().map { "k.k\($0) = t.\(SQLiteFormat.quoted($1))" }.joined(separator: " AND ")
+        }
+        func list(_ columns: [String]) -> String { columns.map { "t.\(SQLiteFormat.quoted($0))" }.joined(separator: ", ") }
+        for (number, table) in layout.tables.enumerated() {
+            for part in table.source.parts {
+                for field in part.fields {
+                    switch field {
+                    case .reference(let places, let destination) where destination.sqlName == target.name.sqlName:
+                        let sql =
+                            "SELECT \(list(table.keyColumns)) FROM \(target.keyTable) AS k JOIN \(table.quotedName) AS t "
+                            + "ON \(join(places.map { table.source.columns[$0] })) WHERE k.id = ?1"
+                        for key in try find(sql, table.source.key.count) { try touch(number, key) }
+                    case .links(let links) where links.leadsTo.sqlName == target.name.sqlName:
+                        let sql =
+                            "SELECT \(list(links.here)) FROM \(target.keyTable) AS k JOIN \(SQLiteFormat.quoted(links.table)) AS t "
+                            + "ON \(join(links.there)) WHERE k.id = ?1"
+                        for here in try find(sql, links.here.count) {
+                            if let owner = try rows.row(here, table) { try touch(number, table.key(owner)) }
+                        }
+                    default: continue
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Records
+
+    private func oldRecord(_ place: RowKey) throws -> (entity: Int, id: UUID, record: EncodedRecord)? {
+        guard let row = touched[place], let before = row.before else { return nil }
+        let table = layout.tables[row.table]
+        // A row that nobody was told of is a new one.
+        guard let id = try rows.identifier(row.key, table), let part = try rows.part(of: before, table) else { return nil }
+        var linked: [Int: [[SourceValue]]] = [:]
+        for (position, field) in part.fields.enumerated() {
+            guard case .links(let links) = field, let linkTable = layout.linkTable(links) else { continue }
+            guard let changed = pairs[RowKey(linkTable.number, row.key)] else { continue }
+            var targets = try rows.linked(row.key, linkTable)
+            for pair in changed {
+                targets.removeAll { RowKey(0, $0) == RowKey(0, pair.target) }
+                if pair.wasPresent { targets.append(pair.target) }
+            }
+            linked[position] = targets
+        }
+        return (part.entity, id, try rows.record(before, id, table, part, linked: linked))
+    }
+
+    /// Gives a row's key an identifier.
+    private func identify(_ place: RowKey, isNew: Bool) throws {
+        guard let row = touched[place] else { return }
+        let table = layout.tables[row.table]
+        guard try rows.row(row.key, table) != nil else { return }
+        let known = try rows.identifier(row.key, table)
+        guard let known else {
+            guard let derived = layout.plan.identifier(row.key, of: table.source) else { throw keyless(table) }
+            let isTaken = try rows.key(derived, table) != nil
+            if isTaken, table.source.keyForm != nil {
+                throw HabitStoreError(
+                    .invalidValue,
+                    "two rows of \(table.name) have keys that are the same identifier; correct one in the app",
+                    at: .init(path: connection.path, id: derived)
+                )
+            }
+            return try connection.withStatement(table.insertKey) { statement in
+                try statement.bind(isTaken ? UUID() : derived, at: 1)
+                try statement.bind(row.key, from: 2)
+                try statement.run()
+            }
+        }
+        guard isNew else { return }
+        // The record that had the key before is dead, and this is another one.
+        try connection.withStatement("UPDATE \(table.keyTable) SET id = ?1 WHERE id = ?2") { statement in
+            try statement.bind(UUID(), at: 1)
+            try statement.bind(known, at: 2)
+            try statement.run()
+        }
+    }
+
+    private func note(_ place: RowKey, _ changes: inout [ForeignChange]) throws {
+        guard let row = touched[place] else { return }
+        let table = layout.tables[row.table]
+        var new: (entity: Int, id: UUID, record: EncodedRecord)?
+        if let now = try rows.row(row.key, table), let part = try rows.part(of: now, table),
+            let id = try rows.identifier(row.key, table)
+        {
+            new = (part.entity, id, try rows.record(now, id, table, part))
+            if now.contains(where: { if case .text(let text) = $0 { !text.isInNFC } else { false } }) {
+                mixedTables.insert(table.name)
+            }
+        }
+        if let old = row.old, let new, old.entity == new.entity, old.id == new.id {
+            guard old.record != new.record else { return }
+            return changes.append(ForeignChange(entity: new.entity, id: new.id, old: old.record, new: new.record))
+        }
+        if let old = row.old {
+            changes.append(ForeignChange(entity: old.entity, id: old.id, old: old.record, new: nil))
+        }
+        if let new { changes.append(ForeignChange(entity: new.entity, id: new.id, old: nil, new: new.record)) }
+    }
+}

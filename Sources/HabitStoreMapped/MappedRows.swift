@@ -1,0 +1,208 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreImport
+import HabitStoreSQLite
+
+extension SQLiteStatement {
+    /// Binds a stored value.
+    func bind(_ value: SourceValue, at index: Int) throws {
+        let index = Int32(index)
+        switch value {
+        case .null: try bindNull(at: index)
+        case .int(let number): try bind(number, at: index)
+        case .real(let number): try bind(number, at: index)
+        case .text(let text): try bind(text, at: index)
+        case .blob(let bytes): try bytes.withUnsafeBytes { try bind($0, at: index) }
+        case .malformedText:
+            throw HabitStoreError(.invalidValue, "a text that is not UTF-8 cannot be written", at: .init())
+        }
+    }
+
+    /// Binds stored values, from a parameter on.
+    func bind(_ values: [SourceValue], from first: Int = 1) throws {
+        for (offset, value) in values.enumerated() { try bind(value, at: first + offset) }
+    }
+
+    /// The stored value in a column.
+    func stored(at column: Int) -> SourceValue {
+        let index = Int32(column)
+        switch type(at: index) {
+        case .null: return .null
+        case .integer: return .int(int64(at: index))
+        case .real: return .real(double(at: index))
+        case .text:
+            let bytes = bytes(at: index)
+            guard let text = String(validating: bytes, as: UTF8.self) else { return .malformedText(Data(bytes)) }
+            return .text(text)
+        case .blob: return .blob(Data(bytes(at: index)))
+        }
+    }
+
+    /// The stored values of some columns.
+    func row(_ columns: Range<Int>) -> [SourceValue] { columns.map { stored(at: $0) } }
+}
+
+/// Makes records of the rows of an adopted file, on one connection.
+final class MappedRows {
+    let connection: SQLiteConnection
+    let layout: MappedLayout
+
+    init(_ connection: SQLiteConnection, _ layout: MappedLayout) {
+        (self.connection, self.layout) = (connection, layout)
+    }
+
+    // MARK: Keys
+
+    /// The identifier of a key; nil if the key belongs to no record, living or dead.
+    func identifier(_ key: [SourceValue], _ table: MappedTable) throws -> UUID? {
+        try connection.withStatement(table.selectIdentifier) { statement in
+            try statement.bind(key)
+            return try statement.step() ? try statement.uuid(at: 0) : nil
+        }
+    }
+
+    /// The key of an identifier.
+    func key(_ id: UUID, _ table: MappedTable) throws -> [SourceValue]? {
+        try connection.withStatement(table.selectKey) { statement in
+            try statement.bind(id, at: 1)
+            return try statement.step() ? statement.row(0..<table.source.key.count) : nil
+        }
+    }
+
+    /// The row of a key.
+    func row(_ key: [SourceValue], _ table: MappedTable) throws -> [SourceValue]? {
+        try connection.withStatement(table.selectRow) { statement in
+            try statement.bind(key)
+            return try statement.step() ? statement.row(0..<table.source.columns.count) : nil
+        }
+    }
+
+    /// The identifier that a reference means: that of the key, or the one that a record with the key would have.
+    func target(_ key: [SourceValue], _ table: Int) throws -> UUID? {
+        try identifier(key, layout.tables[table]) ?? layout.plan.identifier(key, of: layout.tables[table].source)
+    }
+
+    /// The keys that the links of an owner lead to.
+    func linked(_ key: [SourceValue], _ links: MappedLinkTable) throws -> [[SourceValue]] {
+        try connection.withStatement(links.select) { statement in
+            try statement.bind(key)
+            var result: [[SourceValue]] = []
+            while try statement.step() { result.append(statement.row(0..<links.links.there.count)) }
+            return result
+        }
+    }
+
+    // MARK: Records
+
+    /// The entity that a row becomes; nil for a row that is left out.
+    func part(of row: [SourceValue], _ table: MappedTable) throws -> TablePlan.Part? {
+        let (parts, isLeftOut) = table.source.parts(of: row)
+        guard parts.count + (isLeftOut ? 1 : 0) == 1 else {
+            throw HabitStoreError(
+                .invalidValue,
+                "a row of \(table.name) fulfils the conditions of \(parts.isEmpty ? "no mapping" : "more than one mapping"); "
+                    + "correct the row, or adopt the file with another mapping",
+                at: .init(path: connection.path)
+            )
+        }
+        return parts.first
+    }
+
+    /// The values of a row.
+    ///
+    /// - Parameter linked: the keys that the links of some attributes lead to, in place of those in the file.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a value that does not have its form.
+    func values(
+        _ row: [SourceValue],
+        _ id: UUID,
+        _ table: MappedTable,
+        _ part: TablePlan.Part,
+        linked: [Int: [[SourceValue]]] = [:]
+    ) throws -> [Value] {
+        let attributes = layout.schema.entities[part.entity].attributes
+        var values: [Value] = []
+        values.reserveCapacity(attributes.count)
+        for (position, field) in part.fields.enumerated() {
+            let attribute = attributes[position]
+            func refused(_ column: String, _ stored: SourceValue, _ what: String) -> HabitStoreError {
+                HabitStoreError(
+                    .invalidValue,
+                    "\(table.name).\(column) has \(stored.kindSummary) where \(attribute.name) needs \(what); correct the value in the "
+                        + "app, or adopt the file with another mapping",
+                    at: .init(
+                        path: connection.path,
+                        entity: layout.schema.entities[part.entity].name,
+                        attribute: attribute.name,
+                        id: id
+                    )
+                )
+            }
+            func nothing(_ place: Int, _ stored: SourceValue, _ what: String) throws -> Value {
+                guard attribute.isOptional else { throw refused(table.source.columns[place], stored, what) }
+                return .null
+            }
+            switch field {
+            case .missing: values.append(attribute.kind == .links ? .links([]) : .null)
+            case .identifier: values.append(.uuid(id))
+            case .constant(let value): values.append(try value.normalized())
+            case .column(let place, let form, let nulls):
+                let stored = row[place]
+                if stored.isNull || nulls.contains(where: { stored.matches($0) }) {
+                    values.append(try nothing(place, stored, form.name))
+                } else if let value = form.value(stored, as: attribute.kind), let normal = try? value.normalized() {
+                    values.append(normal)
+                } else {
+                    throw refused(table.source.columns[place], stored, form.name)
+                }
+            case .cases(let place, let cases, let nulls):
+                let stored = row[place]
+                if stored.isNull || nulls.contains(where: { stored.matches($0) }) {
+                    values.append(try nothing(place, stored, "a code"))
+                } else if let code = stored.code,
+                    let value = cases.first(where: { $0.key.utf8.elementsEqual(code.utf8) })?.value
+                {
+                    values.append(try value.normalized())
+                } else {
+                    throw refused(table.source.columns[place], stored, "one of the codes of the mapping")
+                }
+            case .reference(let places, let destination):
+                let key = places.map { row[$0] }
+                if key.contains(.null) {
+                    values.append(try nothing(places[0], .null, "a key of \(destination)"))
+                } else if let other = layout.table(destination), let target = try target(key, other) {
+                    values.append(.uuid(target))
+                } else {
+                    throw refused(table.source.columns[places[0]], key[0], "a key of \(destination)")
+                }
+            case .links(let links):
+                guard let linkTable = layout.linkTable(links), let other = layout.table(links.leadsTo) else {
+                    throw HabitStoreError(.internalInconsistency, "a table of links is not in the layout")
+                }
+                let keys = try linked[position] ?? self.linked(table.key(row), linkTable)
+                let targets = try keys.map { key in
+                    guard let target = try target(key, other) else {
+                        throw refused(links.there.joined(separator: ", "), key.first ?? .null, "a key of \(links.leadsTo)")
+                    }
+                    return target
+                }
+                values.append(try Value.links(targets).normalized())
+            }
+        }
+        return values
+    }
+
+    /// The record of a row.
+    func record(
+        _ row: [SourceValue],
+        _ id: UUID,
+        _ table: MappedTable,
+        _ part: TablePlan.Part,
+        linked: [Int: [[SourceValue]]] = [:]
+    ) throws -> EncodedRecord {
+        let values = try values(row, id, table, part, linked: linked)
+        // Limits are for new values: those that the app has stored are carried over.
+        var writer = AttributeWriter(layout: layout.schema.entities[part.entity].layout, refusesLargeValues: false)
+        for value in values { try writer.append(value: value) }
+        return try writer.finish { EncodedRecord(copying: $0) }
+    }
+}
