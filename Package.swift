@@ -170,7 +170,7 @@ let package = Package(
         ),
         .target(
             name: "HabitStoreMapped",
-            dependencies: ["CSQLite", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitStoreSQLite", "JSONText"],
+            dependencies: ["HabitStore", "HabitStoreImport", "HabitStoreSQLite"],
             swiftSettings: settings
         ),
         .target(

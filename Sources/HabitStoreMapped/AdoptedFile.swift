@@ -24,9 +24,14 @@ enum AdoptedFile {
                 at: .init(path: connection.path)
             )
         }
-        let format = try MappedSnapshot(connection, .empty(Schema([]))).metadata(AdoptedMetadata.format).flatMap { Int($0) }
+        let format = try MappedSnapshot(connection, .empty(Schema([]))).metadata(AdoptedMetadata.format).flatMap {
+            Int($0)
+        }
         guard let format, format >= 1 else {
-            throw HabitStoreError.damage("the adopted file does not say of which format it is", at: .init(path: connection.path))
+            throw HabitStoreError.damage(
+                "the adopted file does not say of which format it is",
+                at: .init(path: connection.path)
+            )
         }
         guard format <= AdoptedMetadata.newestFormat else {
             throw HabitStoreError(
@@ -52,10 +57,15 @@ enum AdoptedFile {
     }
 
     /// Reads the file's schema, and refuses a file that lost the store's triggers.
-    static func layout(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws -> MappedLayout {
+    static func layout(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws -> MappedLayout
+    {
         let file = try TableFile(adopted: connection.path)
         guard try file.schemaVersion == connection.schemaCookie else {
-            throw HabitStoreError(.busy, "another program is changing the tables; try again", at: .init(path: connection.path))
+            throw HabitStoreError(
+                .busy,
+                "another program is changing the tables; try again",
+                at: .init(path: connection.path)
+            )
         }
         var planner = TablePlanner(mapping, file, schema)
         let plan = planner.plan()
@@ -89,7 +99,8 @@ enum AdoptedFile {
         let rows = try connection.prepare("PRAGMA foreign_key_check")
         guard try rows.step() else { return nil }
         let (table, parent) = (try rows.text(at: 0), try rows.text(at: 2))
-        return "a row of \(table) refers to a row of \(parent) that is not there, and the file's foreign key forbids that"
+        return
+            "a row of \(table) refers to a row of \(parent) that is not there, and the file's foreign key forbids that"
     }
 
     // MARK: Adopting
@@ -131,12 +142,18 @@ enum AdoptedFile {
         var planner = TablePlanner(mapping, try TableFile(adopted: connection.path), schema)
         let layout = try MappedLayout(planner.plan(), connection)
         guard planner.findings.isEmpty else {
-            throw HabitStoreError(.busy, "the tables changed while they were checked; try again", at: .init(path: connection.path))
+            throw HabitStoreError(
+                .busy,
+                "the tables changed while they were checked; try again",
+                at: .init(path: connection.path)
+            )
         }
         let columns = (0..<layout.logWidth).map { "c\($0)" }.joined(separator: ", ")
         let log =
             "CREATE TABLE \(MappedTriggers.log) (seq INTEGER PRIMARY KEY, source INTEGER NOT NULL, kind INTEGER NOT NULL, \(columns))"
-        let definitions = [SQLiteFormat.metadataDefinition, log, SQLiteFormat.digestDefinition] + SQLiteHistory.Tables.adopted.definitions
+        let definitions =
+            [SQLiteFormat.metadataDefinition, log, SQLiteFormat.digestDefinition]
+            + SQLiteHistory.Tables.adopted.definitions
         for definition in definitions { try connection.exec(definition) }
         for table in layout.tables { try connection.exec(try keyDefinition(table, connection)) }
         let writer = MappedWriter(connection, layout)

@@ -51,11 +51,13 @@ final class ForeignWrites {
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for a row that cannot be a record, and then the log stays as it is.
     func take() throws -> [ForeignChange] {
-        try readLog()
-        guard !order.isEmpty else { return [] }
+        guard try readLog() else { return [] }
         let again = try keysGivenOutAgain()
         for key in again { try touchDependents(of: key) }
-        for key in order { touched[key]?.old = try oldRecord(key) }
+        for key in order {
+            let old = try oldRecord(key)
+            touched[key]?.old = old
+        }
         for key in order { try identify(key, isNew: again.contains(key)) }
         var changes: [ForeignChange] = []
         for key in order { try note(key, &changes) }
@@ -65,11 +67,14 @@ final class ForeignWrites {
 
     // MARK: The log
 
-    private func readLog() throws {
+    /// - Returns: whether there is anything.
+    private func readLog() throws -> Bool {
+        var isEmpty = true
         let names = (0..<layout.logWidth).map { "c\($0)" }.joined(separator: ", ")
         let sql = "SELECT source, kind, \(names) FROM \(MappedTriggers.log) ORDER BY seq"
         try connection.withStatement(sql) { statement in
             while try statement.step() {
+                isEmpty = false
                 let number = Int(statement.int64(at: 0))
                 guard let kind = LoggedKind(rawValue: statement.int64(at: 1)) else { throw malformed() }
                 if layout.tables.indices.contains(number) {
@@ -82,6 +87,7 @@ final class ForeignWrites {
                 }
             }
         }
+        return !isEmpty
     }
 
     private func malformed() -> HabitStoreError {
@@ -177,7 +183,9 @@ final class ForeignWrites {
         func join(_ columns: [String]) -> String {
             columns.enumerated().map { "k.k\($0) = t.\(SQLiteFormat.quoted($1))" }.joined(separator: " AND ")
         }
-        func list(_ columns: [String]) -> String { columns.map { "t.\(SQLiteFormat.quoted($0))" }.joined(separator: ", ") }
+        func list(_ columns: [String]) -> String {
+            columns.map { "t.\(SQLiteFormat.quoted($0))" }.joined(separator: ", ")
+        }
         for (number, table) in layout.tables.enumerated() {
             for part in table.source.parts {
                 for field in part.fields {
@@ -207,7 +215,9 @@ final class ForeignWrites {
         guard let row = touched[place], let before = row.before else { return nil }
         let table = layout.tables[row.table]
         // A row that nobody was told of is a new one.
-        guard let id = try rows.identifier(row.key, table), let part = try rows.part(of: before, table) else { return nil }
+        guard let id = try rows.identifier(row.key, table), let part = try rows.part(of: before, table) else {
+            return nil
+        }
         var linked: [Int: [[SourceValue]]] = [:]
         for (position, field) in part.fields.enumerated() {
             guard case .links(let links) = field, let linkTable = layout.linkTable(links) else { continue }

@@ -171,7 +171,8 @@ struct MappedLayout: Sendable {
     /// The table of links behind an attribute.
     func linkTable(_ links: TablePlan.LinkTable) -> MappedLinkTable? {
         linkTables.first {
-            $0.links.table.sqlName == links.table.sqlName && $0.links.here == links.here && $0.links.there == links.there
+            $0.links.table.sqlName == links.table.sqlName && $0.links.here == links.here
+                && $0.links.there == links.there
         }
     }
 

@@ -57,11 +57,19 @@ struct MappedRow {
         case .identifier, .links: return
         case .missing:
             if !value.isNull, value != .links([]) {
-                throw refusal(.unsupported, "\(attribute.name) has no column, so only nil can be stored", attribute: position)
+                throw refusal(
+                    .unsupported,
+                    "\(attribute.name) has no column, so only nil can be stored",
+                    attribute: position
+                )
             }
         case .constant(let constant):
             guard try constant.normalized() == value else {
-                throw refusal(.unsupported, "\(attribute.name) is always \(constant) in this table", attribute: position)
+                throw refusal(
+                    .unsupported,
+                    "\(attribute.name) is always \(constant) in this table",
+                    attribute: position
+                )
             }
         case .reference(let places, _):
             for place in places { try assign(place, .null, position) }
@@ -83,7 +91,11 @@ struct MappedRow {
         case .cases(let place, let cases, _):
             // Of several codes for one value, always the same is written.
             guard let code = cases.filter({ (try? $0.value.normalized()) == value }).keys.min() else {
-                throw refusal(.invalidValue, "\(attribute.name) has a value without a code in the mapping", attribute: position)
+                throw refusal(
+                    .invalidValue,
+                    "\(attribute.name) has a value without a code in the mapping",
+                    attribute: position
+                )
             }
             let isNumber = table.affinity(place) != .text && Int64(code).map { String($0) == code } == true
             try assign(place, isNumber ? Int64(code).map { .int($0) } ?? .text(code) : .text(code), position)

@@ -181,7 +181,11 @@ final class MappedRows {
                 let keys = try linked[position] ?? self.linked(table.key(row), linkTable)
                 let targets = try keys.map { key in
                     guard let target = try target(key, other) else {
-                        throw refused(links.there.joined(separator: ", "), key.first ?? .null, "a key of \(links.leadsTo)")
+                        throw refused(
+                            links.there.joined(separator: ", "),
+                            key.first ?? .null,
+                            "a key of \(links.leadsTo)"
+                        )
                     }
                     return target
                 }

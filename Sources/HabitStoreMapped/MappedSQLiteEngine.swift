@@ -97,11 +97,13 @@ import Synchronization
     }
 
     private func giveBack(reader connection: SQLiteConnection) {
-        let isKept = connection.rollback() && pool.withLock { pool in
-            guard !pool.isClosed, pool.readers.count < Self.idleReaders else { return false }
-            pool.readers.append(connection)
-            return true
-        }
+        let isKept =
+            connection.rollback()
+            && pool.withLock { pool in
+                guard !pool.isClosed, pool.readers.count < Self.idleReaders else { return false }
+                pool.readers.append(connection)
+                return true
+            }
         if !isKept { connection.close() }
     }
 
@@ -212,6 +214,8 @@ import Synchronization
         }
         return try lead { connection in
             try connection.beginWrite()
+            // Whatever the order in which a transaction writes records, its references are looked at when it ends.
+            try connection.exec("PRAGMA defer_foreign_keys = ON")
             try requireInPlace(connection)
             let writer = MappedWriter(connection, try layout(connection))
             defer { writer.end() }

@@ -70,11 +70,17 @@ public final class MappedSQLiteStore: MaintainableStore, ReplicableStore {
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` with everything that does not fit, ``HabitStoreError/Code/unsupported`` for what cannot be
     ///   served exactly, or if the file is a store already.
-    public static func adopt(_ path: String, mapping: TableMapping, schema: Schema, options: Options = Options()) throws {
+    public static func adopt(_ path: String, mapping: TableMapping, schema: Schema, options: Options = Options()) throws
+    {
         try schema.validate()
         try AdoptedFile.adopt(path, mapping, schema, busyLimitSeconds: options.busyLimitSeconds)
-        // The first opening writes the bookkeeping and the digests.
-        try MappedSQLiteStore(path: path, mapping: mapping, schema: schema, options: options).close()
+        do {
+            // The first opening writes the bookkeeping and the digests.
+            try MappedSQLiteStore(path: path, mapping: mapping, schema: schema, options: options).close()
+        } catch {
+            try? unadopt(path)
+            throw error
+        }
     }
 
     /// Removes the store's tables and triggers from an app's file. History and identifiers are lost; the app's tables stay as they are.

@@ -85,7 +85,8 @@ import HabitStoreSQLite
         return try lend(record, entity, body)
     }
 
-    final func lend<R>(_ record: EncodedRecord, _ entity: Int, _ body: (inout AttributeReader) throws -> R) throws -> R {
+    final func lend<R>(_ record: EncodedRecord, _ entity: Int, _ body: (inout AttributeReader) throws -> R) throws -> R
+    {
         try record.withView(layout.schema.entities[entity].layout) { view in
             var reader = view.reader
             return try body(&reader)

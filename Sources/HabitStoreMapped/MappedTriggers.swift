@@ -76,7 +76,9 @@ struct MappedTriggers {
         }
 
         func same(_ left: String, _ right: String) -> String {
-            identity.map { SQLiteFormat.quoted($0) }.map { "\(left).\($0) IS \(right).\($0)" }.joined(separator: " AND ")
+            identity.map { SQLiteFormat.quoted($0) }.map { "\(left).\($0) IS \(right).\($0)" }.joined(
+                separator: " AND "
+            )
         }
 
         /// Logs the rows that have the new row's value of a unique index.

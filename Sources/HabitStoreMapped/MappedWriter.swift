@@ -81,9 +81,14 @@ import HabitStoreSQLite
         }
         if !row.places.isEmpty {
             guard Set(row.places).isDisjoint(with: table.source.key) else {
-                throw row.refusal(.unsupported, "the key of a row cannot be changed; delete the record and insert another one")
+                throw row.refusal(
+                    .unsupported,
+                    "the key of a row cannot be changed; delete the record and insert another one"
+                )
             }
-            let assignments = row.places.enumerated().map { "\(SQLiteFormat.quoted(table.source.columns[$1])) = ?\($0 + 1)" }
+            let assignments = row.places.enumerated().map {
+                "\(SQLiteFormat.quoted(table.source.columns[$1])) = ?\($0 + 1)"
+            }
             let condition = table.keyCondition(row.places.count + 1)
             try run(
                 row,
@@ -129,9 +134,14 @@ import HabitStoreSQLite
         }
         guard found != meant else { return }
         guard row.table.hasAppTriggers else {
-            throw row.refusal(.invalidValue, "the row does not keep the record as it is: its columns or conditions change a value")
+            throw row.refusal(
+                .invalidValue,
+                "the row does not keep the record as it is: its columns or conditions change a value"
+            )
         }
         foreignChanges.append(ForeignChange(entity: row.part.entity, id: row.id, old: meant, new: found))
+        // A trigger may write texts that are not in NFC.
+        try setMetadata(AdoptedMetadata.mixedText(row.table.name), "1")
     }
 
     /// Runs a statement. If the app's file refuses it, the error names the table and the constraint.
@@ -201,10 +211,14 @@ import HabitStoreSQLite
     }
 
     /// The key of a new row.
-    private func newKey(of table: MappedTable, _ row: MappedRow, _ known: [SourceValue]?, _ id: UUID) throws -> [SourceValue] {
+    private func newKey(of table: MappedTable, _ row: MappedRow, _ known: [SourceValue]?, _ id: UUID) throws
+        -> [SourceValue]
+    {
         if let given = row.givenKey { return given }
         if let form = table.source.keyForm {
-            guard let key = form.stored(.uuid(id)) else { throw row.refusal(.invalidValue, "the identifier has no \(form.name)") }
+            guard let key = form.stored(.uuid(id)) else {
+                throw row.refusal(.invalidValue, "the identifier has no \(form.name)")
+            }
             return [key]
         }
         guard table.hasNumberedKey else {
@@ -216,13 +230,16 @@ import HabitStoreSQLite
         // A record that was deleted gets its key back; one that was promised a key gets a proper one.
         if let known, case .int(let number) = known[0], number > 0 { return known }
         let column = SQLiteFormat.quoted(table.keyColumns[0])
-        var greatest = "coalesce((SELECT max(\(column)) FROM \(table.quotedName)), 0), coalesce((SELECT max(k0) FROM \(table.keyTable)), 0)"
+        var greatest =
+            "coalesce((SELECT max(\(column)) FROM \(table.quotedName)), 0), coalesce((SELECT max(k0) FROM \(table.keyTable)), 0)"
         if table.keepsSequence {
             let name = "'" + table.name.replacingOccurrences(of: "'", with: "''") + "'"
             greatest += ", coalesce((SELECT seq FROM sqlite_sequence WHERE name = \(name)), 0)"
         }
         let last = try connection.int64("SELECT max(\(greatest), 0)") ?? 0
-        guard last < .max else { throw row.refusal(.limitExceeded, "the greatest key is taken, so there is no next one") }
+        guard last < .max else {
+            throw row.refusal(.limitExceeded, "the greatest key is taken, so there is no next one")
+        }
         return [.int(last + 1)]
     }
 

@@ -26,7 +26,9 @@ struct AppLayout {
 
     private func table(_ entity: String) -> String { "app \(entity)" }
 
-    private func linkTable(_ entity: EntityDescription, _ attribute: String) -> String { "app \(entity.name) \(attribute)" }
+    private func linkTable(_ entity: EntityDescription, _ attribute: String) -> String {
+        "app \(entity.name) \(attribute)"
+    }
 
     private var keyType: String { keys == .numbers ? "INTEGER" : "TEXT" }
 

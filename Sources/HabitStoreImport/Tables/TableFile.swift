@@ -42,7 +42,9 @@ public final class TableFile {
         package let keepsKeys: Bool
 
         /// The columns of the declared primary key.
-        package var primaryKey: [String] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }.map(\.name) }
+        package var primaryKey: [String] {
+            columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }.map(\.name)
+        }
 
         /// The column of a name, in any case, as in SQL.
         package func column(_ name: String) -> Column? { columns.first { $0.name.sqlName == name.sqlName } }

@@ -65,7 +65,9 @@ package struct SQLiteHistory {
 
     init(_ connection: SQLiteConnection) { self.init(connection, .own) }
 
-    package init(_ connection: SQLiteConnection, _ tables: Tables) { (self.connection, self.tables) = (connection, tables) }
+    package init(_ connection: SQLiteConnection, _ tables: Tables) {
+        (self.connection, self.tables) = (connection, tables)
+    }
 
     package func lastToken() throws -> Int64 {
         try connection.withStatement(tables.selectLast) { statement in
