@@ -70,6 +70,8 @@ final class ForeignWrites {
     /// - Returns: whether there is anything.
     private func readLog() throws -> Bool {
         var isEmpty = true
+        // Links come last: an owner that was written itself is what the log says of it, and others are what they are now.
+        var linkEntries: [(links: MappedLinkTable, kind: LoggedKind, row: [SourceValue])] = []
         let names = (0..<layout.logWidth).map { "c\($0)" }.joined(separator: ", ")
         let sql = "SELECT source, kind, \(names) FROM \(MappedTriggers.log) ORDER BY seq"
         try connection.withStatement(sql) { statement in
@@ -81,12 +83,13 @@ final class ForeignWrites {
                     let width = layout.tables[number].source.columns.count
                     try noteRow(number, kind, statement.row(2..<width + 2))
                 } else if let links = layout.linkTables.first(where: { $0.number == number }) {
-                    try noteLink(links, kind, statement.row(2..<links.columns.count + 2))
+                    linkEntries.append((links, kind, statement.row(2..<links.columns.count + 2)))
                 } else {
                     throw malformed()
                 }
             }
         }
+        for entry in linkEntries { try noteLink(entry.links, entry.kind, entry.row) }
         return !isEmpty
     }
 

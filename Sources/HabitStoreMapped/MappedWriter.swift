@@ -12,6 +12,9 @@ import HabitStoreSQLite
     /// What became of records past the transaction's own changes, in order.
     private(set) var foreignChanges: [ForeignChange] = []
 
+    /// The greatest keys that references lead to, by table; found once in a transaction.
+    private var referencedKeys: [Int: Int64] = [:]
+
     // MARK: Walking
 
     /// Passes every candidate of a plan to `body` until it returns false.
@@ -57,7 +60,9 @@ import HabitStoreSQLite
         try settle(RowKey(table.number, stored), width: stored.count)
         for (position, field) in part.fields.enumerated() {
             guard case .links(let links) = field else { continue }
-            try setLinks(links, owner: stored, row, to: try record.value(at: position).identifiers, from: [])
+            // Links that the app left of a row that is gone must not become those of this one.
+            let left = try leftLinks(links, stored)
+            try setLinks(links, owner: stored, row, to: try record.value(at: position).identifiers, from: left)
         }
         try verify(row, stored, record)
         return true
@@ -236,11 +241,38 @@ import HabitStoreSQLite
             let name = "'" + table.name.replacingOccurrences(of: "'", with: "''") + "'"
             greatest += ", coalesce((SELECT seq FROM sqlite_sequence WHERE name = \(name)), 0)"
         }
-        let last = try connection.int64("SELECT max(\(greatest), 0)") ?? 0
+        let last = max(try connection.int64("SELECT max(\(greatest), 0)") ?? 0, try greatestReferencedKey(of: table))
         guard last < .max else {
             throw row.refusal(.limitExceeded, "the greatest key is taken, so there is no next one")
         }
         return [.int(last + 1)]
+    }
+
+    /// The greatest key that a reference or link leads to. The app may have left references to rows that are gone, and they must not lead to a
+    /// new record.
+    private func greatestReferencedKey(of table: MappedTable) throws -> Int64 {
+        if let known = referencedKeys[table.number] { return known }
+        var greatest: Int64 = 0
+        func look(_ other: String, _ columns: [String]) throws {
+            let column = SQLiteFormat.quoted(columns[0])
+            greatest = max(
+                greatest,
+                try connection.int64("SELECT max(\(column)) FROM \(SQLiteFormat.quoted(other))") ?? 0
+            )
+        }
+        for other in layout.tables {
+            for part in other.source.parts {
+                for case .reference(let places, let destination) in part.fields
+                where destination.sqlName == table.name.sqlName {
+                    try look(other.name, places.map { other.source.columns[$0] })
+                }
+            }
+        }
+        for links in layout.linkTables where links.links.leadsTo.sqlName == table.name.sqlName {
+            try look(links.links.table, links.links.there)
+        }
+        referencedKeys[table.number] = greatest
+        return greatest
     }
 
     /// Gives a record its proper key, in place of the one that references to it were promised.
@@ -280,6 +312,11 @@ import HabitStoreSQLite
     }
 
     // MARK: Links
+
+    private func leftLinks(_ links: TablePlan.LinkTable, _ owner: [SourceValue]) throws -> [UUID] {
+        guard let table = layout.linkTable(links), let other = layout.table(links.leadsTo) else { return [] }
+        return try rows.linked(owner, table).compactMap { try rows.target($0, other) }
+    }
 
     private func setLinks(
         _ links: TablePlan.LinkTable,
@@ -351,7 +388,7 @@ import HabitStoreSQLite
         let log = ForeignWrites(try rows)
         foreignChanges += try log.take()
         for table in log.mixedTables { try setMetadata(AdoptedMetadata.mixedText(table), "1") }
-        (lastLogged, hasConsequences) = (0, false)
+        (lastLogged, hasConsequences, referencedKeys) = (0, false, [:])
     }
 
     /// Before a row is written again, what happened to it in between has to be known.
@@ -365,12 +402,27 @@ import HabitStoreSQLite
         try takeLog()
         guard !foreignChanges.isEmpty else { return false }
         let changes = try ForeignChanges(self, layout.schema, path: path)
+        var last: [EntityKey: Bool] = [:]
+        for change in foreignChanges { last[EntityKey(entity: change.entity, id: change.id)] = change.new != nil }
         for change in foreignChanges {
-            try changes.note(entity: change.entity, id: change.id, from: change.old, to: change.new)
+            let isThere = try contains(entity: change.entity, id: change.id)
+            try changes.note(
+                entity: change.entity,
+                id: change.id,
+                from: change.old,
+                to: change.new,
+                // What this transaction deleted or inserted afterwards is told by its own history.
+                isTold: last[EntityKey(entity: change.entity, id: change.id)] == isThere
+            )
         }
         try changes.finish(author: Self.foreignAuthor, timestamp: timestamp)
         foreignChanges = []
         return true
+    }
+
+    private struct EntityKey: Hashable {
+        let entity: Int
+        let id: UUID
     }
 
     /// The author of changes that were made past the store.

@@ -223,17 +223,21 @@ final class LedgerApp {
         }
         let labels =
             "SELECT cast(\(known("label_id", "label")) AS TEXT) AS label FROM booking_label WHERE booking_id = booking.id"
+        let lines = try database.run(
+            """
+            SELECT 'account ' || id || ' ' || quote(title) || ' ' || ifnull(strftime('%s', opened), '-') || ' ' || hidden || ' '
+                || \(known("parent_id", "account")) FROM account
+            UNION ALL SELECT 'booking ' || id || ' ' || amount || ' ' || cast(day AS INTEGER) || ' ' || quote(note) || ' '
+                || \(known("account_id", "account")) || ' '
+                || ifnull((SELECT group_concat(label) FROM (\(labels) ORDER BY 1)), '') FROM booking
+            UNION ALL SELECT 'label ' || id || ' ' || quote(name) FROM label
+            """
+        )
         return Set(
-            try database.run(
-                """
-                SELECT 'account ' || id || ' ' || quote(title) || ' ' || ifnull(strftime('%s', opened), '-') || ' ' || hidden || ' '
-                    || \(known("parent_id", "account")) FROM account
-                UNION ALL SELECT 'booking ' || id || ' ' || amount || ' ' || cast(day AS INTEGER) || ' ' || quote(note) || ' '
-                    || \(known("account_id", "account")) || ' '
-                    || ifnull((SELECT group_concat(label) FROM (\(labels) ORDER BY 1)), '') FROM booking
-                UNION ALL SELECT 'label ' || id || ' ' || quote(name) FROM label
-                """
-            )
+            lines.map { line in
+                guard line.hasPrefix("booking"), let space = line.lastIndex(of: " ") else { return line }
+                return line[...space] + line[space...].dropFirst().split(separator: ",").sorted().joined(separator: ",")
+            }
         )
     }
 
@@ -268,7 +272,7 @@ final class LedgerApp {
             )
         }
         for booking in bookings {
-            let labels = booking.labelIDs.map { key($0, known.label) }.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) }
+            let labels = booking.labelIDs.map { key($0, known.label) }.sorted()
                 .joined(separator: ",")
             lines.insert(
                 "booking \(key(booking.id, known.booking)) \(booking.amount) \(Int(booking.day.timeIntervalSince1970)) "

@@ -27,12 +27,16 @@ package final class ForeignChanges<Writer: EngineWriter> {
     ///
     /// - Parameters:
     ///   - old: the record before the change; nil if there was none.
-    ///   - new: the record now; nil if it is gone.
-    package func note(entity: Int, id: UUID, from old: EncodedRecord?, to new: EncodedRecord?) throws {
+    ///   - new: the record after the change; nil if it is gone.
+    ///   - isTold: whether the history tells of it; the digests follow it in any case.
+    package func note(entity: Int, id: UUID, from old: EncodedRecord?, to new: EncodedRecord?, isTold: Bool = true)
+        throws
+    {
         guard old != new else { return }
         let layout = schema.layouts[entity]
         let key = RecordKey(entity: entity, id: id)
         try ledger.note(entity: entity, id: id, from: old, to: new)
+        guard isTold else { return }
         switch (old, new) {
         case (let old?, let new?): new.withView(layout) { changes.noteUpdate(key, $0, old, layout) }
         case (let old?, nil): changes.noteDeletion(key, old)
