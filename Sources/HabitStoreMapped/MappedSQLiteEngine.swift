@@ -220,9 +220,11 @@ import Synchronization
             let writer = MappedWriter(connection, try layout(connection))
             defer { writer.end() }
             if try writer.isInitialized { try writer.absorb(at: now()) }
+            try writer.lowerFence()
             let result = try body(writer)
             guard connection.isInTransaction else { throw connection.prematureEndError() }
             if try writer.isInitialized { try writer.absorb(at: now()) }
+            try writer.raiseFence()
             try requireInPlace(connection)
             try commit(connection)
             return result

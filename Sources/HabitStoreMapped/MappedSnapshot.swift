@@ -277,6 +277,9 @@ enum AdoptedMetadata {
     /// Whether the app enforces its foreign keys: `on` or `off`.
     static let foreignKeys = "mapped.foreignKeys"
 
+    /// Present while the records are those of the user's other store: then triggers refuse the writes of other programs.
+    static let fence = "mapped.fence"
+
     /// Present if a table has texts that are not in NFC.
     static func mixedText(_ table: String) -> String { "mapped.mixedText.\(table.sqlName.text)" }
 }

@@ -103,7 +103,23 @@ struct MappedTriggers {
         }
     }
 
+    /// What the app's old code is told while another store has the user's records.
+    static let fenceSentence =
+        "the records of this file are in another store now, and this version of the app cannot write them; update the app"
+
+    /// Refuses the writes of other programs while ``AdoptedMetadata/fence`` is there; the store removes it in its own transactions.
+    private mutating func addFence(_ logged: Logged) {
+        for event in ["INSERT", "UPDATE", "DELETE"] {
+            let name = "habitstore_\(logged.number)_fence_\(event.lowercased())"
+            all[name] =
+                "CREATE TRIGGER \(SQLiteFormat.quoted(name)) BEFORE \(event) ON \(SQLiteFormat.quoted(logged.table)) "
+                + "WHEN EXISTS (SELECT 1 FROM habitstore_metadata WHERE key = '\(AdoptedMetadata.fence)') BEGIN\n"
+                + "  SELECT RAISE(ABORT, '\(Self.fenceSentence)');\nEND"
+        }
+    }
+
     private mutating func add(_ logged: Logged) {
+        addFence(logged)
         let quoted = SQLiteFormat.quoted(logged.table)
         func add(_ word: String, _ event: String, _ statements: [String]) {
             guard !statements.isEmpty else { return }

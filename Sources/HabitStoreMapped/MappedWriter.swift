@@ -425,6 +425,17 @@ import HabitStoreSQLite
         let id: UUID
     }
 
+    /// Opens the tables to this transaction.
+    func lowerFence() throws {
+        if try metadata(AdoptedMetadata.fence) != nil { try setMetadata(AdoptedMetadata.fence, nil) }
+    }
+
+    /// Closes the tables to other programs if the records are those of the user's other store.
+    func raiseFence() throws {
+        guard try isInitialized, try ForeignChanges.role(self) != .authoritative else { return }
+        try setMetadata(AdoptedMetadata.fence, "1")
+    }
+
     /// The author of changes that were made past the store.
     static let foreignAuthor = "app"
 }

@@ -207,6 +207,32 @@ struct ForeignWriteTests {
         #expect(try app.records() == app.rows())
     }
 
+    /// From the moment on that another store serves, the file itself refuses the old code; a kill lets it write again.
+    @Test(arguments: [
+        "INSERT INTO account (title) VALUES ('New')", "UPDATE account SET hidden = 1", "DELETE FROM booking",
+        "INSERT OR REPLACE INTO account (id, title) VALUES (2, 'Purse')", "INSERT OR IGNORE INTO label VALUES (9, 'x')",
+        "DELETE FROM booking_label", "INSERT INTO booking_label VALUES (2, 1)",
+    ])
+    func oldCodeIsFencedWhileAnotherStoreServes(write: String) throws {
+        let app = try LedgerApp()
+        let before = try app.rows()
+        try app.store.replicate { try $0.setRole(.standby, epoch: 2) }
+        let error = #expect(throws: (any Error).self) { try app.old(write) }
+        #expect("\(String(describing: error))".contains("in another store now"), "\(String(describing: error))")
+        #expect(try app.rows() == before)
+        // What follows the other store may write.
+        let label = Label("followed")
+        let values: [Value] = [.uuid(label.id), .string(label.name)]
+        let record = try EncodedRecord(values, layout: LedgerApp.schema.entities[2].layout)
+        try app.store.replicate { try $0.apply([ReplicaChange(entity: 2, id: label.id, record)]) }
+        #expect(try app.rows().count == before.count + 1)
+        #expect(throws: (any Error).self) { try app.old(write) }
+        try app.store.replicate { try $0.setRole(.authoritative, epoch: 3) }
+        try app.old(write)
+        #expect(try app.records() == app.rows())
+        #expect(try app.store.checkDigests() == [])
+    }
+
     // MARK: Changed tables
 
     @Test func aTableThatWasCreatedAgainIsRefused() throws {

@@ -11,7 +11,7 @@ package final class ForeignChanges<Writer: EngineWriter> {
     ///
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` if the store's records are those of another store, which must not be changed here.
     package init(_ writer: Writer, _ schema: Schema, path: String?) throws {
-        let role = try StoreBookkeeping.role(writer)
+        let role = try Self.role(writer)
         guard role == .authoritative else {
             throw HabitStoreError(
                 .notAuthoritative,
@@ -22,6 +22,9 @@ package final class ForeignChanges<Writer: EngineWriter> {
         (self.writer, self.schema) = (writer, schema)
         ledger = DigestLedger(writer, schema)
     }
+
+    /// The store's role. Only an authoritative store has records that other programs may change.
+    package static func role(_ writer: Writer) throws -> StoreRole { try StoreBookkeeping.role(writer) }
 
     /// Notes what became of a record.
     ///
