@@ -54,7 +54,7 @@ PLAIN_BUILD ?= .build/plain
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test race-check test-times examples docs-test dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
+.PHONY: help setup build run test race-check test-times examples docs-test dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes mapped-contract crash-sweep \
 	power-cut postgres-up postgres-down failover fleet-drill several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house tutorial-page docs install clean
 
 help: ## Print this list
@@ -162,6 +162,10 @@ planted-faults: setup ## Plant faults in stores, and print which checks and how 
 planted-changes: setup ## Make every change of a catalogue to stores' files; each must be found, or stated in the documentation
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	HABITSTORE_PLANTED_CHANGES=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter PlantedChangeTests
+
+mapped-contract: setup ## Run the whole contract on an app's own tables with text keys, too
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	HABITSTORE_MAPPED_CONTRACT=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter MappedContractTests
 
 crash-sweep: setup ## Kill processes during writes and moves, and check their stores: KILLS, SEED
 	$(SWIFT) build --product habitstore-trials $(BUILD_FLAGS)

@@ -16,8 +16,6 @@ struct AppLayout {
     }
 
     let keys: Keys
-    /// Whether dates are texts, as GRDB writes them; otherwise seconds since 2001, which are exact.
-    var datesAreTexts = false
 
     /// The tables.
     func sql(_ schema: Schema) -> String { schema.entities.map { tables(of: $0) }.joined() }
@@ -46,7 +44,7 @@ struct AppLayout {
             case .int: type = "INTEGER"
             case .double: type = "DOUBLE"
             case .string, .strings: type = "TEXT"
-            case .date: type = datesAreTexts ? "TEXT" : "DOUBLE"
+            case .date: type = "DOUBLE"
             case .uuid: type = reference(entity, attribute.name) == nil ? "BLOB" : keyType
             case .data: type = "BLOB"
             case .links:
@@ -73,7 +71,8 @@ struct AppLayout {
             switch attribute.kind {
             case .bool, .int, .double, .string: break
             case .strings: form = .json
-            case .date: form = datesAreTexts ? StoredForm("date grdb") : .count(.seconds, since: .y2001)
+            // The kit needs exact dates.
+            case .date: form = .count(.seconds, since: .y2001)
             case .data: form = .bytes
             case .uuid:
                 if let relationship = reference(entity, attribute.name) {
