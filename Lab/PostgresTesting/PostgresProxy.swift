@@ -127,7 +127,7 @@ public final class PostgresProxy: Sendable {
         set { state.withLock { $0.delay = newValue } }
     }
 
-    /// Whether clients are told at each commit that the standby did not answer, as when the server's wait for it is cancelled.
+    /// Whether each commit gets the notice that the standby did not answer, as when the server's wait for it is cancelled.
     public var hidesStandby: Bool {
         get { state.withLock { $0.hidesStandby } }
         set { state.withLock { $0.hidesStandby = newValue } }

@@ -3,7 +3,7 @@ import Foundation
 import HabitStoreImport
 import HabitStoreSQLite
 
-/// What the store keeps in an app's file, and how it gets there and away.
+/// The store's tables in an app's file: their creation, checks and removal.
 ///
 /// | table | holds |
 /// |---|---|
@@ -138,7 +138,7 @@ enum AdoptedFile {
     }
 
     private static func create(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws {
-        // The file as it is under the lock; its values were checked before, and are read again below.
+        // The schema under the lock; the values were checked before, and are read again below.
         var planner = TablePlanner(mapping, try TableFile(adopted: connection.path), schema)
         let layout = try MappedLayout(planner.plan(), connection)
         guard planner.findings.isEmpty else {

@@ -49,7 +49,7 @@ final class ForeignWrites {
 
     /// Empties the log.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a row that cannot be a record, and then the log stays as it is.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a row that cannot be a record, and then the log stays unchanged.
     func take() throws -> [ForeignChange] {
         guard try readLog() else { return [] }
         let again = try keysGivenOutAgain()
@@ -217,7 +217,7 @@ final class ForeignWrites {
     private func oldRecord(_ place: RowKey) throws -> (entity: Int, id: UUID, record: EncodedRecord)? {
         guard let row = touched[place], let before = row.before else { return nil }
         let table = layout.tables[row.table]
-        // A row that nobody was told of is a new one.
+        // A row without an identifier is a new one.
         guard let id = try rows.identifier(row.key, table), let part = try rows.part(of: before, table) else {
             return nil
         }

@@ -168,7 +168,7 @@ struct MappedLayout: Sendable {
     /// The index of a table.
     func table(_ name: String) -> Int? { tables.firstIndex { $0.name.sqlName == name.sqlName } }
 
-    /// The table of links behind an attribute.
+    /// The join table of an attribute.
     func linkTable(_ links: TablePlan.LinkTable) -> MappedLinkTable? {
         linkTables.first {
             $0.links.table.sqlName == links.table.sqlName && $0.links.here == links.here

@@ -102,7 +102,7 @@ struct MappedRow {
         }
     }
 
-    /// What a column keeps for nil.
+    /// The stored value of nil.
     private func nothing(_ place: Int, _ nulls: [MappedConstant]) -> SourceValue {
         guard table.source.table.column(table.source.columns[place])?.isNotNull == true else { return .null }
         for constant in nulls {
@@ -149,7 +149,7 @@ struct MappedRow {
 }
 
 extension SourceValue {
-    /// Whether a column of an affinity certainly keeps the value as it is.
+    /// Whether a column of an affinity certainly keeps the value unchanged.
     fileprivate func isKept(by affinity: TableFile.Affinity) -> Bool {
         switch (self, affinity) {
         case (.null, _), (.blob, _), (_, .none): true

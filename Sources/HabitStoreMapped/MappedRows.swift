@@ -110,7 +110,7 @@ final class MappedRows {
 
     /// The values of a row.
     ///
-    /// - Parameter linked: the keys that the links of some attributes lead to, in place of those in the file.
+    /// - Parameter linked: the keys that the links of some attributes lead to, instead of those in the file.
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for a value that does not have its form.
     func values(
         _ row: [SourceValue],

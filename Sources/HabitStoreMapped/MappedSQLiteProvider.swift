@@ -29,7 +29,7 @@ public struct MappedSQLiteProvider: EngineProvider {
     /// The log, or the journal of an interrupted write.
     public var copiedSidecars: [String] { ["-wal", "-journal"] }
 
-    /// Whether a file starts like an SQLite database. An adopted file is told from a store of ``EngineName/sqlite`` by its address.
+    /// Whether a file starts like an SQLite database. Only the address distinguishes an adopted file from a store of ``EngineName/sqlite``.
     public func recognizes(_ head: Data) -> Bool { head.starts(with: Data("SQLite format 3\0".utf8)) }
 
     /// Opens an adopted file; it is not adopted here, whatever the access.

@@ -4,7 +4,7 @@ import HabitStoreImport
 
 /// A store whose records are rows of an app's own SQLite file, served in place by a mapping.
 ///
-/// The file is prepared once by ``adopt(_:mapping:schema:options:)``, and left as it was by ``unadopt(_:)``. In between, the app's old code may
+/// The file is prepared once by ``adopt(_:mapping:schema:options:)``, and restored by ``unadopt(_:)``. In between, the app's old code may
 /// go on writing: what it writes becomes part of the history with the author `app`.
 public final class MappedSQLiteStore: MaintainableStore, ReplicableStore {
     /// How to open or adopt a file.
@@ -88,7 +88,7 @@ public final class MappedSQLiteStore: MaintainableStore, ReplicableStore {
     /// - Throws: ``HabitStoreError/Code/notAStore`` for a file that was not adopted.
     public static func unadopt(_ path: String) throws { try AdoptedFile.unadopt(path, busyLimitSeconds: 5) }
 
-    /// Writes down in the history what other programs have changed since the last transaction. Each read and write does so by itself; a
+    /// Writes down in the history what other programs have changed since the last transaction. Each read and write does this first; a
     /// program that follows the history without reading calls this now and then.
     ///
     /// - Returns: whether there was anything.

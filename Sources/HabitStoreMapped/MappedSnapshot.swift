@@ -245,7 +245,7 @@ private final class MappedAudit: AuditCursor {
     init(_ rows: MappedRows, _ entity: Int, _ range: IdentifierRange) throws {
         (self.rows, self.entity) = (rows, entity)
         table = rows.layout.tables[rows.layout.entities[entity].table]
-        // A statement of its own: the cursor outlives the call.
+        // A separate statement: the cursor outlives the call.
         statement = try rows.connection.prepare("\(table.select) WHERE k.id >= ?1 AND k.id <= ?2 ORDER BY k.id")
         try statement.bind(range.first, at: 1)
         try statement.bind(range.last, at: 2)

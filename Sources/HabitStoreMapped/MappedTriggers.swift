@@ -1,7 +1,7 @@
 import HabitStoreImport
 import HabitStoreSQLite
 
-/// What the log says about a row.
+/// The kinds of log entries for a row.
 enum LoggedKind: Int64 {
     /// The row was there with these values; it may have been changed or replaced.
     case present = 0
@@ -103,7 +103,7 @@ struct MappedTriggers {
         }
     }
 
-    /// What the app's old code is told while another store has the user's records.
+    /// The error message for the app's old code while another store has the user's records.
     static let fenceSentence =
         "the records of this file are in another store now, and this version of the app cannot write them; update the app"
 

@@ -275,7 +275,7 @@ import HabitStoreSQLite
         return greatest
     }
 
-    /// Gives a record its proper key, in place of the one that references to it were promised.
+    /// Gives a record its proper key, instead of the one reserved by references to it.
     private func moveReserved(_ id: UUID, _ table: MappedTable, from old: [SourceValue], to new: [SourceValue]) throws {
         let names = new.indices.map { "k\($0) = ?\($0 + 2)" }.joined(separator: ", ")
         try connection.withStatement("UPDATE \(table.keyTable) SET \(names) WHERE id = ?1") { statement in

@@ -89,7 +89,7 @@ public struct UserOptions: ParsableArguments {
     }
 }
 
-/// The evidence that the gate of a `rollout` command asks for. Commands have ``UserOptions`` beside it, not in it: debug builds of
+/// The evidence that the gate of a `rollout` command asks for. Commands list ``UserOptions`` separately: debug builds of
 /// ArgumentParser validate a group several times for each group around it, which was most of a command's time.
 struct PolicyOptions: ParsableArguments {
     @Option(

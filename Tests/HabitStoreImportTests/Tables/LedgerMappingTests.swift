@@ -157,7 +157,7 @@ import Testing
         #expect(try findings(condition).map(\.message) == ["account.isHidden is neither mapped nor excluded"])
     }
 
-    /// A table is no part of a virtual one because another module would call one of its tables so.
+    /// Only the tables that a virtual table's own module creates belong to it.
     @Test func tablesNextToAVirtualOneAreTheApps() throws {
         let sql = """
             CREATE VIRTUAL TABLE log USING fts4(note);

@@ -106,7 +106,7 @@ import Testing
         #expect((label["key"] as? [Any])?.first as? String == "food")
     }
 
-    /// A file that its app went on writing to differs from the store that was made of it.
+    /// The app changed its file after the import.
     @Test func aStoreIsComparedWithTheFileLater() throws {
         let ledger = try LedgerFile()
         func work() throws -> TableImport {
@@ -206,7 +206,7 @@ import Testing
         #expect(differences.contains { $0.contains("labelIDs is another value") }, "\(differences)")
     }
 
-    /// What an interrupted import wrote next to the store stayed next to that of another file.
+    /// Lines of an interrupted import stayed next to the store of the next one.
     @Test func filesOfAnEarlierImportAreReplaced() throws {
         let ledger = try LedgerFile()
         let notes = ledger.folder.path("store")
