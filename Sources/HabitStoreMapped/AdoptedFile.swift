@@ -103,11 +103,12 @@ enum AdoptedFile {
             "a row of \(table) refers to a row of \(parent) that is not there, and the file's foreign key forbids that"
     }
 
-    // MARK: Adopting
-
-    /// Creates the store's tables and triggers, and gives each row an identifier, in one transaction.
-    static func adopt(_ path: String, _ mapping: TableMapping, _ schema: Schema, busyLimitSeconds: Double) throws {
-        try requireClean(path, mapping, schema)
+    /// Runs `body` in one write transaction on an app's file.
+    private static func write(
+        _ path: String,
+        _ busyLimitSeconds: Double,
+        _ body: (SQLiteConnection) throws -> Void
+    ) throws {
         let connection = try SQLiteConnection(
             foreign: path,
             isWritable: true,
@@ -117,12 +118,20 @@ enum AdoptedFile {
         defer { connection.close() }
         try connection.beginWrite()
         do {
-            try create(mapping, schema, connection)
+            try body(connection)
             try connection.commit()
         } catch {
             connection.rollback()
             throw error
         }
+    }
+
+    // MARK: Adopting
+
+    /// Creates the store's tables and triggers, and gives each row an identifier, in one transaction.
+    static func adopt(_ path: String, _ mapping: TableMapping, _ schema: Schema, busyLimitSeconds: Double) throws {
+        try requireClean(path, mapping, schema)
+        try write(path, busyLimitSeconds) { try create(mapping, schema, $0) }
     }
 
     /// Refuses a mapping that has findings in the file.
@@ -216,15 +225,7 @@ enum AdoptedFile {
 
     /// Removes the store's tables and triggers.
     static func unadopt(_ path: String, busyLimitSeconds: Double) throws {
-        let connection = try SQLiteConnection(
-            foreign: path,
-            isWritable: true,
-            enforcesForeignKeys: false,
-            busyLimitSeconds: busyLimitSeconds
-        )
-        defer { connection.close() }
-        try connection.beginWrite()
-        do {
+        try write(path, busyLimitSeconds) { connection in
             try require(connection)
             for kind in ["trigger", "table"] {
                 let names = try connection.texts(
@@ -232,10 +233,6 @@ enum AdoptedFile {
                 )
                 for name in names { try connection.exec("DROP \(kind) \(SQLiteFormat.quoted(name))") }
             }
-            try connection.commit()
-        } catch {
-            connection.rollback()
-            throw error
         }
     }
 }

@@ -5,7 +5,7 @@ import HabitStoreImport
 /// A store whose records are rows of an app's own SQLite file, served in place by a mapping.
 ///
 /// The file is prepared once by ``adopt(_:mapping:schema:options:)``, and restored by ``unadopt(_:)``. In between, the app's old code may
-/// go on writing: what it writes becomes part of the history with the author `app`.
+/// continue to write: its changes become part of the history, with the author `app`.
 public final class MappedSQLiteStore: MaintainableStore, ReplicableStore {
     /// How to open or adopt a file.
     public struct Options: Sendable {
@@ -83,7 +83,7 @@ public final class MappedSQLiteStore: MaintainableStore, ReplicableStore {
         }
     }
 
-    /// Removes the store's tables and triggers from an app's file. History and identifiers are lost; the app's tables stay as they are.
+    /// Removes the store's tables and triggers from an app's file. History and identifiers are lost; the app's tables stay unchanged.
     ///
     /// - Throws: ``HabitStoreError/Code/notAStore`` for a file that was not adopted.
     public static func unadopt(_ path: String) throws { try AdoptedFile.unadopt(path, busyLimitSeconds: 5) }

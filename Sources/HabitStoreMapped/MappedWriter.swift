@@ -129,7 +129,7 @@ import HabitStoreSQLite
         return MappedRow(table, part, layout.schema.entities[entity], id, path: path)
     }
 
-    /// Reads a row again whose columns may keep something else than was written. What the app's triggers made of it is a change of the app's.
+    /// Reads a row again whose columns may change a written value. Changes by the app's triggers count as the app's.
     private func verify(_ row: MappedRow, _ key: [SourceValue], _ record: RecordView) throws {
         guard row.isDoubtful else { return }
         let meant = record.encoded()
@@ -355,7 +355,7 @@ import HabitStoreSQLite
 
     // MARK: The log
 
-    /// Removes what a statement logged about its own row. What it logged about others stays until the next change.
+    /// Removes a statement's log entries for its own row. Those for other rows stay until the next change.
     private func settle(_ own: RowKey, width: Int) throws {
         let names = (0..<width).map { "c\($0)" }.joined(separator: ", ")
         let sql = "SELECT seq, source, \(names) FROM \(MappedTriggers.log) WHERE seq > ?1 ORDER BY seq"
@@ -411,7 +411,7 @@ import HabitStoreSQLite
                 id: change.id,
                 from: change.old,
                 to: change.new,
-                // What this transaction deleted or inserted afterwards is told by its own history.
+                // This transaction's own history records later deletions and insertions.
                 isTold: last[EntityKey(entity: change.entity, id: change.id)] == isThere
             )
         }

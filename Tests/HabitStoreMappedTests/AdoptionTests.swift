@@ -99,7 +99,7 @@ struct AdoptionTests {
         #expect(try app.store.checkDigests() == [])
     }
 
-    /// A value that is written back in another form than it had would change bytes that nobody asked to change.
+    /// A value that is written back in another form than it had would change bytes without a request.
     @Test func untouchedColumnsKeepTheirBytes() throws {
         let app = try LedgerApp()
         for var booking in try app.store.all(Booking.self) {

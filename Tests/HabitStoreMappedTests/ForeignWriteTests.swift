@@ -7,7 +7,7 @@ import Testing
 
 /// Writes of the app's old code, past the store: each must appear in fetches and in the history, and leave the digests right.
 struct ForeignWriteTests {
-    /// A write of the old code, and the changes that the history must tell of it.
+    /// A write of the old code, and the changes that the history must record.
     struct Write: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let sql: String
@@ -300,7 +300,7 @@ struct ForeignWriteTests {
     }
 }
 
-/// The records that a follower of the history knows, and what it was told since.
+/// The records that a follower of the history knows, and the changes reported since.
 private struct Told {
     private var token: HistoryToken
     private var records: [UUID: [Value]]
@@ -327,7 +327,7 @@ private struct Told {
         return all
     }
 
-    /// Each difference to the last time must have been told, with the attributes that changed.
+    /// Each difference to the last time must have been reported, with the attributes that changed.
     mutating func follow(_ store: MappedSQLiteStore, _ comment: Comment) throws {
         let (last, present, history) = try store.read { [token] transaction in
             (try transaction.currentToken(), try Self.all(transaction), try transaction.fetchHistory(after: token))

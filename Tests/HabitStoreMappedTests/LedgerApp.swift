@@ -211,13 +211,13 @@ final class LedgerApp {
         return lines
     }
 
-    // MARK: What the tables say
+    // MARK: Contents of the tables
 
-    /// The records as the app's tables have them, with keys in place of identifiers.
+    /// The records as the app's tables have them, with keys instead of identifiers.
     func rows() throws -> Set<String> {
         let database = try RawDatabase(path: path)
         defer { database.close() }
-        // A key that no row ever had is known to nobody.
+        // A key that no row ever had has no identifier.
         func known(_ column: String, _ table: String) -> String {
             "ifnull((SELECT k0 FROM habitstore_key_\(table) WHERE k0 = \(column)), iif(\(column) IS NULL, '-', 'unknown'))"
         }
