@@ -31,7 +31,7 @@ package final class ForeignChanges<Writer: EngineWriter> {
     /// - Parameters:
     ///   - old: the record before the change; nil if there was none.
     ///   - new: the record after the change; nil if it is gone.
-    ///   - isTold: whether the history tells of it; the digests follow it in any case.
+    ///   - isTold: whether the history records it; the digests always do.
     package func note(entity: Int, id: UUID, from old: EncodedRecord?, to new: EncodedRecord?, isTold: Bool = true)
         throws
     {
@@ -49,20 +49,17 @@ package final class ForeignChanges<Writer: EngineWriter> {
     }
 
     /// Writes the digests, and one history transaction if there is a net change.
-    ///
-    /// - Returns: what was appended.
-    @discardableResult
-    package func finish(author: String, timestamp: Date) throws -> HistoryTransaction? {
+    package func finish(author: String, timestamp: Date) throws {
         try ledger.finish()
         let changes = try changes.history(schema)
-        guard !changes.isEmpty else { return nil }
-        let appended = HistoryTransaction(
-            token: try StoreBookkeeping.lastToken(writer).next,
-            timestamp: timestamp,
-            author: author,
-            changes: changes
+        guard !changes.isEmpty else { return }
+        try writer.append(
+            HistoryTransaction(
+                token: try StoreBookkeeping.lastToken(writer).next,
+                timestamp: timestamp,
+                author: author,
+                changes: changes
+            )
         )
-        try writer.append(appended)
-        return appended
     }
 }

@@ -214,7 +214,7 @@ extension Unicode.Scalar {
         return date(days: days, seconds: seconds - offset, fraction: fraction)
     }
 
-    /// `2026-01-31T07:30:00.250Z`: UTC, in milliseconds as by ``day(of:secondsFromGMT:)``; nil beyond ``day(of:secondsFromGMT:)``.
+    /// `2026-01-31T07:30:00.250Z`: UTC; ``day(of:secondsFromGMT:)`` says how milliseconds are rounded, and for which dates this is nil.
     public static func text(_ date: Date) -> String? {
         guard let (day, milliseconds) = day(of: date) else { return nil }
         let seconds = milliseconds / 1_000
