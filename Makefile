@@ -163,13 +163,14 @@ planted-changes: setup ## Make every change of a catalogue to stores' files; eac
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	HABITSTORE_PLANTED_CHANGES=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter PlantedChangeTests
 
-mapped-contract: setup ## Run the whole contract on an app's own tables with text keys, too
+mapped-contract: setup ## Run the whole contract on an app's own tables with text keys, too, and all faults of a rollout out of them or into them
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
-	HABITSTORE_MAPPED_CONTRACT=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter MappedContractTests
+	HABITSTORE_MAPPED_CONTRACT=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter 'Mapped(Contract|Rollout)Tests'
 
 crash-sweep: setup ## Kill processes during writes and moves, and check their stores: KILLS, SEED
 	$(SWIFT) build --product habitstore-trials $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash sweep --kills $(KILLS) --seed $(SEED)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash sweep --kills $(KILLS) --seed $(SEED) --mapped
 	@CLUSTERS=2 sh scripts/with-postgres.sh sh -c 'test -z "$$HABITSTORE_POSTGRES" || \
 		"$$0" crash sweep --kills $(KILLS) --seed $(SEED) --servers $$HABITSTORE_POSTGRES' \
 		"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials"

@@ -170,7 +170,7 @@ let package = Package(
         ),
         .target(
             name: "HabitStoreMapped",
-            dependencies: ["HabitStore", "HabitStoreImport", "HabitStoreSQLite"],
+            dependencies: ["DurableFiles", "HabitStore", "HabitStoreImport", "HabitStoreSQLite"],
             swiftSettings: settings
         ),
         .target(
@@ -208,6 +208,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "MappedTesting",
+            dependencies: ["HabitStore", "HabitStoreImport", "HabitStoreMapped", "HabitStoreTesting", "RawStoreFiles"],
+            path: "Lab/MappedTesting",
+            swiftSettings: settings
+        ),
+        .target(
             name: "TripsSample",
             dependencies: ["HabitStore", "HabitStoreMacros"],
             path: "Tests/TripsSample",
@@ -217,7 +223,7 @@ let package = Package(
             name: "HabitStoreOperator",
             dependencies: [
                 "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet",
-                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreRollout", "JSONText",
+                "HabitStoreImport", "HabitStoreMapped", "HabitStoreMetrics", "HabitStoreRollout", "JSONText",
                 "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -248,9 +254,8 @@ let package = Package(
             name: "Trials",
             dependencies: [
                 "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreFleet", "HabitStoreLMDB",
-                "HabitStorePostgres", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "PostgresTesting",
-                "ShadowVerifier",
-                "StandardEngines",
+                "HabitStorePostgres", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "HabitTracker",
+                "MappedTesting", "PostgresTesting", "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -346,7 +351,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreMappedTests",
-            dependencies: ["HabitStore", "HabitStoreImport", "HabitStoreMapped", "HabitStoreTesting", "RawStoreFiles"],
+            dependencies: [
+                "HabitStore", "HabitStoreImport", "HabitStoreLMDB", "HabitStoreMapped", "HabitStoreRollout",
+                "HabitStoreTesting", "HabitTracker", "MappedTesting", "RawStoreFiles", "RolloutTesting",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

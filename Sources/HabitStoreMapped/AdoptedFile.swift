@@ -129,13 +129,21 @@ enum AdoptedFile {
     // MARK: Adopting
 
     /// Creates the store's tables and triggers, and gives each row an identifier, in one transaction.
-    static func adopt(_ path: String, _ mapping: TableMapping, _ schema: Schema, busyLimitSeconds: Double) throws {
-        try requireClean(path, mapping, schema)
+    static func adopt(
+        _ path: String,
+        _ mapping: TableMapping,
+        _ schema: Schema,
+        busyLimitSeconds: Double
+    ) throws -> TableMappingReport {
+        let report = try cleanReport(path, mapping, schema)
         try write(path, busyLimitSeconds) { try create(mapping, schema, $0) }
+        return report
     }
 
     /// Refuses a mapping that has findings in the file.
-    private static func requireClean(_ path: String, _ mapping: TableMapping, _ schema: Schema) throws {
+    private static func cleanReport(_ path: String, _ mapping: TableMapping, _ schema: Schema) throws
+        -> TableMappingReport
+    {
         let report = try mapping.check(try TableFile(path: path), schema: schema)
         guard report.isClean else {
             throw HabitStoreError(
@@ -144,6 +152,7 @@ enum AdoptedFile {
                 at: .init(path: path)
             )
         }
+        return report
     }
 
     private static func create(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws {
@@ -224,9 +233,18 @@ enum AdoptedFile {
     // MARK: Unadopting
 
     /// Removes the store's tables and triggers.
-    static func unadopt(_ path: String, busyLimitSeconds: Double) throws {
+    static func unadopt(_ path: String, allowsOutdated: Bool, busyLimitSeconds: Double) throws {
         try write(path, busyLimitSeconds) { connection in
             try require(connection)
+            let isOutdated = try MappedSnapshot(connection, .empty(Schema([]))).metadata(AdoptedMetadata.fence) != nil
+            guard !isOutdated || allowsOutdated else {
+                throw HabitStoreError(
+                    .notAuthoritative,
+                    "another store of the user has newer records than this file: demote the user or pull the kill switch first, so that "
+                        + "the file gets them",
+                    at: .init(path: path)
+                )
+            }
             for kind in ["trigger", "table"] {
                 let names = try connection.texts(
                     "SELECT name FROM sqlite_schema WHERE type = '\(kind)' AND name LIKE 'habitstore\\_%' ESCAPE '\\'"

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
@@ -12,8 +13,25 @@ public struct MappedSQLiteProvider: EngineProvider {
     /// Which rows are which records.
     public let mapping: TableMapping
 
+    private let file: (@Sendable (_ user: String) -> String)?
+    private let create: (@Sendable (_ path: String) throws -> Void)?
+    private let adoptsFiles: Bool
+
     /// Creates the provider.
-    public init(mapping: TableMapping) { self.mapping = mapping }
+    ///
+    /// - Parameters:
+    ///   - file: the path of the file in which the app keeps a user's records; nil for `store.mapped` in the user's folder.
+    ///   - create: creates the app's file with its tables at a path, as the app would for a new user, and leaves no connection open. With nil, only
+    ///     the app creates files, and a user without one is `notFound`.
+    ///   - adoptsFiles: whether opening a file of the app's for writing adopts it if it was not; otherwise it is refused.
+    public init(
+        mapping: TableMapping,
+        file: (@Sendable (_ user: String) -> String)? = nil,
+        create: (@Sendable (_ path: String) throws -> Void)? = nil,
+        adoptsFiles: Bool = false
+    ) {
+        (self.mapping, self.file, self.create, self.adoptsFiles) = (mapping, file, create, adoptsFiles)
+    }
 }
 
 @_spi(Engines) extension MappedSQLiteProvider: FileEngineProvider {
@@ -32,8 +50,29 @@ public struct MappedSQLiteProvider: EngineProvider {
     /// Whether a file starts like an SQLite database. Only the address distinguishes an adopted file from a store of ``EngineName/sqlite``.
     public func recognizes(_ head: Data) -> Bool { head.starts(with: Data("SQLite format 3\0".utf8)) }
 
-    /// Opens an adopted file; it is not adopted here, whatever the access.
+    /// The app's file of the user.
+    public func place(ofUser user: String, inFolder folder: String) -> String {
+        file?(user) ?? "\(folder)/store.\(name.rawValue)"
+    }
+
+    /// Opens a user's file.
     public func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend {
+        if access == .create, let create, identity(at: place) == nil { try make(place, schema, create) }
+        do {
+            return try openAdopted(place, schema, access)
+        } catch let error as HabitStoreError where error.code == .notAStore && adoptsFiles && access != .readOnly {
+            do {
+                try MappedSQLiteStore.adopt(place, mapping: mapping, schema: schema)
+            } catch let error as HabitStoreError where error.code == .unsupported {
+                // Another process may have been faster.
+                guard let store = try? openAdopted(place, schema, access) else { throw error }
+                return store
+            }
+            return try openAdopted(place, schema, access)
+        }
+    }
+
+    private func openAdopted(_ place: String, _ schema: Schema, _ access: StoreAccess) throws -> MappedSQLiteStore {
         try MappedSQLiteStore(
             path: place,
             mapping: mapping,
@@ -44,4 +83,16 @@ public struct MappedSQLiteProvider: EngineProvider {
 
     /// A store's outline.
     public func outline(at place: String) throws -> StoreOutline { try MappedSQLiteStore.outline(ofStoreAt: place) }
+
+    /// Creates an app's file and adopts it under another name, so that no other process finds it half made.
+    private func make(_ place: String, _ schema: Schema, _ create: (String) throws -> Void) throws {
+        let draft = DurableFile.ownDraft(of: place)
+        defer { for ending in [""] + sidecars { unlink(draft + ending) } }
+        try create(draft)
+        try MappedSQLiteStore.adopt(draft, mapping: mapping, schema: schema)
+        try FileFailure.mappingErrors {
+            // Another process may have been faster; its file is as good.
+            if try DurableFile.publish(draft, as: place) { try DurableFile.synchronizeFolder(of: place) }
+        }
+    }
 }

@@ -70,10 +70,16 @@ public final class MappedSQLiteStore: MaintainableStore, ReplicableStore {
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` with everything that does not fit, ``HabitStoreError/Code/unsupported`` for what cannot be
     ///   served exactly, or if the file is a store already.
-    public static func adopt(_ path: String, mapping: TableMapping, schema: Schema, options: Options = Options()) throws
-    {
+    /// - Returns: which rows became which records.
+    @discardableResult
+    public static func adopt(
+        _ path: String,
+        mapping: TableMapping,
+        schema: Schema,
+        options: Options = Options()
+    ) throws -> TableMappingReport {
         try schema.validate()
-        try AdoptedFile.adopt(path, mapping, schema, busyLimitSeconds: options.busyLimitSeconds)
+        let report = try AdoptedFile.adopt(path, mapping, schema, busyLimitSeconds: options.busyLimitSeconds)
         do {
             // The first opening writes the bookkeeping and the digests.
             try MappedSQLiteStore(path: path, mapping: mapping, schema: schema, options: options).close()
@@ -81,12 +87,17 @@ public final class MappedSQLiteStore: MaintainableStore, ReplicableStore {
             try? unadopt(path)
             throw error
         }
+        return report
     }
 
     /// Removes the store's tables and triggers from an app's file. History and identifiers are lost; the app's tables stay unchanged.
     ///
-    /// - Throws: ``HabitStoreError/Code/notAStore`` for a file that was not adopted.
-    public static func unadopt(_ path: String) throws { try AdoptedFile.unadopt(path, busyLimitSeconds: 5) }
+    /// - Parameter allowsOutdated: whether the app gets the file back although another store of the user has newer records.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` for a file that was not adopted, ``HabitStoreError/Code/notAuthoritative`` for one whose
+    ///   records are those of another store.
+    public static func unadopt(_ path: String, allowsOutdated: Bool = false) throws {
+        try AdoptedFile.unadopt(path, allowsOutdated: allowsOutdated, busyLimitSeconds: 5)
+    }
 
     /// Writes down in the history what other programs have changed since the last transaction. Each read and write does this first; a
     /// program that follows the history without reading calls this now and then.

@@ -6,6 +6,7 @@ import Trials
 struct CrashSweepTests {
     private static let kills = 90
     private static let killsOnServers = 12
+    private static let killsOverFiles = 12
     private static let groupKills = 16
     private static let migrationKills = 24
     private static let concurrentKills = 15
@@ -21,6 +22,11 @@ struct CrashSweepTests {
     {
         let servers = StoreUnderTest.serverURIs
         try sweep(["sweep", "--kills", "\(Self.killsOnServers)", "--servers", servers[0], servers[servers.count - 1]])
+    }
+
+    /// The same for a user who moves between an app's own file and another engine.
+    @Test func nothingIsLostInAnAppsOwnFileWhereverAProcessIsKilled() throws {
+        try sweep(["sweep", "--kills", "\(Self.killsOverFiles)", "--mapped"])
     }
 
     /// Children whose eight threads write to one store, and share commits, are killed at random instants: every acknowledged write is present, no

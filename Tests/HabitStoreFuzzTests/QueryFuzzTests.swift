@@ -14,7 +14,7 @@ struct QueryFuzzTests {
         let fuzz = QueryFuzz(
             seed: seed,
             data: [try .specimens(seed: seed), try .habits(seed: seed)],
-            subjects: [.sqlite, .lmdb, .inMemory]
+            subjects: seed == 1 ? [.sqlite, .lmdb, .mapped, .inMemory] : [.sqlite, .lmdb, .inMemory]
         )
         let report = try fuzz.run(.queries(2_500))
         print(report)

@@ -37,6 +37,46 @@ struct AdoptionTests {
         #expect(errorCode { try app.adopt() } == .unsupported)
     }
 
+    /// A user who comes with a file, one without any, and two processes that come at the same time.
+    @Test func aProviderAdoptsOrCreatesFiles() async throws {
+        let app = try LedgerApp(adopts: false)
+        let mapping = app.mapping
+        let strict = MappedSQLiteProvider(mapping: mapping, file: { "\($0).sqlite" })
+        #expect(strict.place(ofUser: "me", inFolder: "f") == "me.sqlite")
+        #expect(errorCode { _ = try strict.open(app.path, schema: LedgerApp.schema, access: .create) } == .notAStore)
+        let missing = app.folder.path("new.sqlite")
+        #expect(errorCode { _ = try strict.open(missing, schema: LedgerApp.schema, access: .create) } == .notFound)
+
+        let provider = MappedSQLiteProvider(
+            mapping: mapping,
+            create: { path in
+                let database = try RawDatabase(path: path)
+                defer { database.close() }
+                try database.execute(LedgerApp.tables)
+            },
+            adoptsFiles: true
+        )
+        #expect(
+            errorCode { _ = try provider.open(app.path, schema: LedgerApp.schema, access: .readOnly) } == .notAStore
+        )
+        let path = app.path
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for place in [path, path, path, missing, missing, missing] {
+                group.addTask {
+                    let store = try provider.open(place, schema: LedgerApp.schema, access: .create)
+                    defer { store.close() }
+                    return try store.fetchCount(FetchDescriptor<Account>())
+                }
+            }
+            var counts: [Int] = []
+            for try await count in group { counts.append(count) }
+            #expect(counts.sorted() == [0, 0, 0, 3, 3, 3])
+        }
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: app.folder.path).allSatisfy { !$0.hasSuffix(".new") }
+        )
+    }
+
     @Test func anotherMappingIsRefused() throws {
         let app = try LedgerApp()
         let text = LedgerApp.mapping.replacingOccurrences(of: "seconds 1970", with: "seconds 2001")

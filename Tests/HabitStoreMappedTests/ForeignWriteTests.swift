@@ -227,10 +227,20 @@ struct ForeignWriteTests {
         try app.store.replicate { try $0.apply([ReplicaChange(entity: 2, id: label.id, record)]) }
         #expect(try app.rows().count == before.count + 1)
         #expect(throws: (any Error).self) { try app.old(write) }
+        #expect(errorCode { try MappedSQLiteStore.unadopt(app.path) } == .notAuthoritative)
         try app.store.replicate { try $0.setRole(.authoritative, epoch: 3) }
         try app.old(write)
         #expect(try app.records() == app.rows())
         #expect(try app.store.checkDigests() == [])
+    }
+
+    @Test func anOutdatedFileIsGivenBackOnRequestOnly() throws {
+        let app = try LedgerApp()
+        try app.store.replicate { try $0.setRole(.standby, epoch: 2) }
+        app.close()
+        #expect(errorCode { try MappedSQLiteStore.unadopt(app.path) } == .notAuthoritative)
+        try MappedSQLiteStore.unadopt(app.path, allowsOutdated: true)
+        try app.old("INSERT INTO account (title) VALUES ('New')")
     }
 
     // MARK: Changed tables

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStoreTesting
+import MappedTesting
 import Testing
 
 /// Everything that an engine has to prove, over tables laid out as an app would.
@@ -13,7 +14,7 @@ struct MappedContractTests {
     private static let clausesOverTextKeys =
         isWhole ? StoreContract.clauses : Array(StoreContract.clauses.shuffled().prefix(24))
 
-    private static let isWhole = ProcessInfo.processInfo.environment["HABITSTORE_MAPPED_CONTRACT"] != nil
+    static let isWhole = ProcessInfo.processInfo.environment["HABITSTORE_MAPPED_CONTRACT"] != nil
 
     @Test(arguments: clausesOverTextKeys)
     func keepsTheContractOverTextKeys(_ clause: StoreContract.Clause) async throws {

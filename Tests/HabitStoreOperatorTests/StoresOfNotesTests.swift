@@ -71,6 +71,11 @@ struct StoresOfNotesTests {
             74,
             saying: "has records already"
         )
+        let adopted = try sandbox.run("map", "adopt", "app.db", "m.json").succeeded()
+        #expect(adopted.output.contains("note: 2 rows are Note\n"), "\(adopted.output)")
+        try sandbox.run("map", "adopt", "app.db", "m.json").failed(64, saying: "a store already")
+        try sandbox.run("map", "unadopt", "app.db").succeeded()
+        try sandbox.run("map", "unadopt", "app.db").failed(65, saying: "was not adopted")
     }
 
     @Test func aDifferenceEndsAComparisonWithOne() throws {

@@ -6,6 +6,7 @@ import HabitStorePostgres
 import HabitStoreSQLite
 @_spi(Engines) import HabitStoreTesting
 import HabitTracker
+import MappedTesting
 import Synchronization
 
 /// A fuzz run with its options.
@@ -62,7 +63,7 @@ struct FuzzRun {
         let fuzz = QueryFuzz(
             seed: options.seed &+ UInt64(job),
             data: data,
-            subjects: [.sqlite, .lmdb, .inMemory] + StoreUnderTest.servers,
+            subjects: [.sqlite, .lmdb, .mapped, .inMemory] + StoreUnderTest.servers,
             first: first
         )
         var extent = options.extent
@@ -120,6 +121,9 @@ extension StoreUnderTest {
             options: .init(identity: identity, now: clock)
         )
     }
+
+    /// An app's own tables.
+    package static let mapped = AppLayout(keys: .numbers).subject
 
     /// The connection URIs of the servers in `HABITSTORE_POSTGRES`, separated by spaces.
     package static let serverURIs =
@@ -243,7 +247,7 @@ struct LiveFuzzCommand: ParsableCommand {
     private func follow() throws {
         var (done, run) = (0, seed)
         while done < commits {
-            for store in [StoreUnderTest.sqlite, .lmdb, .inMemory] where done < commits {
+            for store in [StoreUnderTest.sqlite, .lmdb, .mapped, .inMemory] where done < commits {
                 let wanted = min(Self.commitsOfAStore, commits - done)
                 let report = try LiveQueryTest(seed: run, commits: wanted).run(against: store)
                 done += report.commits

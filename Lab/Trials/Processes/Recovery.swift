@@ -115,6 +115,8 @@ struct Recovery {
 
     /// Both stores have the same token and the same records.
     private func compare(_ store: UserStore, _ outcome: inout Outcome) throws {
+        // On a busy machine a copy takes longer than a verification waits.
+        _ = store.waitUntilMirrorIsIdle(waitSeconds: 60)
         let found = try store.verify()
         guard found.verdict == .match, found.a.information.token == found.b.information.token else {
             let first = found.differences.first?.message ?? found.reason ?? ""

@@ -87,7 +87,7 @@ struct Scenario: CustomStringConvertible {
         if start.authority != target.authority {
             points.append("switch.finished")
             let left = start.authority == .old ? pair.old : pair.new
-            if !EngineName.standard.contains(left) { points += CrashPoint.shared }
+            if swept.isShared(left) { points += CrashPoint.shared }
         }
         if start.authority == .old, target.authority == .new { points.append("switch.drained") }
         if start == .shadow, target == .live { points.append("selfComparison.copied") }

@@ -1,10 +1,12 @@
 import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreMapped
 import HabitStorePostgres
 import HabitStoreRollout
 import HabitTracker
 import Logging
+import MappedTesting
 import PostgresTesting
 import StandardEngines
 
@@ -125,17 +127,23 @@ struct SweptEngineOptions: ParsableArguments {
     )
     var servers: [String] = []
 
+    @Flag(help: "The user moves between an app's own SQLite file and the local engines.")
+    var mapped = false
+
     func validate() throws {
         guard servers.isEmpty || servers.count == 2 else { throw ValidationError("--servers takes two URIs") }
+        guard servers.isEmpty || !mapped else { throw ValidationError("--servers and --mapped exclude each other") }
     }
 
-    var engines: SweptEngines { SweptEngines(servers: servers) }
+    var engines: SweptEngines { SweptEngines(servers: servers, isMapped: mapped) }
 }
 
 /// The engines between which a sweep moves its user.
 struct SweptEngines {
     /// The connection URIs of two servers, or empty.
     var servers: [String] = []
+    /// Whether one of the engines is an app's own file.
+    var isMapped = false
 
     private static let names: [EngineName] = ["server-1", "server-2"]
 
@@ -143,7 +151,8 @@ struct SweptEngines {
     var engines: Engines {
         get throws {
             let servers = try zip(Self.names, servers).map { try FolderServer(name: $0, server: $1) }
-            return try Engines(Engines.standard.providers + servers)
+            let files = isMapped ? [AppLayout(keys: .numbers).provider(HabitSchema.current)] : []
+            return try Engines(Engines.standard.providers + servers + files)
         }
     }
 
@@ -151,13 +160,21 @@ struct SweptEngines {
     /// it is a
     /// copy.
     var pairs: [EnginePair] {
-        servers.isEmpty
-            ? EngineName.standard.map { EnginePair(old: $0, new: $0.otherStandard) }
-            : [
-                EnginePair(old: Self.names[0], new: Self.names[1]), EnginePair(old: Self.names[1], new: Self.names[0]),
-                EnginePair(old: .sqlite, new: Self.names[0]), EnginePair(old: Self.names[1], new: .lmdb),
+        if isMapped {
+            return [
+                EnginePair(old: .mapped, new: .lmdb), EnginePair(old: .mapped, new: .sqlite),
+                EnginePair(old: .lmdb, new: .mapped),
             ]
+        }
+        guard !servers.isEmpty else { return EngineName.standard.map { EnginePair(old: $0, new: $0.otherStandard) } }
+        return [
+            EnginePair(old: Self.names[0], new: Self.names[1]), EnginePair(old: Self.names[1], new: Self.names[0]),
+            EnginePair(old: .sqlite, new: Self.names[0]), EnginePair(old: Self.names[1], new: .lmdb),
+        ]
     }
+
+    /// Whether the engine's stores are on a server.
+    func isShared(_ engine: EngineName) -> Bool { Self.names.contains(engine) }
 
     /// Whether the only way back from `complete` is a copy.
     func forgets(_ pair: EnginePair) -> Bool { pairs.firstIndex(of: pair).map { !$0.isMultiple(of: 2) } ?? false }
@@ -166,7 +183,7 @@ struct SweptEngines {
     var crashPoints: [String] { CrashPoint.all + (servers.isEmpty ? [] : CrashPoint.shared) }
 
     /// A child's arguments.
-    var arguments: [String] { servers.isEmpty ? [] : ["--servers"] + servers }
+    var arguments: [String] { (isMapped ? ["--mapped"] : []) + (servers.isEmpty ? [] : ["--servers"] + servers) }
 
     /// Prepares the servers.
     func prepare() throws { for server in servers { try PostgresServer(server).prepare() } }

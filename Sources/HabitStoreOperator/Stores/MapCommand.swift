@@ -9,8 +9,11 @@ import JSONText
 struct MapCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "map",
-        abstract: "Maps the tables of another program's SQLite file to this schema, and imports them.",
-        subcommands: [MapSuggestCommand.self, MapCheckCommand.self, MapImportCommand.self, MapVerifyCommand.self]
+        abstract: "Maps the tables of another program's SQLite file to this schema, and imports or adopts them.",
+        subcommands: [
+            MapSuggestCommand.self, MapCheckCommand.self, MapImportCommand.self, MapVerifyCommand.self,
+            MapAdoptCommand.self, MapUnadoptCommand.self,
+        ]
     )
 }
 

@@ -14,7 +14,7 @@ struct Proof {
     func verify(_ progress: (String, Int, Int) -> Void) throws -> VerificationReport {
         let actual = try open.currentRoute().actual
         open.leases.load()?.mirror?.retry()
-        _ = open.leases.load()?.mirror?.waitUntilIdle(waitSeconds: open.options.stepLimitSeconds)
+        let isIdle = open.leases.load()?.mirror?.waitUntilIdle(waitSeconds: open.options.stepLimitSeconds) ?? true
         let a = try open.pair.store(actual.engine)
         guard try open.pair.exists(actual.other) else {
             throw HabitStoreError(
@@ -23,6 +23,8 @@ struct Proof {
                 at: .init(path: open.directory.path)
             )
         }
+        let b = try open.pair.store(actual.other)
+        if !isIdle { try requireCopied(b, actual.other) }
         let report: VerificationReport
         let start = ContinuousClock.now
         defer { open.context.metrics.verificationTook(since: start) }
@@ -32,7 +34,7 @@ struct Proof {
             }
             report = try open.context.verification(
                 a,
-                try open.pair.store(actual.other),
+                b,
                 named: actual.names,
                 ignoring: open.options.gate.ignoreRules
             ).run {
@@ -47,6 +49,16 @@ struct Proof {
         open.record(report, of: actual)
         open.anchorEvidence()
         return report
+    }
+
+    /// - Throws: ``HabitStore/HabitStoreError/Code/busy`` if the store is still being filled.
+    private func requireCopied(_ store: any UserStoreBackend, _ engine: EngineName) throws {
+        guard try store.replicaRead({ try $0.information().role }) == .backfilling else { return }
+        throw HabitStoreError(
+            .busy,
+            "the copy into the \(engine.rawValue) store is not finished; verify again when it is",
+            at: .init(path: open.directory.path)
+        )
     }
 
     /// A verification that did not finish.

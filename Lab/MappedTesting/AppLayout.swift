@@ -6,16 +6,18 @@ import HabitStoreMapped
 import RawStoreFiles
 
 /// Lays a schema out as an app would that was written with GRDB or by hand, and maps it.
-struct AppLayout {
+package struct AppLayout: Sendable {
     /// How the app identifies rows.
-    enum Keys: String, CaseIterable {
+    package enum Keys: String, CaseIterable, Sendable {
         /// `INTEGER PRIMARY KEY`.
         case numbers
         /// UUIDs as texts in small letters.
         case texts
     }
 
-    let keys: Keys
+    package let keys: Keys
+
+    package init(keys: Keys) { self.keys = keys }
 
     /// The tables.
     func sql(_ schema: Schema) -> String { schema.entities.map { tables(of: $0) }.joined() }
@@ -95,8 +97,22 @@ struct AppLayout {
         return mapped
     }
 
+    /// The engine of users whose files the app lays out like this.
+    package func provider(_ schema: Schema) -> MappedSQLiteProvider {
+        let sql = sql(schema)
+        return MappedSQLiteProvider(
+            mapping: mapping(schema),
+            create: { path in
+                let database = try RawDatabase(path: path)
+                defer { database.close() }
+                try database.execute("PRAGMA journal_mode = WAL")
+                try database.execute(sql)
+            }
+        )
+    }
+
     /// A store of a kit: the app's file, made and adopted when it is opened first.
-    var subject: StoreUnderTest {
+    package var subject: StoreUnderTest {
         StoreUnderTest(name: "mapped, keys are \(keys)", isDurable: true) { directory, schema, identity, clock in
             try schema.validate()
             let path = directory.appendingPathComponent("app.sqlite").path
