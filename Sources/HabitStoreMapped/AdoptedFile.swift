@@ -42,6 +42,12 @@ enum AdoptedFile {
         }
     }
 
+    /// Whether an earlier version adopted the file.
+    static func isOutdated(_ connection: SQLiteConnection) throws -> Bool {
+        try MappedSnapshot(connection, .empty(Schema([]))).metadata(AdoptedMetadata.format)
+            != String(AdoptedMetadata.newestFormat)
+    }
+
     /// Refuses another mapping than the one that the file was adopted with.
     static func require(_ mapping: TableMapping, _ snapshot: MappedSnapshot) throws {
         guard let text = try snapshot.metadata(AdoptedMetadata.mapping) else {
@@ -59,7 +65,8 @@ enum AdoptedFile {
     /// Reads the file's schema, and refuses a file that lost the store's triggers.
     static func layout(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws -> MappedLayout
     {
-        let file = try TableFile(adopted: connection.path)
+        try require(connection)
+        let file = try TableFile(inPlace: connection.path, isAdopted: true)
         guard try file.schemaVersion == connection.schemaCookie else {
             throw HabitStoreError(
                 .busy,
@@ -74,6 +81,13 @@ enum AdoptedFile {
             throw HabitStoreError(
                 .schemaMismatch,
                 "the tables no longer fit the mapping: \(findings.map(\.message).joined(separator: "; "))",
+                at: .init(path: connection.path)
+            )
+        }
+        guard try !isOutdated(connection) else {
+            throw HabitStoreError(
+                .migrationRequired,
+                "an earlier version adopted this file; open it for writing once",
                 at: .init(path: connection.path)
             )
         }
@@ -94,6 +108,42 @@ enum AdoptedFile {
         return layout
     }
 
+    /// Refuses a file whose declarations need something that only the app has: a collation or a function of its own.
+    ///
+    /// - Returns: whether foreign keys can be enforced: each leads to unique columns.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` with SQLite's own words.
+    private static func requireWritable(_ layout: MappedLayout, _ connection: SQLiteConnection) throws -> Bool {
+        var hasForeignKeys = true
+        let tables =
+            layout.tables.map { table in
+                (table.name, table.source.table.columns.filter { !$0.isGenerated }.map(\.name))
+            } + layout.linkTables.map { ($0.links.table, $0.columns) }
+        for (name, columns) in tables {
+            let table = SQLiteFormat.quoted(name)
+            let column = SQLiteFormat.quoted(columns.first ?? "")
+            for sql in [
+                "INSERT INTO \(table) DEFAULT VALUES", "UPDATE \(table) SET \(column) = \(column)",
+                "DELETE FROM \(table)",
+            ] {
+                do {
+                    _ = try connection.prepare(sql)
+                } catch let error as HabitStoreError {
+                    guard error.detail?.contains("foreign key mismatch") != true else {
+                        hasForeignKeys = false
+                        continue
+                    }
+                    throw HabitStoreError(
+                        .unsupported,
+                        "\(name) cannot be written by another program than the app: \(error.detail ?? error.message)",
+                        at: .init(path: connection.path),
+                        underlying: error
+                    )
+                }
+            }
+        }
+        return hasForeignKeys
+    }
+
     /// The sentence for the first row that violates a foreign key; nil if there is none.
     static func foreignKeyViolation(_ connection: SQLiteConnection) throws -> String? {
         let rows = try connection.prepare("PRAGMA foreign_key_check")
@@ -112,7 +162,7 @@ enum AdoptedFile {
         let connection = try SQLiteConnection(
             foreign: path,
             isWritable: true,
-            enforcesForeignKeys: false,
+            enforcesForeignKeys: true,
             busyLimitSeconds: busyLimitSeconds
         )
         defer { connection.close() }
@@ -144,7 +194,7 @@ enum AdoptedFile {
     private static func cleanReport(_ path: String, _ mapping: TableMapping, _ schema: Schema) throws
         -> TableMappingReport
     {
-        let report = try mapping.check(try TableFile(path: path), schema: schema)
+        let report = try mapping.check(try TableFile(inPlace: path, isAdopted: false), schema: schema)
         guard report.isClean else {
             throw HabitStoreError(
                 .invalidValue,
@@ -156,8 +206,10 @@ enum AdoptedFile {
     }
 
     private static func create(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws {
+        try requireFreeNames(connection)
+        let before = Set(try objects(connection))
         // The schema under the lock; the values were checked before, and are read again below.
-        var planner = TablePlanner(mapping, try TableFile(adopted: connection.path), schema)
+        var planner = TablePlanner(mapping, try TableFile(inPlace: connection.path, isAdopted: true), schema)
         let layout = try MappedLayout(planner.plan(), connection)
         guard planner.findings.isEmpty else {
             throw HabitStoreError(
@@ -173,34 +225,60 @@ enum AdoptedFile {
             [SQLiteFormat.metadataDefinition, log, SQLiteFormat.digestDefinition]
             + SQLiteHistory.Tables.adopted.definitions
         for definition in definitions { try connection.exec(definition) }
-        for table in layout.tables { try connection.exec(try keyDefinition(table, connection)) }
+        for table in layout.tables { try connection.exec(table.keyDefinition) }
         let writer = MappedWriter(connection, layout)
         defer { writer.end() }
         try writer.setMetadata(AdoptedMetadata.format, String(AdoptedMetadata.newestFormat))
         try writer.setMetadata(AdoptedMetadata.mapping, try mapping.json())
-        let violates = try foreignKeyViolation(connection) != nil
-        // Rows that violate foreign keys show that the app does not enforce them.
-        try writer.setMetadata(AdoptedMetadata.foreignKeys, violates ? "off" : "on")
         for table in layout.tables { try identify(table, writer) }
+        try createTriggers(layout, connection)
+        // Rows that violate foreign keys, and keys that lead to no unique columns, show that the app does not enforce them.
+        let isEnforced = try requireWritable(layout, connection) && (try? foreignKeyViolation(connection)) == .some(nil)
+        try writer.setMetadata(AdoptedMetadata.foreignKeys, isEnforced ? "on" : "off")
+        let made = try objects(connection).filter { !before.contains($0) }
+        try writer.setMetadata(AdoptedMetadata.objects, try String(decoding: JSONEncoder().encode(made), as: UTF8.self))
+    }
+
+    private static func createTriggers(_ layout: MappedLayout, _ connection: SQLiteConnection) throws {
         for (_, definition) in layout.triggers.sorted(by: { $0.key < $1.key }) { try connection.exec(definition) }
     }
 
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for a table without a key that stays unique.
-    private static func keyDefinition(_ table: MappedTable, _ connection: SQLiteConnection) throws -> String {
-        let names = Set(table.keyColumns.map { $0.sqlName })
-        let complete = try MappedCatalog(connection).wholeUniqueKeys(of: table.name)
-        guard let key = complete.first(where: { Set($0.map { $0.column.sqlName }) == names }) else {
+    /// The names of the file's tables and triggers, triggers first.
+    private static func objects(_ connection: SQLiteConnection) throws -> [String] {
+        try connection.texts(
+            "SELECT name FROM sqlite_schema WHERE type IN ('table', 'trigger') ORDER BY type = 'table', name"
+        )
+    }
+
+    private static func requireFreeNames(_ connection: SQLiteConnection) throws {
+        let taken = try objects(connection).filter { $0.sqlName.text.hasPrefix(TableFile.storePrefix) }
+        guard taken.isEmpty else {
             throw HabitStoreError(
                 .unsupported,
-                "\(table.name) has no primary key or unique index over \(table.keyColumns.joined(separator: ", ")), so a row cannot be found "
-                    + "again for certain",
+                "the file has \(taken.joined(separator: ", ")), and names that begin with \(TableFile.storePrefix) are the store's",
                 at: .init(path: connection.path)
             )
         }
-        let collations = table.keyColumns.map { column in
-            key.first { $0.column.sqlName == column.sqlName }?.collation ?? "BINARY"
+    }
+
+    /// Brings a file that an earlier version adopted up to date.
+    static func upgrade(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws {
+        let bookkeeping = MappedWriter(connection, .empty(schema))
+        defer { bookkeeping.end() }
+        guard try bookkeeping.metadata(AdoptedMetadata.format) == "1" else { return }
+        var planner = TablePlanner(mapping, try TableFile(inPlace: connection.path, isAdopted: true), schema)
+        let layout = try MappedLayout(planner.plan(), connection)
+        // Format 1 had triggers that missed some writes, and no list of what it made.
+        for name in try MappedCatalog(connection).triggers().keys {
+            try connection.exec("DROP TRIGGER \(SQLiteFormat.quoted(name))")
         }
-        return table.keyDefinition(collations)
+        try createTriggers(layout, connection)
+        let made = try objects(connection).filter { $0.hasPrefix(TableFile.storePrefix) }
+        try bookkeeping.setMetadata(
+            AdoptedMetadata.objects,
+            try String(decoding: JSONEncoder().encode(made), as: UTF8.self)
+        )
+        try bookkeeping.setMetadata(AdoptedMetadata.format, String(AdoptedMetadata.newestFormat))
     }
 
     /// Gives each row of a table an identifier.
@@ -245,11 +323,17 @@ enum AdoptedFile {
                     at: .init(path: path)
                 )
             }
+            let bookkeeping = MappedSnapshot(connection, .empty(Schema([])))
+            let made = try bookkeeping.metadata(AdoptedMetadata.objects).map {
+                try JSONDecoder().decode([String].self, from: Data($0.utf8))
+            }
+            // Format 1 kept no list.
+            let names = Set(try made ?? objects(connection).filter { $0.hasPrefix(TableFile.storePrefix) })
             for kind in ["trigger", "table"] {
-                let names = try connection.texts(
-                    "SELECT name FROM sqlite_schema WHERE type = '\(kind)' AND name LIKE 'habitstore\\_%' ESCAPE '\\'"
-                )
-                for name in names { try connection.exec("DROP \(kind) \(SQLiteFormat.quoted(name))") }
+                for name in try connection.texts("SELECT name FROM sqlite_schema WHERE type = '\(kind)'")
+                where names.contains(name) {
+                    try connection.exec("DROP \(kind) \(SQLiteFormat.quoted(name))")
+                }
             }
         }
     }

@@ -26,13 +26,18 @@ final class ForeignWrites {
     private var pairs: [RowKey: [Pair]] = [:]
     /// Tables to which texts were written that are not in NFC.
     private(set) var mixedTables: Set<String> = []
+    /// Tables in which rows without a key were logged.
+    private var keylessTables: Set<Int> = []
 
     private struct Touched {
         let table: Int
         let key: [SourceValue]
         /// The row before the first change; nil if there was none.
         var before: [SourceValue]?
-        var lastKind: LoggedKind
+        /// Whether the row was deleted, and no other with its key has come since.
+        var isDeleted = false
+        /// Whether a row with its key may have replaced it.
+        var mayBeReplaced = false
         /// Whether the key was given out again after its row was deleted.
         var isReborn = false
         /// The record before the first change.
@@ -52,8 +57,13 @@ final class ForeignWrites {
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for a row that cannot be a record, and then the log stays unchanged.
     func take() throws -> [ForeignChange] {
         guard try readLog() else { return [] }
+        try requireKeys()
         let again = try keysGivenOutAgain()
-        for key in again { try touchDependents(of: key) }
+        for key in again {
+            guard let row = touched[key] else { continue }
+            let table = layout.tables[row.table]
+            if let id = try rows.identifier(row.key, table) { try touchDependents(of: id, table) }
+        }
         for key in order {
             let old = try oldRecord(key)
             touched[key]?.old = old
@@ -62,7 +72,46 @@ final class ForeignWrites {
         var changes: [ForeignChange] = []
         for key in order { try note(key, &changes) }
         try connection.exec("DELETE FROM \(MappedTriggers.log)")
-        return changes
+        return Self.merged(changes)
+    }
+
+    /// Gives the key of a dead record to another one. References to the dead record lead to the other one then.
+    func give(_ key: [SourceValue], of table: MappedTable, to id: UUID) throws -> [ForeignChange] {
+        guard let dead = try rows.identifier(key, table) else { return [] }
+        try touchDependents(of: dead, table)
+        for place in order {
+            let old = try oldRecord(place)
+            touched[place]?.old = old
+        }
+        try exchange(dead, for: id, table)
+        var changes: [ForeignChange] = []
+        for place in order { try note(place, &changes) }
+        return Self.merged(changes)
+    }
+
+    /// A record that is deleted and inserted is one that changed: its row has another key, which is the same identifier.
+    private static func merged(_ changes: [ForeignChange]) -> [ForeignChange] {
+        struct Record: Hashable {
+            let entity: Int
+            let id: UUID
+        }
+        var merged: [ForeignChange] = []
+        var places: [Record: Int] = [:]
+        for change in changes {
+            let record = Record(entity: change.entity, id: change.id)
+            if let place = places[record] {
+                merged[place] = ForeignChange(
+                    entity: change.entity,
+                    id: change.id,
+                    old: merged[place].old ?? change.old,
+                    new: change.new ?? merged[place].new
+                )
+            } else {
+                places[record] = merged.count
+                merged.append(change)
+            }
+        }
+        return merged.filter { $0.old != $0.new }
     }
 
     // MARK: The log
@@ -101,18 +150,37 @@ final class ForeignWrites {
         let table = layout.tables[number]
         let key = table.key(row)
         guard !key.contains(.null) else {
-            guard kind == .absent else { return }
-            throw keyless(table)
-        }
-        let place = RowKey(number, key)
-        guard var known = touched[place] else {
-            order.append(place)
-            touched[place] = Touched(table: number, key: key, before: kind == .absent ? nil : row, lastKind: kind)
+            // The row may have a key by now, or be gone.
+            keylessTables.insert(number)
             return
         }
-        if kind == .absent, known.lastKind == .deleted { known.isReborn = true }
-        known.lastKind = kind
+        let place = table.place(key)
+        if touched[place] == nil { order.append(place) }
+        var known = touched[place] ?? Touched(table: number, key: key, before: kind == .absent ? nil : row)
+        switch kind {
+        case .present: known.mayBeReplaced = true
+        case .deleted: known.isDeleted = true
+        case .changed: break
+        case .absent:
+            if known.isDeleted {
+                known.isReborn = true
+            } else if !known.mayBeReplaced {
+                // What was logged before is what triggers made of the new row.
+                known.before = nil
+            }
+            (known.isDeleted, known.mayBeReplaced) = (false, false)
+        }
         touched[place] = known
+    }
+
+    private func requireKeys() throws {
+        for number in keylessTables {
+            let table = layout.tables[number]
+            let isKeyless = table.keyColumns.map { "\(SQLiteFormat.quoted($0)) IS NULL" }.joined(separator: " OR ")
+            guard try connection.int64("SELECT 1 FROM \(table.quotedName) WHERE \(isKeyless) LIMIT 1") == nil else {
+                throw keyless(table)
+            }
+        }
     }
 
     private func keyless(_ table: MappedTable) -> HabitStoreError {
@@ -131,7 +199,7 @@ final class ForeignWrites {
             // The key as its own table has it: the link may spell it differently.
             let found = try rows.row(here, table).map { table.key($0) }
             let key = found ?? table.stored(here)
-            let owner = RowKey(links.number, key)
+            let owner = table.place(key, inLinks: links)
             let isKnown = pairs[owner, default: []].contains { RowKey(0, $0.target) == RowKey(0, target) }
             if !isKnown { pairs[owner, default: []].append(Pair(target: target, wasPresent: kind != .absent)) }
             try touch(number, key)
@@ -149,10 +217,10 @@ final class ForeignWrites {
 
     /// Adds a row that was not written itself. Its columns are what they were.
     private func touch(_ number: Int, _ key: [SourceValue]) throws {
-        let place = RowKey(number, key)
+        let place = layout.tables[number].place(key)
         guard touched[place] == nil, let row = try rows.row(key, layout.tables[number]) else { return }
         order.append(place)
-        touched[place] = Touched(table: number, key: key, before: row, lastKind: .present)
+        touched[place] = Touched(table: number, key: key, before: row)
     }
 
     // MARK: Keys that are given out again
@@ -172,9 +240,7 @@ final class ForeignWrites {
     }
 
     /// References to the dead record lead to the new one now.
-    private func touchDependents(of place: RowKey) throws {
-        guard let row = touched[place], let id = try rows.identifier(row.key, layout.tables[row.table]) else { return }
-        let target = layout.tables[row.table]
+    private func touchDependents(of id: UUID, _ target: MappedTable) throws {
         func find(_ sql: String, _ width: Int) throws -> [[SourceValue]] {
             try connection.withStatement(sql) { statement in
                 try statement.bind(id, at: 1)
@@ -224,7 +290,7 @@ final class ForeignWrites {
         var linked: [Int: [[SourceValue]]] = [:]
         for (position, field) in part.fields.enumerated() {
             guard case .links(let links) = field, let linkTable = layout.linkTable(links) else { continue }
-            guard let changed = pairs[RowKey(linkTable.number, row.key)] else { continue }
+            guard let changed = pairs[table.place(row.key, inLinks: linkTable)] else { continue }
             var targets = try rows.linked(row.key, linkTable)
             for pair in changed {
                 targets.removeAll { RowKey(0, $0) == RowKey(0, pair.target) }
@@ -243,8 +309,9 @@ final class ForeignWrites {
         let known = try rows.identifier(row.key, table)
         guard let known else {
             guard let derived = layout.plan.identifier(row.key, of: table.source) else { throw keyless(table) }
-            let isTaken = try rows.key(derived, table) != nil
-            if isTaken, table.source.keyForm != nil {
+            let other = try rows.key(derived, table)
+            if let other, table.source.keyForm != nil {
+                guard try rows.row(other, table) != nil else { return try respell(derived, row.key, table) }
                 throw HabitStoreError(
                     .invalidValue,
                     "two rows of \(table.name) have keys that are the same identifier; correct one in the app",
@@ -252,16 +319,30 @@ final class ForeignWrites {
                 )
             }
             return try connection.withStatement(table.insertKey) { statement in
-                try statement.bind(isTaken ? UUID() : derived, at: 1)
+                try statement.bind(other == nil ? derived : UUID(), at: 1)
                 try statement.bind(row.key, from: 2)
                 try statement.run()
             }
         }
         guard isNew else { return }
         // The record that had the key before is dead, and this is another one.
+        try exchange(known, for: UUID(), table)
+    }
+
+    private func exchange(_ known: UUID, for id: UUID, _ table: MappedTable) throws {
         try connection.withStatement("UPDATE \(table.keyTable) SET id = ?1 WHERE id = ?2") { statement in
-            try statement.bind(UUID(), at: 1)
+            try statement.bind(id, at: 1)
             try statement.bind(known, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// The same identifier is spelled in another way now.
+    private func respell(_ id: UUID, _ key: [SourceValue], _ table: MappedTable) throws {
+        let names = key.indices.map { "k\($0) = ?\($0 + 2)" }.joined(separator: ", ")
+        try connection.withStatement("UPDATE \(table.keyTable) SET \(names) WHERE id = ?1") { statement in
+            try statement.bind(id, at: 1)
+            try statement.bind(key, from: 2)
             try statement.run()
         }
     }

@@ -8,10 +8,18 @@ struct MappedTable: Sendable {
     /// Identifies the table in the log of changes.
     let number: Int
     let source: TablePlan.Source
-    /// Each unique index, with the collations by which its columns are compared.
-    let uniqueKeys: [[(column: String, collation: String)]]
+    /// What a new row may replace an old one by.
+    let uniqueKeys: UniqueKeys
+    /// The collations by which the columns of the key are compared.
+    let collations: [Collation]
     /// Whether the app has triggers that may change a written row.
     let hasAppTriggers: Bool
+    /// Columns without a type in which codes are texts.
+    let textCodes: Set<Int>
+    /// Whether a column is computed from others.
+    let hasGeneratedColumns: Bool
+    /// Whether a column is computed from others, or belongs to several attributes.
+    let hasLinkedColumns: Bool
     /// Whether SQLite keeps the greatest key that the table ever had.
     let keepsSequence: Bool
     /// Reads the identifiers and rows; a condition may follow.
@@ -39,6 +47,17 @@ struct MappedTable: Sendable {
 
     func isGenerated(_ place: Int) -> Bool { source.table.column(source.columns[place])?.isGenerated ?? false }
 
+    /// Whether a column refuses NULL, or replaces it.
+    func isNotNull(_ place: Int) -> Bool { source.table.column(source.columns[place])?.isNotNull ?? false }
+
+    /// The place of a row in the log. Keys that are equal in the table have the same.
+    func place(_ key: [SourceValue]) -> RowKey { place(key, inLinks: nil) }
+
+    /// The place of an owner's links in the log.
+    func place(_ key: [SourceValue], inLinks links: MappedLinkTable?) -> RowKey {
+        RowKey(links?.number ?? number, zip(key, collations).map { $1.canonical($0) })
+    }
+
     /// The key of a row.
     func key(_ row: [SourceValue]) -> [SourceValue] { source.key.map { row[$0] } }
 
@@ -52,12 +71,22 @@ struct MappedTable: Sendable {
     init(
         number: Int,
         source: TablePlan.Source,
-        uniqueKeys: [[(column: String, collation: String)]],
+        uniqueKeys: UniqueKeys,
+        collations: [Collation],
+        textCodes: Set<Int>,
         hasAppTriggers: Bool,
         keepsSequence: Bool
     ) {
-        (self.number, self.source, self.uniqueKeys) = (number, source, uniqueKeys)
+        self.textCodes = textCodes
+        (self.number, self.source, self.uniqueKeys, self.collations) = (number, source, uniqueKeys, collations)
         (self.hasAppTriggers, self.keepsSequence) = (hasAppTriggers, keepsSequence)
+        hasGeneratedColumns = source.columns.contains { source.table.column($0)?.isGenerated ?? false }
+        hasLinkedColumns =
+            hasGeneratedColumns
+            || source.parts.contains { part in
+                let places = part.fields.flatMap(\.places)
+                return Set(places).count < places.count
+            }
         let table = SQLiteFormat.quoted(source.table.name)
         let keyTable = Self.keyTable(of: source.table.name)
         let columns = source.columns.map { "t.\(SQLiteFormat.quoted($0))" }.joined(separator: ", ")
@@ -76,10 +105,10 @@ struct MappedTable: Sendable {
     }
 
     /// The table of the keys of all identifiers, of living and dead records. Its columns compare like those of the key.
-    func keyDefinition(_ collations: [String]) -> String {
+    var keyDefinition: String {
         let columns = source.key.enumerated().map { index, place in
             let type = source.table.column(source.columns[place])?.declaredType ?? ""
-            let collation = collations[index] == "BINARY" ? "" : " COLLATE \(collations[index])"
+            let collation = collations[index] == .binary ? "" : " COLLATE \(collations[index].rawValue)"
             return "  k\(index)\(type.isEmpty ? "" : " \(SQLiteFormat.quoted(type))")\(collation) NOT NULL"
         }
         let names = source.key.indices.map { "k\($0)" }.joined(separator: ", ")
@@ -88,12 +117,59 @@ struct MappedTable: Sendable {
     }
 }
 
+/// How SQLite compares texts (https://www.sqlite.org/datatype3.html#collation).
+enum Collation: String, Sendable {
+    case binary = "BINARY"
+    case nocase = "NOCASE"
+    case rtrim = "RTRIM"
+
+    /// A value that is the same for all that are equal.
+    func canonical(_ value: SourceValue) -> SourceValue {
+        guard case .text(let text) = value else { return value }
+        switch self {
+        case .binary: return value
+        case .nocase: return .text(text.sqlName.text)
+        case .rtrim: return .text(String(decoding: text.utf8.reversed().drop { $0 == 0x20 }.reversed(), as: UTF8.self))
+        }
+    }
+}
+
+/// What a new row may replace an old one by.
+struct UniqueKeys: Sendable {
+    struct Column: Sendable {
+        let name: String
+        let collation: Collation
+        /// The expression that `OR REPLACE` stores instead of NULL.
+        let replacement: String?
+    }
+
+    let keys: [[Column]]
+    /// The name of the row's number, unless a column has it.
+    let rowid: String?
+}
+
+extension TableFile.Column {
+    /// Whether it keeps every value as it is written.
+    var isUntyped: Bool { affinity == TableFile.Affinity.none }
+}
+
+extension TablePlan.Field {
+    /// The columns that it is stored in.
+    var places: [Int] {
+        switch self {
+        case .missing, .identifier, .constant, .links: []
+        case .column(let place, _, _), .cases(let place, _, _): [place]
+        case .reference(let places, _): places
+        }
+    }
+}
+
 /// A table of links, and whose links they are.
 struct MappedLinkTable: Sendable {
     /// Identifies the table in the log of changes.
     let number: Int
     let links: TablePlan.LinkTable
-    let uniqueKeys: [[(column: String, collation: String)]]
+    let uniqueKeys: UniqueKeys
     /// Reads the targets of an owner.
     let select: String
     let insert: String
@@ -107,7 +183,7 @@ struct MappedLinkTable: Sendable {
     init(
         number: Int,
         links: TablePlan.LinkTable,
-        uniqueKeys: [[(column: String, collation: String)]],
+        uniqueKeys: UniqueKeys,
         leadsByNumbers: Bool
     ) {
         (self.number, self.links, self.uniqueKeys) = (number, links, uniqueKeys)
@@ -130,7 +206,7 @@ struct MappedLinkTable: Sendable {
     /// Whether no pair of owner and target can be there twice.
     var hasDifferentPairs: Bool {
         let pair = Set(columns.map { $0.sqlName })
-        return uniqueKeys.contains { key in key.allSatisfy { pair.contains($0.column.sqlName) } }
+        return uniqueKeys.keys.contains { key in key.allSatisfy { pair.contains($0.name.sqlName) } }
     }
 }
 
@@ -194,6 +270,8 @@ struct MappedLayout: Sendable {
                 number: number,
                 source: source,
                 uniqueKeys: try catalog.uniqueKeys(of: source.table.name),
+                collations: try catalog.collations(ofKeyOf: source),
+                textCodes: try catalog.textCodes(of: source),
                 hasAppTriggers: try catalog.hasAppTriggers(source.table.name),
                 keepsSequence: hasSequence && source.table.keepsKeys
             )
@@ -253,25 +331,106 @@ struct MappedCatalog {
 
     /// The unique indexes of a table by which a row can be replaced, and its primary key; also those over some rows only.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for an index over an expression.
-    func uniqueKeys(of table: String) throws -> [[(column: String, collation: String)]] {
-        try keys(of: table, includingPartial: true)
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for an index over an expression, or with a collation of the app's own.
+    func uniqueKeys(of table: String) throws -> UniqueKeys {
+        let columns = try self.columns(of: table)
+        var keys: [[UniqueKeys.Column]] = []
+        for index in try uniqueIndexes(of: table) {
+            keys.append(
+                index.columns.map { name, collation in
+                    UniqueKeys.Column(
+                        name: name,
+                        collation: collation,
+                        replacement: columns.first { $0.name == name }?.replacement
+                    )
+                }
+            )
+        }
+        // An INTEGER PRIMARY KEY has no index.
+        let primary = columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }
+        if !primary.isEmpty, !keys.contains(where: { $0.map(\.name) == primary.map(\.name) }) {
+            keys.append(primary.map { UniqueKeys.Column(name: $0.name, collation: .binary, replacement: nil) })
+        }
+        return UniqueKeys(keys: keys, rowid: try rowid(of: table, columns.map(\.name), primary))
     }
 
-    /// The unique indexes over all rows of a table, and its primary key.
-    func wholeUniqueKeys(of table: String) throws -> [[(column: String, collation: String)]] {
-        try keys(of: table, includingPartial: false)
+    /// The collations of the columns of a table's key.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a table without a key that stays unique.
+    func collations(ofKeyOf source: TablePlan.Source) throws -> [Collation] {
+        let table = source.table.name
+        let key = source.key.map { source.columns[$0] }
+        let names = Set(key.map(\.sqlName))
+        let refused = { (message: String) in
+            HabitStoreError(.unsupported, "\(table) \(message)", at: .init(path: connection.path))
+        }
+        if source.keyForm == nil, key.contains(where: { source.table.column($0)?.isUntyped ?? true }) {
+            throw refused("has a key without a type, in which 1 and '1' are different rows; give it a type")
+        }
+        if let index = try uniqueIndexes(of: table).first(where: {
+            $0.isWhole && Set($0.columns.map(\.name.sqlName)) == names
+        }) {
+            return key.map { name in index.columns.first { $0.name.sqlName == name.sqlName }?.collation ?? .binary }
+        }
+        let primary = try columns(of: table).filter { $0.keyPlace > 0 }
+        guard Set(primary.map(\.name.sqlName)) == names else {
+            throw refused(
+                "has no primary key or unique index over \(key.joined(separator: ", ")), so a row cannot be found again for certain"
+            )
+        }
+        return key.map { _ in .binary }
     }
 
-    private func keys(of table: String, includingPartial: Bool) throws -> [[(column: String, collation: String)]] {
-        let quoted = SQLiteFormat.quoted(table)
-        var keys: [[(column: String, collation: String)]] = []
-        let indexes = try connection.prepare("PRAGMA index_list(\(quoted))")
+    /// The columns without a type in which the first code is a text.
+    func textCodes(of source: TablePlan.Source) throws -> Set<Int> {
+        var found: Set<Int> = []
+        for part in source.parts {
+            for case .cases(let place, _, _) in part.fields
+            where source.table.column(source.columns[place])?.isUntyped ?? true {
+                let column = SQLiteFormat.quoted(source.columns[place])
+                let sql =
+                    "SELECT typeof(\(column)) = 'text' FROM \(SQLiteFormat.quoted(source.table.name)) WHERE \(column) IS NOT NULL LIMIT 1"
+                if try connection.int64(sql) == 1 { found.insert(place) }
+            }
+        }
+        return found
+    }
+
+    private struct DeclaredColumn {
+        let name: String
+        let type: String
+        let keyPlace: Int64
+        /// What NULL becomes, if the column refuses it: `OR REPLACE` then stores the default.
+        let replacement: String?
+    }
+
+    private func columns(of table: String) throws -> [DeclaredColumn] {
+        let rows = try connection.prepare("PRAGMA table_xinfo(\(SQLiteFormat.quoted(table)))")
+        var columns: [DeclaredColumn] = []
+        while try rows.step() {
+            let hasReplacement = rows.int64(at: 3) == 1 && !rows.isNull(at: 4)
+            columns.append(
+                DeclaredColumn(
+                    name: try rows.text(at: 1),
+                    type: rows.isNull(at: 2) ? "" : try rows.text(at: 2),
+                    keyPlace: rows.int64(at: 5),
+                    replacement: hasReplacement ? try rows.text(at: 4) : nil
+                )
+            )
+        }
+        return columns
+    }
+
+    private func uniqueIndexes(
+        of table: String
+    ) throws -> [(columns: [(name: String, collation: Collation)], isWhole: Bool)] {
+        var found: [(columns: [(name: String, collation: Collation)], isWhole: Bool)] = []
+        let indexes = try connection.prepare("PRAGMA index_list(\(SQLiteFormat.quoted(table)))")
         while try indexes.step() {
-            guard indexes.int64(at: 2) == 1, includingPartial || indexes.int64(at: 4) == 0 else { continue }
+            guard indexes.int64(at: 2) == 1 else { continue }
             let name = try indexes.text(at: 1)
             let parts = try connection.prepare("PRAGMA index_xinfo(\(SQLiteFormat.quoted(name)))")
-            var key: [(column: String, collation: String)] = []
+            var columns: [(name: String, collation: Collation)] = []
             while try parts.step() {
                 guard parts.int64(at: 5) == 1 else { continue }
                 guard !parts.isNull(at: 2) else {
@@ -281,30 +440,27 @@ struct MappedCatalog {
                         at: .init(path: connection.path)
                     )
                 }
-                let collation = try parts.text(at: 4).uppercased()
-                guard ["BINARY", "NOCASE", "RTRIM"].contains(collation) else {
+                guard let collation = Collation(rawValue: try parts.text(at: 4).uppercased()) else {
                     throw HabitStoreError(
                         .unsupported,
-                        "\(table) has the index \(name) with the app's own collation \(collation), which only the app has",
+                        "\(table) has the index \(name) with the app's own collation \(try parts.text(at: 4)), which only the app has",
                         at: .init(path: connection.path)
                     )
                 }
-                key.append((try parts.text(at: 2), collation))
+                columns.append((try parts.text(at: 2), collation))
             }
-            keys.append(key)
+            found.append((columns, indexes.int64(at: 4) == 0))
         }
-        let columns = try connection.prepare("PRAGMA table_xinfo(\(quoted))")
-        var primary: [(place: Int64, column: String)] = []
-        while try columns.step() {
-            if columns.int64(at: 5) > 0 { primary.append((columns.int64(at: 5), try columns.text(at: 1))) }
-        }
-        primary.sort { $0.place < $1.place }
-        // An INTEGER PRIMARY KEY has no index.
-        let names = primary.map(\.column)
-        if !names.isEmpty, !keys.contains(where: { $0.map(\.column) == names }) {
-            keys.append(names.map { ($0, "BINARY") })
-        }
-        return keys
+        return found
+    }
+
+    /// The name by which a row's number can be used, if the table has numbers that are not in a column.
+    private func rowid(of table: String, _ columns: [String], _ primary: [DeclaredColumn]) throws -> String? {
+        let names = Set(columns.map(\.sqlName))
+        guard let name = ["rowid", "oid", "_rowid_"].first(where: { !names.contains($0.sqlName) }) else { return nil }
+        // A table without rowids has no such column, and an INTEGER PRIMARY KEY is one.
+        guard (try? connection.prepare("SELECT \(name) FROM \(SQLiteFormat.quoted(table))")) != nil else { return nil }
+        return primary.count == 1 && primary[0].type.uppercased() == "INTEGER" ? nil : name
     }
 
     /// Whether columns are declared to hold whole numbers.
@@ -322,7 +478,7 @@ struct MappedCatalog {
     /// Whether the table has triggers other than the store's.
     func hasAppTriggers(_ table: String) throws -> Bool {
         try connection.withStatement(
-            "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?1 AND name NOT LIKE 'habitstore\\_%' ESCAPE '\\'"
+            "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?1 AND name NOT GLOB '\(MappedTriggers.names)'"
         ) { statement in
             try statement.bind(table.sqlName.text, at: 1)
             return try statement.step()
@@ -332,7 +488,7 @@ struct MappedCatalog {
     /// The store's triggers, by name.
     func triggers() throws -> [String: String] {
         try connection.withStatement(
-            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'habitstore\\_%' ESCAPE '\\'"
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '\(MappedTriggers.names)'"
         ) { statement in
             var triggers: [String: String] = [:]
             while try statement.step() { triggers[try statement.text(at: 0)] = try statement.text(at: 1) }

@@ -137,7 +137,10 @@ struct MappedPlanner {
         case (.real, .double(let number)): return ("\(name) \(sign) ?", [.real(number)])
         case (.boolean, .bool(let flag)) where comparison == .equal: return ("\(name) = ?", [.int(flag ? 1 : 0)])
         case (.text, .string(let text)):
-            guard textIsCanonical, comparison == .equal || rows.layout.comparesBytes else { return nil }
+            // A column of numbers would compare the literal as a number.
+            guard textIsCanonical, [.text, .none].contains(table.affinity(place)),
+                comparison == .equal || rows.layout.comparesBytes
+            else { return nil }
             return ("\(name) \(sign) ? COLLATE BINARY", [.text(text)])
         case (.count(let unit, let year), .date(let date)):
             return count(name, unit, year, comparison, date)
@@ -163,6 +166,7 @@ struct MappedPlanner {
         default: return nil
         }
         let slack = abs(number) * 1e-9 + 2
+        guard (number + slack).isFinite, (number - slack).isFinite else { return nil }
         return range(name, comparison, .real(number - slack), .real(number + slack))
     }
 

@@ -17,7 +17,7 @@ struct MappedRow {
 
     init(_ table: MappedTable, _ part: TablePlan.Part, _ entity: EntityDescription, _ id: UUID, path: String) {
         (self.table, self.part, self.entity, self.id, self.path) = (table, part, entity, id, path)
-        isDoubtful = table.hasAppTriggers || !part.conditions.isEmpty
+        isDoubtful = table.hasAppTriggers || table.hasLinkedColumns || !part.conditions.isEmpty
     }
 
     /// The places of the columns that are written.
@@ -97,7 +97,9 @@ struct MappedRow {
                     attribute: position
                 )
             }
-            let isNumber = table.affinity(place) != .text && Int64(code).map { String($0) == code } == true
+            let isNumber =
+                table.affinity(place) != .text && !table.textCodes.contains(place)
+                && Int64(code).map { String($0) == code } == true
             try assign(place, isNumber ? Int64(code).map { .int($0) } ?? .text(code) : .text(code), position)
         }
     }
@@ -144,7 +146,7 @@ struct MappedRow {
             )
         }
         values[place] = value
-        if !value.isKept(by: table.affinity(place)) { isDoubtful = true }
+        if value.isNull ? table.isNotNull(place) : !value.isKept(by: table.affinity(place)) { isDoubtful = true }
     }
 }
 

@@ -13,8 +13,7 @@ extension SQLiteStatement {
         case .real(let number): try bind(number, at: index)
         case .text(let text): try bind(text, at: index)
         case .blob(let bytes): try bytes.withUnsafeBytes { try bind($0, at: index) }
-        case .malformedText:
-            throw HabitStoreError(.invalidValue, "a text that is not UTF-8 cannot be written", at: .init())
+        case .malformedText(let bytes): try bytes.withUnsafeBytes { try bind(utf8: $0, at: index) }
         }
     }
 
@@ -31,7 +30,7 @@ extension SQLiteStatement {
         case .integer: return .int(int64(at: index))
         case .real: return .real(double(at: index))
         case .text:
-            let bytes = bytes(at: index)
+            let bytes = utf8(at: index)
             guard let text = String(validating: bytes, as: UTF8.self) else { return .malformedText(Data(bytes)) }
             return .text(text)
         case .blob: return .blob(Data(bytes(at: index)))

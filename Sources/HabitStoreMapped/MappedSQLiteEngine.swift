@@ -60,6 +60,7 @@ import Synchronization
             busyLimitSeconds: busyLimitSeconds
         )
         defer { probe.close() }
+        if isWritable, let mapping { try Self.upgrade(mapping, schema, probe) }
         file = probe.path
         commits = SharedCommit(path: probe.path) { $0.isInTransaction }
         try probe.beginRead()
@@ -71,6 +72,17 @@ import Synchronization
         try bookkeeping.requireSchema(schema, path: probe.path)
         try AdoptedFile.require(mapping, bookkeeping)
         _ = try layout(probe)
+    }
+
+    private static func upgrade(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws {
+        try connection.beginRead()
+        defer { connection.rollback() }
+        try AdoptedFile.require(connection)
+        guard try AdoptedFile.isOutdated(connection) else { return }
+        connection.rollback()
+        try connection.beginWrite()
+        try AdoptedFile.upgrade(mapping, schema, connection)
+        try connection.commit()
     }
 
     // MARK: Connections
@@ -201,7 +213,7 @@ import Synchronization
             try connection.beginWrite()
             let writer = MappedWriter(connection, try layout(connection))
             defer { writer.end() }
-            let found = try writer.isInitialized && writer.absorb(at: now())
+            let found = try writer.isInitialized && writer.absorb(at: now(), isOwn: false)
             try commit(connection)
             return found
         }
@@ -213,22 +225,47 @@ import Synchronization
             throw HabitStoreError(.permissionDenied, "the store was opened read-only", at: .init(path: file))
         }
         return try lead { connection in
-            try connection.beginWrite()
+            // What a followed store has done by cascades is followed, too, and must not be done twice.
+            let enforces = try enforcesForeignKeys && !isFollowing(connection)
+            try connection.exec("PRAGMA foreign_keys = \(enforces ? "ON" : "OFF")")
+            let writer = try begin(connection)
+            defer { writer.end() }
             // Whatever the order in which a transaction writes records, its references are looked at when it ends.
             try connection.exec("PRAGMA defer_foreign_keys = ON")
-            try requireInPlace(connection)
-            let writer = MappedWriter(connection, try layout(connection))
-            defer { writer.end() }
-            if try writer.isInitialized { try writer.absorb(at: now()) }
             try writer.lowerFence()
             let result = try body(writer)
             guard connection.isInTransaction else { throw connection.prematureEndError() }
-            if try writer.isInitialized { try writer.absorb(at: now()) }
+            if try writer.isInitialized { try writer.absorb(at: now(), isOwn: true) }
             try writer.raiseFence()
             try requireInPlace(connection)
             try commit(connection)
             return result
         }
+    }
+
+    /// Begins a write transaction after everything that other programs have written is history, so that reads during it find nothing new.
+    private func begin(_ connection: SQLiteConnection) throws -> MappedWriter {
+        var attempts = 0
+        while true {
+            try connection.beginWrite()
+            try requireInPlace(connection)
+            let writer = MappedWriter(connection, try layout(connection))
+            guard try writer.isInitialized else {
+                try writer.takeUnknown()
+                return writer
+            }
+            attempts += 1
+            guard try writer.absorb(at: now(), isOwn: false), attempts < Self.mostAttempts else { return writer }
+            writer.end()
+            try commit(connection)
+        }
+    }
+
+    /// Whether the records are those of the user's other store; outside of a transaction, a guess.
+    private func isFollowing(_ connection: SQLiteConnection) throws -> Bool {
+        let bookkeeping = MappedWriter(connection, .empty(schema))
+        defer { bookkeeping.end() }
+        return try bookkeeping.isInitialized && ForeignChanges.role(bookkeeping) != .authoritative
     }
 
     /// Runs `body` on the connection of the one writer.

@@ -84,7 +84,16 @@ public final class MappedSQLiteStore: MaintainableStore, ReplicableStore {
             // The first opening writes the bookkeeping and the digests.
             try MappedSQLiteStore(path: path, mapping: mapping, schema: schema, options: options).close()
         } catch {
-            try? unadopt(path)
+            do {
+                try unadopt(path)
+            } catch let failure {
+                throw HabitStoreError(
+                    .busy,
+                    "the file was adopted, but its first opening failed (\(error)), and so did taking that back (\(failure)): opening it "
+                        + "completes the adoption, and unadopting it takes it back",
+                    at: .init(path: path)
+                )
+            }
             throw error
         }
         return report

@@ -271,7 +271,9 @@ private final class MappedAudit: AuditCursor {
 enum AdoptedMetadata {
     /// The version of the tables next to the app's.
     static let format = "mapped.format"
-    static let newestFormat = 1
+    static let newestFormat = 2
+    /// The names of the tables and triggers that adopting made, as JSON.
+    static let objects = "mapped.objects"
     /// The mapping, as JSON.
     static let mapping = "mapped.mapping"
     /// Whether the app enforces its foreign keys: `on` or `off`.

@@ -3,20 +3,27 @@ import HabitStoreSQLite
 
 /// The kinds of log entries for a row.
 enum LoggedKind: Int64 {
-    /// The row was there with these values; it may have been changed or replaced.
+    /// The row is there with these values, and may be replaced.
     case present = 0
     /// The row was not there before.
     case absent = 1
-    /// The row was there with these values, and was deleted.
+    /// The row was there with these values, and is deleted.
     case deleted = 2
+    /// The row was there with these values, and was changed.
+    case changed = 3
 }
 
 /// The triggers that log what is about to happen, or has happened, to mapped rows, whichever program writes them.
 ///
 /// SQLite fires no trigger for a row that `INSERT OR REPLACE` or `UPDATE OR REPLACE` deletes. Triggers that run before the statement look for
 /// the rows that have the new row's value of a unique index, and log them as present.
+///
+/// Deletions are logged before they happen: cascades run first, and may give the key out again. Changes and insertions are logged when they have
+/// happened, and a newer trigger of the app's may run before: it can have changed a row whose insertion is logged later.
 struct MappedTriggers {
     static let log = "habitstore_changes"
+    /// The pattern of the triggers' names.
+    static let names = "habitstore_[0-9]*_*"
 
     /// By their names.
     private(set) var all: [String: String] = [:]
@@ -28,7 +35,8 @@ struct MappedTriggers {
                     number: table.number,
                     table: table.name,
                     columns: table.source.columns,
-                    identity: table.keyColumns,
+                    identity: Array(zip(table.keyColumns, table.collations)),
+                    untyped: Set(table.source.columns.filter { table.source.table.column($0)?.isUntyped ?? true }),
                     uniqueKeys: table.uniqueKeys,
                     absentCount: table.keyColumns.count
                 )
@@ -40,7 +48,8 @@ struct MappedTriggers {
                     number: link.number,
                     table: link.links.table,
                     columns: link.columns,
-                    identity: link.columns,
+                    identity: link.columns.map { ($0, .binary) },
+                    untyped: [],
                     uniqueKeys: link.uniqueKeys,
                     absentCount: link.columns.count,
                     countsPairs: !link.hasDifferentPairs
@@ -55,8 +64,10 @@ struct MappedTriggers {
         let table: String
         let columns: [String]
         /// The columns that tell its rows apart.
-        let identity: [String]
-        let uniqueKeys: [[(column: String, collation: String)]]
+        let identity: [(name: String, collation: Collation)]
+        /// The columns that keep numbers as they were written.
+        let untyped: Set<String>
+        let uniqueKeys: UniqueKeys
         /// How many columns are logged of a row that was not there before.
         let absentCount: Int
         /// Whether rows may have the same identity, so that a new one need not be the first.
@@ -70,13 +81,25 @@ struct MappedTriggers {
         }
 
         /// Whether two rows differ in some columns, by their bytes.
-        func differ(_ columns: [String]) -> String {
-            columns.map { SQLiteFormat.quoted($0) }.map { "OLD.\($0) COLLATE BINARY IS NOT NEW.\($0)" }
-                .joined(separator: " OR ")
+        var differ: String {
+            columns.map { name in
+                let quoted = SQLiteFormat.quoted(name)
+                let differ = "OLD.\(quoted) COLLATE BINARY IS NOT NEW.\(quoted)"
+                return untyped.contains(name)
+                    ? "\(differ) OR typeof(OLD.\(quoted)) IS NOT typeof(NEW.\(quoted))" : differ
+            }.joined(separator: " OR ")
+        }
+
+        /// Whether the new row is another one.
+        var moves: String {
+            identity.map { name, collation in
+                let quoted = SQLiteFormat.quoted(name)
+                return "OLD.\(quoted) COLLATE \(collation.rawValue) IS NOT NEW.\(quoted)"
+            }.joined(separator: " OR ")
         }
 
         func same(_ left: String, _ right: String) -> String {
-            identity.map { SQLiteFormat.quoted($0) }.map { "\(left).\($0) IS \(right).\($0)" }.joined(
+            identity.map { SQLiteFormat.quoted($0.name) }.map { "\(left).\($0) IS \(right).\($0)" }.joined(
                 separator: " AND "
             )
         }
@@ -84,10 +107,15 @@ struct MappedTriggers {
         /// Logs the rows that have the new row's value of a unique index.
         func replaced(_ isUpdate: Bool) -> [String] {
             let quoted = SQLiteFormat.quoted(table)
-            return uniqueKeys.map { key in
-                let pairs = key.map { column, collation in
-                    "\(quoted).\(SQLiteFormat.quoted(column)) = NEW.\(SQLiteFormat.quoted(column)) COLLATE \(collation)"
+            var keys = uniqueKeys.keys.map { key in
+                key.map { column in
+                    let name = SQLiteFormat.quoted(column.name)
+                    let new = column.replacement.map { "coalesce(NEW.\(name), \($0))" } ?? "NEW.\(name)"
+                    return "\(quoted).\(name) = \(new) COLLATE \(column.collation.rawValue)"
                 }
+            }
+            if let rowid = uniqueKeys.rowid { keys.append(["\(quoted).\(rowid) = NEW.\(rowid)"]) }
+            return keys.map { pairs in
                 let other = isUpdate ? " AND NOT (\(same(quoted, "OLD")))" : ""
                 return insert("\(LoggedKind.present.rawValue)", quoted)
                     + " FROM \(quoted) WHERE \(pairs.joined(separator: " AND "))\(other)"
@@ -127,19 +155,19 @@ struct MappedTriggers {
             let body = statements.map { "  \($0);\n" }.joined()
             all[name] = "CREATE TRIGGER \(SQLiteFormat.quoted(name)) \(event) BEGIN\n\(body)END"
         }
-        let moves = logged.differ(logged.identity)
-        let oldKind = "CASE WHEN \(moves) THEN \(LoggedKind.deleted.rawValue) ELSE \(LoggedKind.present.rawValue) END"
+        let moves = logged.moves
+        let oldKind = "CASE WHEN \(moves) THEN \(LoggedKind.deleted.rawValue) ELSE \(LoggedKind.changed.rawValue) END"
         add("before_insert", "BEFORE INSERT ON \(quoted)", logged.replaced(false))
         add("insert", "AFTER INSERT ON \(quoted)", [logged.insert(logged.newKind, "NEW", logged.absentCount)])
         add("before_update", "BEFORE UPDATE ON \(quoted)", logged.replaced(true))
         add(
             "update",
-            "AFTER UPDATE ON \(quoted) WHEN \(logged.differ(logged.columns))",
+            "AFTER UPDATE ON \(quoted) WHEN \(logged.differ)",
             [
                 logged.insert(oldKind, "OLD"),
                 logged.insert(logged.newKind, "NEW", logged.absentCount) + " WHERE \(moves)",
             ]
         )
-        add("delete", "AFTER DELETE ON \(quoted)", [logged.insert("\(LoggedKind.deleted.rawValue)", "OLD")])
+        add("delete", "BEFORE DELETE ON \(quoted)", [logged.insert("\(LoggedKind.deleted.rawValue)", "OLD")])
     }
 }

@@ -77,6 +77,31 @@ struct AdoptionTests {
         )
     }
 
+    /// A file of the first format, whose log has a write of the app's.
+    @Test func aFileOfAnEarlierVersionIsServed() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("app.sqlite")
+        let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../fixtures/adopted-format-1.sqlite").standardized.path
+        try FileManager.default.copyItem(atPath: fixture, toPath: path)
+        let mapping = try TableMapping(parsing: Data(LedgerApp.mapping.utf8))
+        func open(_ options: MappedSQLiteStore.Options) throws -> MappedSQLiteStore {
+            try MappedSQLiteStore(path: path, mapping: mapping, schema: LedgerApp.schema, options: options)
+        }
+        #expect(errorCode { _ = try open(.init(isReadOnly: true)) } == .migrationRequired)
+        let store = try open(.init())
+        #expect(try store.all(Label.self).map(\.name).sorted() == ["food", "home", "theirs"])
+        #expect(try store.fetchHistory(after: .zero).map(\.author) == ["app"])
+        let follower = try HistoryFollower(store)
+        let database = try RawDatabase(path: path)
+        try database.execute("INSERT INTO account (title) VALUES ('New'); UPDATE label SET name = 'house' WHERE id = 2")
+        try follower.expectAgreement()
+        store.close()
+        try MappedSQLiteStore.unadopt(path)
+        #expect(try database.run("SELECT name FROM sqlite_schema WHERE name LIKE 'habitstore%'") == [])
+        database.close()
+    }
+
     @Test func anotherMappingIsRefused() throws {
         let app = try LedgerApp()
         let text = LedgerApp.mapping.replacingOccurrences(of: "seconds 1970", with: "seconds 2001")

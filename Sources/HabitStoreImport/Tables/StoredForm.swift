@@ -425,7 +425,10 @@ public struct DatePattern: Sendable, Hashable {
         guard bytes.isEmpty, CivilDay.isDay(year, month, day) else { return nil }
         let days = CivilDay.number(year, month, day) - CivilDay.of2001
         let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
-        return Date(timeIntervalSinceReferenceDate: Double(seconds * scale + fraction) / Double(scale))
+        let (units, isTooLarge) = seconds.multipliedReportingOverflow(by: scale)
+        // With so many digits, a Date has fewer than the text.
+        guard !isTooLarge else { return Date(timeIntervalSinceReferenceDate: Double(seconds)) }
+        return Date(timeIntervalSinceReferenceDate: Double(units + fraction) / Double(scale))
     }
 
     /// The instant's text, in UTC; nil outside the years 0 to 9999. Digits that the pattern does not have are cut off.

@@ -12,10 +12,13 @@ public final class TableFile {
         package let keyPlace: Int
         /// Whether its value is computed from the others.
         package let isGenerated: Bool
+        let isInStrictTable: Bool
 
         /// What SQLite makes of values that are stored in the column (https://www.sqlite.org/datatype3.html, 3.1).
         package var affinity: Affinity {
             let type = declaredType.uppercased()
+            // A strict table's ANY keeps values as they are.
+            if isInStrictTable, type == "ANY" { return .none }
             if type.contains("INT") { return .integer }
             if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) { return .text }
             if type.isEmpty || type.contains("BLOB") { return .none }
@@ -79,14 +82,16 @@ public final class TableFile {
         (tables, leftAlone) = try Self.contents(connection, path)
     }
 
-    /// Reads what tables an adopted file has, in place. The tables that belong to the store are passed over.
+    /// Reads what tables a file has, in place: opening and closing an open file by other means than SQLite's would end the locks of
+    /// this process (https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_).
     ///
+    /// - Parameter isAdopted: whether to pass over the tables that belong to the store, instead of refusing the file.
     /// - Throws: the errors of ``init(path:)``.
-    package init(adopted path: String) throws {
+    package init(inPlace path: String, isAdopted: Bool) throws {
         let connection = try SourceConnection(copy: path, of: path, largestValueBytes: Self.largestValueBytes)
         (self.path, self.connection, opening, oddities) = (path, connection, nil, [])
         connection.standInForCollations()
-        (tables, leftAlone) = try Self.contents(connection, path, isAdopted: true)
+        (tables, leftAlone) = try Self.contents(connection, path, isAdopted: isAdopted)
     }
 
     /// The number that grows with each change of the file's schema.
@@ -169,6 +174,8 @@ public final class TableFile {
     private static func table(_ name: String, _ connection: SourceConnection) throws -> Table {
         let quoted = SourceConnection.quoted(name)
         var columns: [Column] = []
+        let list = try connection.prepare("PRAGMA main.table_list(\(quoted))")
+        let isStrict = try list.step() && list.optionalInt(5) == 1
         let rows = try connection.prepare("PRAGMA table_xinfo(\(quoted))")
         while try rows.step() {
             columns.append(
@@ -177,7 +184,8 @@ public final class TableFile {
                     declaredType: rows.text(2) ?? "",
                     isNotNull: rows.optionalInt(3) == 1,
                     keyPlace: Int(rows.optionalInt(5) ?? 0),
-                    isGenerated: (rows.optionalInt(6) ?? 0) > 1
+                    isGenerated: (rows.optionalInt(6) ?? 0) > 1,
+                    isInStrictTable: isStrict
                 )
             )
         }

@@ -168,7 +168,8 @@ package struct TablePlanner {
                     find(
                         index,
                         "table",
-                        "the file has no table \(JSON.quoted(table.table))\(left.map { ": \($0.reason)" } ?? known)"
+                        "the file has no table \(JSON.quoted(table.table))\(left.map { ": \($0.reason)" } ?? known)",
+                        isAboutRest: table.entity == nil
                     )
                 }
             }
@@ -404,7 +405,8 @@ package struct TablePlanner {
             find(index, path, "the file has no table \(JSON.quoted(links.table))\(question)")
             return nil
         }
-        for name in links.here + links.there + links.excluded { requireColumn(name, join, index, path) }
+        for name in links.here + links.there { requireColumn(name, join, index, path) }
+        for name in links.excluded { requireColumn(name, join, index, path, isAboutRest: true) }
         let key = mapped.key.isEmpty ? table.primaryKey : mapped.key
         if links.here.count != key.count {
             find(index, path, "\(table.name) has a key of \(key.count) columns, and \"here\" has \(links.here.count)")
@@ -495,16 +497,21 @@ package struct TablePlanner {
     }
 
     @discardableResult
-    private mutating func requireColumn(_ name: String, _ table: TableFile.Table, _ index: Int, _ path: String)
-        -> TableFile.Column?
-    {
+    private mutating func requireColumn(
+        _ name: String,
+        _ table: TableFile.Table,
+        _ index: Int,
+        _ path: String,
+        isAboutRest: Bool = false
+    ) -> TableFile.Column? {
         if let column = table.column(name) { return column }
         let question = NearMiss.question(name, among: table.columns.map(\.name))
         let names = table.columns.map(\.name).joined(separator: ", ")
         find(
             index,
             path,
-            "\(table.name) has no column \(JSON.quoted(name))\(question.isEmpty ? "; it has \(names)" : question)"
+            "\(table.name) has no column \(JSON.quoted(name))\(question.isEmpty ? "; it has \(names)" : question)",
+            isAboutRest: isAboutRest
         )
         return nil
     }
@@ -534,7 +541,9 @@ package struct TablePlanner {
             let parts = mapped.filter { $0.element.entity != nil }
             // Each mapping of a table accounts for the rows that it means.
             for (index, element) in parts {
-                let excluded = element.excluded.filter { requireColumn($0, table, index, "excluded") != nil }
+                let excluded = element.excluded.filter {
+                    requireColumn($0, table, index, "excluded", isAboutRest: true) != nil
+                }
                 account(
                     for: table,
                     columns(element, table).union(joined),

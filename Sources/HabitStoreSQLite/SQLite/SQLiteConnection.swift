@@ -268,9 +268,15 @@ extension SQLiteConnection {
         // Old definitions quote texts like names.
         try set(SQLITE_DBCONFIG_DQS_DDL, to: true)
         try set(SQLITE_DBCONFIG_DQS_DML, to: true)
+        // Its triggers may keep a full-text index, and its cascades may be long.
+        try set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, to: true)
+        sqlite3_limit(handle.pointer, SQLITE_LIMIT_TRIGGER_DEPTH, 1_000)
         // This also replaces the hook that counts the log's pages.
         try exec("PRAGMA wal_autocheckpoint = 1000")
     }
+
+    /// Turns the triggers of a program's own file off or on again.
+    package func runTriggers(_ isOn: Bool) throws { try set(SQLITE_DBCONFIG_ENABLE_TRIGGER, to: isOn) }
 
     /// Switches to the write-ahead log, and verifies the switch.
     func enterLogMode() throws {

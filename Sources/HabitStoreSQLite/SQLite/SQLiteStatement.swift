@@ -181,6 +181,14 @@ extension SQLiteStatement {
         try check(sqlite3_bind_text64(pointer, index, characters, length, nil, UInt8(SQLITE_UTF8)))
     }
 
+    /// Binds text that need not be well-formed UTF-8.
+    package func bind(utf8: UnsafeRawBufferPointer, at index: Int32) throws {
+        let characters = utf8.baseAddress?.assumingMemoryBound(to: CChar.self)
+        try check(
+            sqlite3_bind_text64(pointer, index, characters, UInt64(utf8.count), csqlite_transient(), UInt8(SQLITE_UTF8))
+        )
+    }
+
     /// Binds the 16 bytes of a UUID, in the order of its text form.
     package func bind(_ value: UUID, at index: Int32) throws {
         guard index >= 1, index <= parameterCount else { return try check(SQLITE_RANGE) }
@@ -285,6 +293,12 @@ extension SQLiteStatement {
     package func bytes(at index: Int32) -> UnsafeRawBufferPointer {
         // The pointer comes first: fetching it may convert the value and so change its length.
         let start = sqlite3_column_blob(pointer, index)
+        return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, index)))
+    }
+
+    /// The bytes of a text column as UTF-8, also in a file that stores UTF-16.
+    package func utf8(at index: Int32) -> UnsafeRawBufferPointer {
+        let start = sqlite3_column_text(pointer, index)
         return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, index)))
     }
 

@@ -184,4 +184,7 @@ public enum DerivedID {
         bytes[8] = bytes[8] & 0x3F | 0x80
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
+
+    /// Whether an identifier may be one of these; no random one is.
+    package static func isDerived(_ id: UUID) -> Bool { id.uuid.6 & 0xF0 == 0x80 }
 }
