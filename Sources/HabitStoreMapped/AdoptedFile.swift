@@ -20,7 +20,8 @@ enum AdoptedFile {
         guard try connection.int64("SELECT 1 FROM sqlite_schema WHERE name = '\(MappedTriggers.log)'") != nil else {
             throw HabitStoreError(
                 .notAStore,
-                "this SQLite file was not adopted; adopt it with MappedSQLiteStore.adopt first",
+                "this SQLite file was not adopted; adopt it first with `\(OperatorCommand.name) map adopt FILE MAPPING`, or in the app with "
+                    + "MappedSQLiteStore.adopt",
                 at: .init(path: connection.path)
             )
         }

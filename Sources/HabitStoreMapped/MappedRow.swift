@@ -83,7 +83,8 @@ struct MappedRow {
             else {
                 throw refusal(
                     .invalidValue,
-                    "\(attribute.name) cannot be stored exactly as \(form.name); round it, or map it to another form",
+                    "\(attribute.name) cannot be stored exactly as \(form.name); round it"
+                        + (attribute.kind == .date ? " with Date.rounded(toPlaces:)" : "") + ", or map it to another form",
                     attribute: position
                 )
             }

@@ -180,14 +180,17 @@ import Synchronization
             let snapshot = MappedSnapshot(connection, try layout(connection))
             defer { snapshot.end() }
             if try mapping == nil || !hasForeignWrites(snapshot) { return try body(snapshot) }
+            snapshot.end()
             guard isWritable, !isWritingHere else {
-                throw HabitStoreError(
+                let refusal = HabitStoreError(
                     .busy,
                     "another program has written to the file, and this cannot write it down in the history; open the store for writing",
                     at: .init(path: file)
                 )
+                let bookkeeping = MappedSnapshot(connection, snapshot.layout, refusal: refusal)
+                defer { bookkeeping.end() }
+                return try body(bookkeeping)
             }
-            snapshot.end()
             connection.rollback()
             try absorb()
         }

@@ -10,9 +10,11 @@ import HabitStoreSQLite
     let path: String
     private let lent: MappedRows
     private let thread = TransactionThread()
+    /// Why the records cannot be read: other programs' changes of them are not in the history. The bookkeeping can.
+    private let refusal: HabitStoreError?
 
-    init(_ connection: SQLiteConnection, _ layout: MappedLayout) {
-        self.layout = layout
+    init(_ connection: SQLiteConnection, _ layout: MappedLayout, refusal: HabitStoreError? = nil) {
+        (self.layout, self.refusal) = (layout, refusal)
         path = connection.path
         lent = MappedRows(connection, layout)
     }
@@ -21,12 +23,18 @@ import HabitStoreSQLite
     final var rows: MappedRows {
         get throws {
             try thread.require()
+            if let refusal { throw refusal }
             return lent
         }
     }
 
     /// The connection, during the transaction and on its thread. Afterwards it is lent to others.
-    final var connection: SQLiteConnection { get throws { try rows.connection } }
+    final var connection: SQLiteConnection {
+        get throws {
+            try thread.require()
+            return lent.connection
+        }
+    }
 
     /// Ends the transaction.
     final func end() { thread.end() }

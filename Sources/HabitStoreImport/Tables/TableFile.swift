@@ -90,6 +90,8 @@ public final class TableFile {
     package init(inPlace path: String, isAdopted: Bool) throws {
         let connection = try SourceConnection(copy: path, of: path, largestValueBytes: Self.largestValueBytes)
         (self.path, self.connection, opening, oddities) = (path, connection, nil, [])
+        // Other programs write, and a rollback journal has readers wait for them.
+        try connection.exec("PRAGMA busy_timeout = 5000")
         connection.standInForCollations()
         (tables, leftAlone) = try Self.contents(connection, path, isAdopted: isAdopted)
     }

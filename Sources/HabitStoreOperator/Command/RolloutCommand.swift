@@ -59,8 +59,8 @@ public protocol RolloutCommand: AsyncParsableCommand, SendableMetatype {
 
     /// Changes the options of users' stores, for all commands that open them.
     ///
-    /// - Parameter options: the command's options: it does not move users in the background, logs only critical messages, and has the ``plan``. The
-    ///   settings then set the gate's policy, the keys for evidence and how many users may be open.
+    /// - Parameter options: the command's options: it does not move users in the background, logs only critical messages, and has the ``plan``. What
+    ///   the settings say of the gate's policy, the keys for evidence and how many users may be open counts more.
     static func configure(_ options: inout RolloutOptions)
 }
 

@@ -151,13 +151,13 @@ package struct Settings {
     /// The stores under the root.
     ///
     /// - Parameters:
-    ///   - gate: the evidence that promotions need.
+    ///   - gate: the evidence that promotions need; nil for what the app's command says.
     ///   - queries: the file with additional queries for verifications.
     ///   - recorder: records the queries that users ask.
     ///   - otherVersions: what to do with stores of other schema versions.
     ///   - followsFlags: whether the command keeps running and has to react to the flags and the kill switch.
     package func stores(
-        gate: GatePolicy = GatePolicy(),
+        gate: GatePolicy? = nil,
         queries: String? = nil,
         recorder: QueryRecorder? = nil,
         otherVersions: RolloutOptions.OtherVersions = .migrated,
@@ -167,8 +167,8 @@ package struct Settings {
         options.followsFlags = followsFlags
         options.otherVersions = otherVersions
         if let openUsers { options.maximumOpenUsers = openUsers }
-        options.gate = gate
-        options.evidenceKeys = try evidenceKeyFile.map { try EvidenceKeys(path: $0) }
+        if let gate { options.gate = gate }
+        if let evidenceKeyFile { options.evidenceKeys = try EvidenceKeys(path: evidenceKeyFile) }
         options.queryRecorder = recorder
         let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []
         return try UserStores(

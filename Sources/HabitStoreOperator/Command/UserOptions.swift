@@ -112,7 +112,7 @@ struct PolicyOptions: ParsableArguments {
         return (
             settings,
             try settings.stores(
-                gate: try path.map { try GatePolicy.load(path: $0) } ?? GatePolicy(),
+                gate: try path.map { try GatePolicy.load(path: $0) },
                 queries: queries,
                 otherVersions: otherVersions
             )
@@ -385,10 +385,11 @@ package struct AdvisedUser: Sendable {
     ///   - user: the user.
     ///   - isNamed: whether an argument of the command names the user, which counts more than the settings.
     static func note(_ options: UserOptions, user: String, isNamed: Bool = false) {
-        let words = [("--root", options.root), ("--store-name", options.storeName)].compactMap { name, value in
-            value.map { " \(name) \(ShellWord.quoted($0))" }
-        }
-        given.withLock { given in
+        let given = [
+            ("--root", options.root), ("--store-name", options.storeName), ("--flags", options.flags),
+        ]
+        let words = given.compactMap { name, value in value.map { " \(name) \(ShellWord.quoted($0))" } }
+        Self.given.withLock { given in
             given.options = words.joined()
             guard isNamed || !given.isNamed else { return }
             (given.user, given.isNamed) = (user, isNamed)
