@@ -26,6 +26,8 @@ final class ForeignWrites {
     private var pairs: [RowKey: [Pair]] = [:]
     /// Tables to which texts were written that are not in NFC.
     private(set) var mixedTables: Set<String> = []
+    /// The numbers of the log's entries, with the row that each is about.
+    private var entries: [(number: Int64, place: RowKey?)] = []
     /// Tables in which rows without a key were logged.
     private var keylessTables: Set<Int> = []
 
@@ -52,12 +54,14 @@ final class ForeignWrites {
 
     init(_ rows: MappedRows) { self.rows = rows }
 
-    /// Empties the log.
+    /// Empties the log, but for rows in which a value does not have its form: what became of them is known when the app has corrected them.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a row that cannot be a record, and then the log stays unchanged.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a row without a key, and then the log stays unchanged.
     func take() throws -> [ForeignChange] {
         guard try readLog() else { return [] }
         try requireKeys()
+        let unformed = Set(try order.filter { try !hasForm($0) })
+        order.removeAll(where: unformed.contains)
         let again = try keysGivenOutAgain()
         for key in again {
             guard let row = touched[key] else { continue }
@@ -71,8 +75,34 @@ final class ForeignWrites {
         for key in order { try identify(key, isNew: again.contains(key)) }
         var changes: [ForeignChange] = []
         for key in order { try note(key, &changes) }
-        try connection.exec("DELETE FROM \(MappedTriggers.log)")
+        try emptyLog(except: unformed)
         return Self.merged(changes)
+    }
+
+    private func hasForm(_ place: RowKey) throws -> Bool {
+        guard let row = touched[place], let now = try rows.row(row.key, layout.tables[row.table]) else { return true }
+        let table = layout.tables[row.table]
+        do {
+            if let part = try rows.part(of: now, table) { _ = try rows.values(now, UUID(), table, part) }
+            return true
+        } catch let error as HabitStoreError where error.code == .invalidValue {
+            return false
+        }
+    }
+
+    private func emptyLog(except unformed: Set<RowKey>) throws {
+        guard !unformed.isEmpty else { return try connection.exec("DELETE FROM \(MappedTriggers.log)") }
+        for (number, place) in entries {
+            let isKept = place.map(unformed.contains) ?? false
+            let sql =
+                isKept
+                ? "UPDATE \(MappedTriggers.log) SET kind = kind | \(LoggedKind.unformed) WHERE seq = ?1"
+                : "DELETE FROM \(MappedTriggers.log) WHERE seq = ?1"
+            try connection.withStatement(sql) { statement in
+                try statement.bind(number, at: 1)
+                try statement.run()
+            }
+        }
     }
 
     /// Gives the key of a dead record to another one. References to the dead record lead to the other one then.
@@ -120,25 +150,27 @@ final class ForeignWrites {
     private func readLog() throws -> Bool {
         var isEmpty = true
         // Links come last: an owner that was written itself is what the log says of it, and others are what they are now.
-        var linkEntries: [(links: MappedLinkTable, kind: LoggedKind, row: [SourceValue])] = []
+        var linkEntries: [(seq: Int64, links: MappedLinkTable, kind: LoggedKind, row: [SourceValue])] = []
         let names = (0..<layout.logWidth).map { "c\($0)" }.joined(separator: ", ")
-        let sql = "SELECT source, kind, \(names) FROM \(MappedTriggers.log) ORDER BY seq"
+        let sql = "SELECT seq, source, kind, \(names) FROM \(MappedTriggers.log) ORDER BY seq"
         try connection.withStatement(sql) { statement in
             while try statement.step() {
                 isEmpty = false
-                let number = Int(statement.int64(at: 0))
-                guard let kind = LoggedKind(rawValue: statement.int64(at: 1)) else { throw malformed() }
+                let (seq, number) = (statement.int64(at: 0), Int(statement.int64(at: 1)))
+                guard let kind = LoggedKind(rawValue: statement.int64(at: 2) & ~LoggedKind.unformed) else {
+                    throw malformed()
+                }
                 if layout.tables.indices.contains(number) {
                     let width = layout.tables[number].source.columns.count
-                    try noteRow(number, kind, statement.row(2..<width + 2))
+                    entries.append((seq, try noteRow(number, kind, statement.row(3..<width + 3))))
                 } else if let links = layout.linkTables.first(where: { $0.number == number }) {
-                    linkEntries.append((links, kind, statement.row(2..<links.columns.count + 2)))
+                    linkEntries.append((seq, links, kind, statement.row(3..<links.columns.count + 3)))
                 } else {
                     throw malformed()
                 }
             }
         }
-        for entry in linkEntries { try noteLink(entry.links, entry.kind, entry.row) }
+        for entry in linkEntries { entries.append((entry.seq, try noteLink(entry.links, entry.kind, entry.row))) }
         return !isEmpty
     }
 
@@ -146,13 +178,13 @@ final class ForeignWrites {
         HabitStoreError.damage("the log of other programs' changes is malformed", at: .init(path: connection.path))
     }
 
-    private func noteRow(_ number: Int, _ kind: LoggedKind, _ row: [SourceValue]) throws {
+    private func noteRow(_ number: Int, _ kind: LoggedKind, _ row: [SourceValue]) throws -> RowKey? {
         let table = layout.tables[number]
         let key = table.key(row)
         guard !key.contains(.null) else {
             // The row may have a key by now, or be gone.
             keylessTables.insert(number)
-            return
+            return nil
         }
         let place = table.place(key)
         if touched[place] == nil { order.append(place) }
@@ -171,6 +203,7 @@ final class ForeignWrites {
             (known.isDeleted, known.mayBeReplaced) = (false, false)
         }
         touched[place] = known
+        return place
     }
 
     private func requireKeys() throws {
@@ -191,10 +224,12 @@ final class ForeignWrites {
         )
     }
 
-    private func noteLink(_ links: MappedLinkTable, _ kind: LoggedKind, _ row: [SourceValue]) throws {
+    /// - Returns: the place of the owner's row.
+    private func noteLink(_ links: MappedLinkTable, _ kind: LoggedKind, _ row: [SourceValue]) throws -> RowKey? {
         let here = Array(row.prefix(links.links.here.count))
         let target = Array(row.dropFirst(here.count))
-        guard !here.contains(.null) else { return }
+        guard !here.contains(.null) else { return nil }
+        var place: RowKey?
         for (number, table) in layout.tables.enumerated() where owns(table, links) {
             // The key as its own table has it: the link may spell it differently.
             let found = try rows.row(here, table).map { table.key($0) }
@@ -203,7 +238,9 @@ final class ForeignWrites {
             let isKnown = pairs[owner, default: []].contains { RowKey(0, $0.target) == RowKey(0, target) }
             if !isKnown { pairs[owner, default: []].append(Pair(target: target, wasPresent: kind != .absent)) }
             try touch(number, key)
+            place = table.place(key)
         }
+        return place
     }
 
     private func owns(_ table: MappedTable, _ links: MappedLinkTable) -> Bool {

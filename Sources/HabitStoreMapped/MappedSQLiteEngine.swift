@@ -181,16 +181,7 @@ import Synchronization
             defer { snapshot.end() }
             if try mapping == nil || !hasForeignWrites(snapshot) { return try body(snapshot) }
             snapshot.end()
-            guard isWritable, !isWritingHere else {
-                let refusal = HabitStoreError(
-                    .busy,
-                    "another program has written to the file, and this cannot write it down in the history; open the store for writing",
-                    at: .init(path: file)
-                )
-                let bookkeeping = MappedSnapshot(connection, snapshot.layout, refusal: refusal)
-                defer { bookkeeping.end() }
-                return try body(bookkeeping)
-            }
+            guard isWritable, !isWritingHere else { return try bookkeeping(connection, snapshot.layout, body) }
             connection.rollback()
             try absorb()
         }
@@ -201,9 +192,40 @@ import Synchronization
         )
     }
 
+    /// Runs `body` on one snapshot, whose records are refused if the history does not know of them all.
+    public func readBookkeeping<R>(_ body: (MappedSnapshot) throws -> R) throws -> R {
+        let connection = try takeReader()
+        defer { giveBack(reader: connection) }
+        try connection.beginRead()
+        try requireInPlace(connection)
+        return try bookkeeping(connection, try layout(connection), body)
+    }
+
+    private func bookkeeping<R>(
+        _ connection: SQLiteConnection,
+        _ layout: MappedLayout,
+        _ body: (MappedSnapshot) throws -> R
+    ) throws -> R {
+        let snapshot = MappedSnapshot(
+            connection,
+            layout,
+            refusal: HabitStoreError(
+                .busy,
+                "another program has written to the file, and this cannot write it down in the history; open the store for writing",
+                at: .init(path: file)
+            )
+        )
+        defer { snapshot.end() }
+        return try body(snapshot)
+    }
+
     /// Whether the log of changes has any in a file that is a store already.
     private func hasForeignWrites(_ snapshot: MappedSnapshot) throws -> Bool {
-        guard try snapshot.connection.int64("SELECT 1 FROM \(MappedTriggers.log) LIMIT 1") != nil else { return false }
+        guard
+            try snapshot.connection.int64(
+                "SELECT 1 FROM \(MappedTriggers.log) WHERE kind < \(LoggedKind.unformed) LIMIT 1"
+            ) != nil
+        else { return false }
         return try snapshot.isInitialized
     }
 
@@ -332,12 +354,28 @@ import Synchronization
         _ progress: (Int) throws -> Void
     ) throws -> [StoreFinding] {
         var findings: [StoreFinding] = []
-        let keys = table.keyColumns.enumerated().map { "k.k\($0) = t.\(SQLiteFormat.quoted($1))" }
-        let unknown =
-            try snapshot.connection.int64(
-                "SELECT count(*) FROM \(table.quotedName) AS t WHERE NOT EXISTS "
-                    + "(SELECT 1 FROM \(table.keyTable) AS k WHERE \(keys.joined(separator: " AND ")))"
-            ) ?? 0
+        func keys(_ prefix: String) -> String {
+            table.keyColumns.enumerated().map { "\(prefix)\($0) = t.\(SQLiteFormat.quoted($1))" }.joined(
+                separator: " AND "
+            )
+        }
+        let isUnknown = "NOT EXISTS (SELECT 1 FROM \(table.keyTable) AS k WHERE \(keys("k.k")))"
+        let isLogged =
+            "EXISTS (SELECT 1 FROM \(MappedTriggers.log) AS l WHERE l.source = \(table.number) AND \(keys("l.c")))"
+        func count(_ condition: String) throws -> Int64 {
+            try snapshot.connection.int64("SELECT count(*) FROM \(table.quotedName) AS t WHERE \(condition)") ?? 0
+        }
+        let unformed = try count("\(isUnknown) AND \(isLogged)")
+        if unformed > 0 {
+            findings.append(
+                StoreFinding(
+                    .unreadable,
+                    "valueWithoutForm",
+                    "\(unformed) new rows of \(table.name) are no records yet: a value does not have its form, and the app has to correct it"
+                )
+            )
+        }
+        let unknown = try count("\(isUnknown) AND NOT \(isLogged)")
         if unknown > 0 {
             findings.append(
                 StoreFinding(

@@ -2,6 +2,8 @@ import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
+import HabitStoreSQLite
+import Synchronization
 
 extension EngineName {
     /// An app's own SQLite file.
@@ -16,11 +18,21 @@ public struct MappedSQLiteProvider: EngineProvider {
     private let file: (@Sendable (_ user: String) -> String)?
     private let create: (@Sendable (_ path: String) throws -> Void)?
     private let adoptsFiles: Bool
+    private let files = AppFiles()
+
+    /// The users' files that this process knows of; any other is a copy.
+    private final class AppFiles: Sendable {
+        private let paths = Mutex<Set<String>>([])
+
+        func note(_ path: String) { paths.withLock { _ = $0.insert(path) } }
+
+        func has(_ path: String) -> Bool { paths.withLock { $0.contains(path) } }
+    }
 
     /// Creates the provider.
     ///
     /// - Parameters:
-    ///   - file: the path of the file in which the app keeps a user's records; nil for `store.mapped` in the user's folder.
+    ///   - file: the absolute path of the file in which the app keeps a user's records; nil for `store.mapped` in the user's folder.
     ///   - create: creates the app's file with its tables at a path, as the app would for a new user, and leaves no connection open. With nil, only
     ///     the app creates files, and a user without one is `notFound`.
     ///   - adoptsFiles: whether opening a file of the app's for writing adopts it if it was not; otherwise it is refused.
@@ -52,11 +64,20 @@ public struct MappedSQLiteProvider: EngineProvider {
 
     /// The app's file of the user.
     public func place(ofUser user: String, inFolder folder: String) -> String {
-        file?(user) ?? "\(folder)/store.\(name.rawValue)"
+        guard let path = file?(user) else { return "\(folder)/store.\(name.rawValue)" }
+        files.note(path)
+        return path
     }
 
     /// Opens a user's file.
     public func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend {
+        guard place.hasPrefix("/") else {
+            throw HabitStoreError(
+                .invalidValue,
+                "the path of an app's own file must be absolute, so that it is the same file wherever a program starts",
+                at: .init(path: place)
+            )
+        }
         if access == .create, let create, identity(at: place) == nil { try make(place, schema, create) }
         do {
             return try openAdopted(place, schema, access)
@@ -79,6 +100,29 @@ public struct MappedSQLiteProvider: EngineProvider {
             schema: schema,
             options: MappedSQLiteStore.Options(isReadOnly: access == .readOnly)
         )
+    }
+
+    /// An app's file has more than the mapping names: other tables, columns, indexes, settings.
+    public func requireMovable(_ place: String, _ what: String) throws {
+        guard files.has(place) else { return }
+        throw HabitStoreError(
+            .unsupported,
+            "this file is the app's own, with all that the mapping leaves out, and is not \(what) here; move or remove it in the app, and "
+                + "repeat this",
+            at: .init(path: place)
+        )
+    }
+
+    /// Copies the store by SQLite's own means: opening and closing an open file would end this process's locks.
+    public func copy(_ place: String, to target: String) throws {
+        let connection = try SQLiteConnection(
+            foreign: place,
+            isWritable: false,
+            enforcesForeignKeys: false,
+            busyLimitSeconds: 5
+        )
+        defer { connection.close() }
+        try connection.backup(to: target)
     }
 
     /// A store's outline.

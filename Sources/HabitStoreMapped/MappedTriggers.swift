@@ -11,6 +11,9 @@ enum LoggedKind: Int64 {
     case deleted = 2
     /// The row was there with these values, and was changed.
     case changed = 3
+
+    /// Added to the kinds of entries for rows in which a value does not have its form.
+    static let unformed: Int64 = 16
 }
 
 /// The triggers that log what is about to happen, or has happened, to mapped rows, whichever program writes them.

@@ -546,7 +546,8 @@ import HabitStoreSQLite
         place: (_ number: Int, _ key: [SourceValue]) -> RowKey
     ) throws {
         let names = (0..<width).map { "c\($0)" }.joined(separator: ", ")
-        let sql = "SELECT seq, source, kind, \(names) FROM \(MappedTriggers.log) WHERE seq > ?1 ORDER BY seq"
+        let sql =
+            "SELECT seq, source, kind, \(names) FROM \(MappedTriggers.log) WHERE seq > ?1 AND kind < \(LoggedKind.unformed) ORDER BY seq"
         var settled: [Int64] = []
         try connection.withStatement(sql) { statement in
             try statement.bind(first ?? lastLogged, at: 1)

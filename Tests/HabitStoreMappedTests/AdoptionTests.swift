@@ -41,8 +41,15 @@ struct AdoptionTests {
     @Test func aProviderAdoptsOrCreatesFiles() async throws {
         let app = try LedgerApp(adopts: false)
         let mapping = app.mapping
-        let strict = MappedSQLiteProvider(mapping: mapping, file: { "\($0).sqlite" })
-        #expect(strict.place(ofUser: "me", inFolder: "f") == "me.sqlite")
+        let path = app.path
+        let strict = MappedSQLiteProvider(mapping: mapping, file: { $0 == "me" ? path : "\($0).sqlite" })
+        #expect(strict.place(ofUser: "me", inFolder: "f") == path)
+        #expect(
+            errorCode { _ = try strict.open("you.sqlite", schema: LedgerApp.schema, access: .create) } == .invalidValue
+        )
+        // A file with tables that no mapping names is not the rollout's to move.
+        #expect(errorCode { try strict.remove(app.path) } == .unsupported)
+        #expect(errorCode { _ = try strict.setAside(app.path, as: "aside") } == .unsupported)
         #expect(errorCode { _ = try strict.open(app.path, schema: LedgerApp.schema, access: .create) } == .notAStore)
         let missing = app.folder.path("new.sqlite")
         #expect(errorCode { _ = try strict.open(missing, schema: LedgerApp.schema, access: .create) } == .notFound)
@@ -59,7 +66,6 @@ struct AdoptionTests {
         #expect(
             errorCode { _ = try provider.open(app.path, schema: LedgerApp.schema, access: .readOnly) } == .notAStore
         )
-        let path = app.path
         try await withThrowingTaskGroup(of: Int.self) { group in
             for place in [path, path, path, missing, missing, missing] {
                 group.addTask {

@@ -198,6 +198,19 @@ struct ForeignWriteTests {
         #expect(try reader.all(Label.self) == [])
     }
 
+    /// An older copy that was put back would seem as new as the user's stores once the app had written to it often enough: whoever looks whether it
+    /// is the current one must not take these writes over.
+    @Test func theBookkeepingIsReadWithoutTakingWritesOver() throws {
+        let app = try LedgerApp()
+        _ = try app.store.all(Label.self)
+        try app.old("INSERT INTO label (name) VALUES ('theirs')")
+        app.close()
+        let token = try app.store.replicaBookkeeping { try $0.information().token }
+        #expect(token == .zero)
+        #expect(try app.old("SELECT count(*) FROM habitstore_changes") == ["1"])
+        #expect(try app.store.currentToken() > token)
+    }
+
     @Test func aValueWithoutItsFormIsNamed() throws {
         let app = try LedgerApp()
         try app.old("UPDATE account SET opened = 'yesterday' WHERE id = 2")
@@ -205,6 +218,34 @@ struct ForeignWriteTests {
         #expect(error.code == .invalidValue && error.message.contains("account.opened"), "\(error)")
         try app.old("UPDATE account SET opened = NULL WHERE id = 2")
         #expect(try app.records() == app.rows())
+    }
+
+    /// Only the record with such a value is unreadable. Its last known state stays in history and digests until the app corrects it.
+    @Test func aValueWithoutItsFormStopsNothingElse() throws {
+        let app = try LedgerApp()
+        let cash = try #require(try app.store.all(Account.self).first { $0.title == "Cash" })
+        try app.old(
+            "UPDATE account SET opened = 'yesterday', title = 'Purse' WHERE id = 2; INSERT INTO label (name) VALUES ('theirs'); "
+                + "INSERT INTO account (id, title, opened) VALUES (8, 'Odd', 'never'), (9, 'Gone', 'never')"
+        )
+        #expect(try app.store.all(Label.self).count == 3)
+        try app.store.save(Label("ours"))
+        try app.store.save(Account("New"))
+        let unreadable = try app.store.check { _ in }.filter { $0.severity == .unreadable }
+        #expect(unreadable.map(\.kind) == ["valueWithoutForm", "valueWithoutForm"])
+        #expect(errorCode { _ = try app.store.read { try $0.model(Account.self, id: cash.id) } } == .invalidValue)
+        #expect(errorCode { try app.store.save(cash) } == .invalidValue)
+        app.close()
+        try app.old(
+            "DELETE FROM account WHERE id = 9; UPDATE account SET opened = '2020-01-01 00:00:00.000' WHERE id = 8"
+        )
+        #expect(try app.store.all(Label.self).count == 4)
+        let token = try app.store.currentToken()
+        try app.old("UPDATE account SET opened = NULL WHERE id = 2")
+        #expect(try app.records() == app.rows())
+        #expect(words(try changes(app.store, after: token)) == ["update Account title"])
+        #expect(try app.store.checkDigests() == [])
+        #expect(try app.store.check { _ in }.allSatisfy { $0.severity == .anomaly })
     }
 
     /// From the moment on that another store serves, the file itself refuses the old code; a kill lets it write again.

@@ -153,14 +153,19 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
 @_spi(Engines) extension EngineBackedStore {
     /// Runs `body` over one moment, also while a copy into the store is not finished.
     public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
-        try core.locating {
-            try core.engine.read { snapshot in
-                try core.requireUnmigrated(snapshot)
-                let transaction = EngineReplicaSnapshot(snapshot, schema)
-                defer { transaction.end() }
-                return try body(transaction)
-            }
-        }
+        try core.locating { try core.engine.read { try run(body, $0) } }
+    }
+
+    /// Runs `body`, which needs the bookkeeping only, over one moment.
+    public func replicaBookkeeping<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
+        try core.locating { try core.engine.readBookkeeping { try run(body, $0) } }
+    }
+
+    private func run<R>(_ body: (any ReplicaSnapshot) throws -> R, _ snapshot: Engine.Snapshot) throws -> R {
+        try core.requireUnmigrated(snapshot)
+        let transaction = EngineReplicaSnapshot(snapshot, schema)
+        defer { transaction.end() }
+        return try body(transaction)
     }
 
     /// Runs `body` over one moment at which a condition holds.

@@ -43,7 +43,7 @@ import Synchronization
         self.now = now
         dispatcher = StoreDispatcher(label: engine.path ?? "memory")
         // One moment for all that is asked, which is what most openings cost.
-        let found = try engine.read { snapshot in
+        let found = try engine.readBookkeeping { snapshot in
             if try snapshot.metadata(MetadataKey.storeID) == nil, !isReadOnly { return Opening(isNew: true) }
             let isDescribed = try StoreBookkeeping.requireSchema(snapshot, schema, path: engine.path)
             var opening = Opening(migrations: try StoreBookkeeping.stamp(snapshot).migrations)
@@ -57,7 +57,7 @@ import Synchronization
                 try StoreBookkeeping.initialize(writer, schema: schema, identity: identity ?? UUID())
                 try DigestLedger(writer, schema).begin()
             }
-            _ = try engine.read { try StoreBookkeeping.requireSchema($0, schema, path: engine.path) }
+            _ = try engine.readBookkeeping { try StoreBookkeeping.requireSchema($0, schema, path: engine.path) }
         }
         if found.isBehind { try bringUpToDate() }
     }

@@ -16,6 +16,10 @@ import Foundation
     /// Runs `body` on one snapshot, which no later write changes. Reads may run concurrently with each other and with a write.
     func read<R>(_ body: (Snapshot) throws -> R) throws -> R
 
+    /// Runs `body`, which needs the bookkeeping only, on one snapshot. Unlike ``read(_:)``, it changes nothing in a file that other programs have
+    /// written to.
+    func readBookkeeping<R>(_ body: (Snapshot) throws -> R) throws -> R
+
     /// Runs `body` in the write transaction and makes it durable before it returns; a throw undoes all of it.
     ///
     /// - Throws: what `body` throws; ``HabitStoreError/Code/outcomeUnknown`` when the commit failed and the store must
@@ -59,6 +63,9 @@ import Foundation
 }
 
 @_spi(Engines) extension StorageEngine {
+    /// Runs `body` like ``read(_:)``.
+    public func readBookkeeping<R>(_ body: (Snapshot) throws -> R) throws -> R { try read(body) }
+
     /// Gives each write a separate commit.
     public func writeTogether<R>(_ body: (Writer) throws -> R) throws -> R { try write(body) }
 

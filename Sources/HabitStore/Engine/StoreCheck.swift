@@ -9,7 +9,8 @@ import Foundation
         try core.engine.read { snapshot in
             var check = StoreCheck(snapshot, schema)
             try check.run(progress)
-            findings += check.findings
+            // The engine may have found the same.
+            findings += check.findings.filter { !findings.contains($0) }
         }
         return findings
     }
@@ -79,7 +80,7 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
         let plan = try snapshot.plan(query)
         let read = description.isUntyped ? nil : Self.reading(description.modelType)
         var found: [StoreFinding] = []
-        try snapshot.walk(plan) { row in
+        func check(_ row: inout AttributeReader) throws -> Bool {
             checked += 1
             if checked % 1_000 == 0 { try progress(checked) }
             let id = try row.identifier()
@@ -119,6 +120,21 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
             }
             if let read, let finding = try unreadable(&row, id, description, read) { found.append(finding) }
             return true
+        }
+        do {
+            try snapshot.walk(plan) { try check(&$0) }
+        } catch let error as HabitStoreError where error.code == .invalidValue {
+            // In an app's own table, what is stored need not be a value of the attribute.
+            found.append(
+                StoreFinding(
+                    .unreadable,
+                    "valueWithoutForm",
+                    error.message,
+                    entity: description.name,
+                    id: error.location.id,
+                    attribute: error.location.attribute
+                )
+            )
         }
         findings += found
         try progress(checked)

@@ -8,11 +8,19 @@ import Foundation
 
     /// Those of the sidecars that hold records, or what opening a copy needs.
     var copiedSidecars: [String] { get }
+
+    /// Throws if a store's file is not only a store, and must not be moved or removed.
+    ///
+    /// - Parameter what: what is about to happen: `set aside`, `removed`.
+    func requireMovable(_ place: String, _ what: String) throws
 }
 
 @_spi(Engines) extension FileEngineProvider {
     /// `store.NAME` in the user's folder.
     public func place(ofUser user: String, inFolder folder: String) -> String { "\(folder)/store.\(name.rawValue)" }
+
+    /// Does nothing.
+    public func requireMovable(_ place: String, _ what: String) throws {}
 
     /// The file's device and inode.
     public func identity(at place: String) -> StoreIdentity? { StoreIdentity(path: place) }
@@ -25,6 +33,7 @@ import Foundation
 
     /// Renames the file and what belongs to it.
     public func setAside(_ place: String, as suffix: String) throws -> String {
+        try requireMovable(place, "set aside")
         var aside = "\(place)-\(suffix)"
         while FileManager.default.fileExists(atPath: aside) { aside += "-" }
         try each(place, sidecars, "the store cannot be set aside as \(aside)") { file, ending in
@@ -42,6 +51,7 @@ import Foundation
 
     /// Removes the file, and then what belongs to it.
     public func remove(_ place: String) throws {
+        try requireMovable(place, "removed")
         try each(place, sidecars, "the store cannot be removed") { file, _ in
             try FileManager.default.removeItem(atPath: file)
         }

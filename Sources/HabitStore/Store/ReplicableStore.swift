@@ -7,6 +7,10 @@ public protocol ReplicableStore: HabitStore {
     /// Runs `body` over one moment, also while a copy into the store is not finished.
     @_spi(Engines) func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R
 
+    /// Runs `body` like `replicaRead`, for what asks the bookkeeping only. A file that other programs have written to stays as it is: what they wrote
+    /// may belong to an older copy, which must be noticed first.
+    @_spi(Engines) func replicaBookkeeping<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R
+
     /// Runs `body` in a write transaction of the replication.
     @_spi(Engines) func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R
 
@@ -47,6 +51,11 @@ public protocol ReplicableStore: HabitStore {
         timestamp: Date,
         progress: (_ done: Int, _ total: Int) throws -> Void
     ) throws -> MigrationStep
+}
+
+@_spi(Engines) extension ReplicableStore {
+    /// Runs `body` like `replicaRead`.
+    public func replicaBookkeeping<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R { try replicaRead(body) }
 }
 
 /// One moment of a store, for replication.

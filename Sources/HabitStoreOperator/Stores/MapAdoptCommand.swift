@@ -32,7 +32,9 @@ struct MapAdoptCommand: ReportingCommand {
         )
         try output.write(report) {
             var lines = report.tables.map { table in
-                "\(table.table): \(table.rows.counted("row")) \(table.entity.map { "are \($0)" } ?? "left out")"
+                let word = table.rows == 1 ? "is" : "are"
+                return
+                    "\(table.table): \(table.rows.counted("row")) \(table.entity.map { "\(word) \($0)" } ?? "left out")"
             }
             lines += report.leftAlone.sorted { $0.key < $1.key }.map { "\($0.key): left alone, \($0.value)" }
             lines += report.notes.map { "note: \($0)" }
@@ -61,6 +63,12 @@ struct MapUnadoptCommand: AsyncParsableCommand {
 
     func run() async throws {
         try MappedSQLiteStore.unadopt(file, allowsOutdated: allowOutdated)
-        try Output.write("unadopted \(TerminalText.escaped(file))\n")
+        try Output.write(
+            """
+            unadopted \(TerminalText.escaped(file))
+            if its user was in a rollout, remove the user's folder, too: it knows of a store that is no more
+
+            """
+        )
     }
 }

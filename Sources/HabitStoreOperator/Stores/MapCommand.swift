@@ -74,7 +74,8 @@ struct MapCheckCommand: ReportingCommand {
         var lines: [String] = []
         for table in report.tables {
             let rows = table.rows.counted("row")
-            lines.append("\(table.table): \(rows) \(table.entity.map { "become \($0)" } ?? "left out")")
+            let word = table.rows == 1 ? "becomes" : "become"
+            lines.append("\(table.table): \(rows) \(table.entity.map { "\(word) \($0)" } ?? "left out")")
             for values in table.values where values.source != "nothing" {
                 let nulls = values.nulls > 0 ? ", \(values.nulls) without" : ""
                 let dates = values.dates.map { ", \(day($0.lowerBound)) to \(day($0.upperBound))" } ?? ""

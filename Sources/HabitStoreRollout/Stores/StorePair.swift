@@ -181,7 +181,7 @@ final class StorePair: Sendable {
         closeIfMoved(engine)
         do {
             return try read(engine) { store, isRescued in
-                var status = try store.replicaRead { try self.status(engine, $0) }
+                var status = try store.replicaBookkeeping { try self.status(engine, $0) }
                 status.isRescued = isRescued
                 return status
             }
@@ -189,7 +189,7 @@ final class StorePair: Sendable {
             // The file was replaced while the store was open; the present one counts.
             close(engine)
             guard try exists(engine) else { return nil }
-            return try store(engine).replicaRead { try self.status(engine, $0) }
+            return try store(engine).replicaBookkeeping { try self.status(engine, $0) }
         }
     }
 

@@ -87,6 +87,7 @@ enum LedgerApp {
                 print("refused \(note): \(error)")
             }
             fflush(nil)
+            Thread.sleep(forTimeInterval: 0.005)
         }
     }
 }

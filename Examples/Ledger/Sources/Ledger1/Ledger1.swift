@@ -83,6 +83,7 @@ enum Ledger1 {
                 print("refused \(note): \(error.message ?? "")")
             }
             fflush(nil)
+            Thread.sleep(forTimeInterval: 0.005)
         }
     }
 

@@ -19,7 +19,7 @@ package enum Ledger {
             return try Engines([
                 MappedSQLiteProvider(
                     mapping: mapping,
-                    file: { _ in LedgerFile.path },
+                    file: { _ in URL(fileURLWithPath: LedgerFile.path).path },
                     create: { path in try LedgerFile.open(path).close() },
                     adoptsFiles: true
                 ),
