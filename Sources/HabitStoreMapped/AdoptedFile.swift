@@ -109,7 +109,7 @@ enum AdoptedFile {
         return layout
     }
 
-    /// Refuses a file whose declarations need something that only the app has: a collation or a function of its own.
+    /// Refuses a file whose declarations need something that only the app has: its own collation or function.
     ///
     /// - Returns: whether foreign keys can be enforced: each leads to unique columns.
     /// - Throws: ``HabitStoreError/Code/unsupported`` with SQLite's own words.

@@ -197,7 +197,7 @@ final class ForeignWrites {
             if known.isDeleted {
                 known.isReborn = true
             } else if !known.mayBeReplaced {
-                // What was logged before is what triggers made of the new row.
+                // Earlier entries are about changes that triggers made to the new row.
                 known.before = nil
             }
             (known.isDeleted, known.mayBeReplaced) = (false, false)

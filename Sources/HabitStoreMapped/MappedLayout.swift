@@ -8,7 +8,7 @@ struct MappedTable: Sendable {
     /// Identifies the table in the log of changes.
     let number: Int
     let source: TablePlan.Source
-    /// What a new row may replace an old one by.
+    /// The keys by which a new row may replace an old one.
     let uniqueKeys: UniqueKeys
     /// The collations by which the columns of the key are compared.
     let collations: [Collation]
@@ -134,7 +134,7 @@ enum Collation: String, Sendable {
     }
 }
 
-/// What a new row may replace an old one by.
+/// The keys of a table by which a new row may replace an old one.
 struct UniqueKeys: Sendable {
     struct Column: Sendable {
         let name: String
@@ -149,7 +149,7 @@ struct UniqueKeys: Sendable {
 }
 
 extension TableFile.Column {
-    /// Whether it keeps every value as it is written.
+    /// Whether it converts no value.
     var isUntyped: Bool { affinity == TableFile.Affinity.none }
 }
 

@@ -81,7 +81,7 @@ struct MappedRow {
             guard let written, let kept, !nulls.contains(where: { kept.matches($0) }),
                 let back = try? form.value(kept, as: attribute.kind)?.normalized(), back == value
             else {
-                let rounding = attribute.kind == .date ? "round it with Date.rounded(toPlaces:)" : "round it"
+                let rounding = attribute.kind == .date ? "round it with MappedSQLiteStore.rounded" : "round it"
                 throw refusal(
                     .invalidValue,
                     "\(attribute.name) cannot be stored exactly as \(form.name); \(rounding), or map it to another form",

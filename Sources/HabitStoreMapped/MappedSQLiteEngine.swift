@@ -250,7 +250,7 @@ import Synchronization
             throw HabitStoreError(.permissionDenied, "the store was opened read-only", at: .init(path: file))
         }
         return try lead { connection in
-            // What a followed store has done by cascades is followed, too, and must not be done twice.
+            // The changes of a followed store include those by its cascades, which must not be made twice.
             let enforces = try enforcesForeignKeys && !isFollowing(connection)
             try connection.exec("PRAGMA foreign_keys = \(enforces ? "ON" : "OFF")")
             let writer = try begin(connection)
@@ -371,7 +371,7 @@ import Synchronization
                 StoreFinding(
                     .unreadable,
                     "valueWithoutForm",
-                    "\(unformed) new rows of \(table.name) are no records yet: a value does not have its form, and the app has to correct it"
+                    "\(unformed) new rows of \(table.name) are not records yet: a value does not have its form; correct it in the app"
                 )
             )
         }

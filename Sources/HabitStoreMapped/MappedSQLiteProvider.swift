@@ -140,11 +140,3 @@ public struct MappedSQLiteProvider: EngineProvider {
         }
     }
 }
-
-extension Date {
-    /// The date with as many digits of a second as a stored text has: 3 for the form `date grdb`. What such a text holds is equal to this.
-    public func rounded(toPlaces digits: Int) -> Date {
-        let scale = pow(10, Double(digits))
-        return Date(timeIntervalSinceReferenceDate: (timeIntervalSinceReferenceDate * scale).rounded() / scale)
-    }
-}

@@ -108,6 +108,12 @@ public final class MappedSQLiteStore: MaintainableStore, ReplicableStore {
         try AdoptedFile.unadopt(path, allowsOutdated: allowsOutdated, busyLimitSeconds: 5)
     }
 
+    /// A date with as many digits of a second as a stored text has: 3 for the form `date grdb`. What such a text holds is equal to this.
+    public static func rounded(_ date: Date, toPlaces digits: Int) -> Date {
+        let scale = pow(10, Double(digits))
+        return Date(timeIntervalSinceReferenceDate: (date.timeIntervalSinceReferenceDate * scale).rounded() / scale)
+    }
+
     /// Writes down in the history what other programs have changed since the last transaction. Each read and write does this first; a
     /// program that follows the history without reading calls this now and then.
     ///

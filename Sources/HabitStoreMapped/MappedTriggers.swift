@@ -68,7 +68,7 @@ struct MappedTriggers {
         let columns: [String]
         /// The columns that tell its rows apart.
         let identity: [(name: String, collation: Collation)]
-        /// The columns that keep numbers as they were written.
+        /// The columns that convert no value.
         let untyped: Set<String>
         let uniqueKeys: UniqueKeys
         /// How many columns are logged of a row that was not there before.

@@ -308,7 +308,7 @@ import HabitStoreSQLite
         return key
     }
 
-    /// Promised keys are less: far from the numbers by which apps say that there is none.
+    /// Promised keys are less: far from the numbers with which apps mean "none".
     private static let leastPromisedKey = -Int64(1) << 52
 
     /// The key that references lead to although there is no row, if an identifier was derived from it.
@@ -417,7 +417,7 @@ import HabitStoreSQLite
         var (least, greatest): (Int64, Int64) = (0, 0)
         try forEachReference(to: table) { other, columns in
             let column = SQLiteFormat.quoted(columns[0])
-            // Texts, which come after all numbers, are no keys.
+            // Texts come after all numbers.
             for (function, isGreatest) in [("min", false), ("max", true)] {
                 let sql = "SELECT \(function)(\(column)) FROM \(SQLiteFormat.quoted(other)) WHERE \(column) < ''"
                 guard let key = try connection.int64(sql) else { continue }

@@ -37,7 +37,7 @@ struct AdoptionTests {
         #expect(errorCode { try app.adopt() } == .unsupported)
     }
 
-    /// A user who comes with a file, one without any, and two processes that come at the same time.
+    /// A user with a file, one without, and several processes at the same time.
     @Test func aProviderAdoptsOrCreatesFiles() async throws {
         let app = try LedgerApp(adopts: false)
         let mapping = app.mapping

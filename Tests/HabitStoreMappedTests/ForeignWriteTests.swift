@@ -198,7 +198,7 @@ struct ForeignWriteTests {
         #expect(try reader.all(Label.self) == [])
     }
 
-    /// An older copy that was put back would seem as new as the user's stores once the app had written to it often enough: whoever looks whether it
+    /// An older copy that was put back would seem as new as the user's stores once the app had written to it often enough: the check whether it
     /// is the current one must not take these writes over.
     @Test func theBookkeepingIsReadWithoutTakingWritesOver() throws {
         let app = try LedgerApp()

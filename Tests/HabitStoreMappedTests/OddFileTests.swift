@@ -77,7 +77,7 @@ struct OddFileTests {
             ["INSERT INTO item (alias) VALUES ('x')"]
         ),
         Foreign(
-            "a key that is no text, for a while",
+            "a key that is not UTF-8, for a while",
             "CREATE TABLE item (name TEXT PRIMARY KEY, alias TEXT); INSERT INTO item VALUES ('a', 'x')",
             ["INSERT INTO item VALUES (CAST(x'ff41' AS TEXT), 'y'); DELETE FROM item WHERE alias = 'y'"]
         ),
@@ -128,7 +128,7 @@ struct OddFileTests {
             try file.old(write)
             try follower.expectAgreement("after \(write)")
         }
-        // The store's own writes go on.
+        // The store's own writes still work.
         if try file.rows("SELECT 1 FROM pragma_table_info('item') WHERE name = 'id' OR name = 'uid'") != [] {
             try file.store.save(Item("ours"))
             try follower.expectAgreement("after an own write")

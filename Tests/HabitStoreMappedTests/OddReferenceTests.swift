@@ -67,7 +67,7 @@ struct OddReferenceTests {
         try follower.expectAgreement()
     }
 
-    /// What a trigger does while promised keys are replaced.
+    /// A trigger that runs while promised keys are replaced.
     @Test func aTriggerThatAnswersAPromiseIsHeard() throws {
         let app = try LedgerApp(
             "CREATE TRIGGER moved AFTER UPDATE OF parent_id ON account BEGIN UPDATE label SET name = name || '!' WHERE id = 1; END;"

@@ -4,7 +4,7 @@ import HabitStoreMapped
 import HabitStoreRollout
 import LedgerModel
 
-/// Version 2 of the app: the same bookings behind HabitStore.
+/// Version 2 of the app: the same bookings, through HabitStore.
 @main
 enum LedgerApp {
     static func main() async {
@@ -20,7 +20,7 @@ enum LedgerApp {
         switch words.first {
         case "add" where words.count >= 4:
             guard let amount = Int(words[1]) else {
-                throw HabitStoreError(.invalidValue, "\(words[1]) is no amount in cents")
+                throw HabitStoreError(.invalidValue, "\(words[1]) is not an amount in cents")
             }
             try await openLedger().write(author: "ledger") {
                 try insert(amount, to: words[2], note: words[3], labels: Array(words.dropFirst(4)), $0)
@@ -52,7 +52,8 @@ enum LedgerApp {
         let account = try transaction.fetch(named).first ?? Account(name: name)
         try transaction.save(account)
         // GRDB stores milliseconds.
-        var booking = Booking(date: Date.now.rounded(toPlaces: 3), amount: amount, note: note, accountID: account.id)
+        let now = MappedSQLiteStore.rounded(.now, toPlaces: 3)
+        var booking = Booking(date: now, amount: amount, note: note, accountID: account.id)
         for name in labels {
             let named = FetchDescriptor<Label>(predicate: #Predicate { $0.name == name })
             let label = try transaction.fetch(named).first ?? Label(name: name)

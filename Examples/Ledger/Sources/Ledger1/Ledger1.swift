@@ -17,7 +17,9 @@ enum Ledger1 {
     private static func run(_ words: [String]) throws {
         switch words.first {
         case "add" where words.count >= 4:
-            guard let amount = Int(words[1]) else { throw DatabaseError(message: "\(words[1]) is no amount in cents") }
+            guard let amount = Int(words[1]) else {
+                throw DatabaseError(message: "\(words[1]) is not an amount in cents")
+            }
             try add(amount, to: words[2], note: words[3], labels: Array(words.dropFirst(4)))
         case "list":
             for line in try list() { print(line) }

@@ -66,7 +66,7 @@ final class Writer {
         try handle.close()
     }
 
-    /// Kills the process at once, wherever it is.
+    /// Kills the process, whatever it is doing.
     func kill() {
         _ = Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
