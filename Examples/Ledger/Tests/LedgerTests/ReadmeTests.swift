@@ -9,7 +9,7 @@ struct ReadmeTests {
         var isInBlock = false
         for line in try Commands.readme.components(separatedBy: "\n") {
             if line.hasPrefix("```") {
-                isInBlock = line == "```shell-session"
+                isInBlock = line == "```terminal"
             } else if isInBlock, line.hasPrefix("$ ") {
                 expected.append((String(line.dropFirst(2)), []))
             } else if isInBlock, !expected.isEmpty, !line.isEmpty {
