@@ -88,7 +88,7 @@ struct AdoptionTests {
         let folder = try TemporaryFolder()
         let path = folder.path("app.sqlite")
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../fixtures/adopted-format-1.sqlite").standardized.path
+            .appendingPathComponent("../../fixtures/adopted-format-1.db").standardized.path
         try FileManager.default.copyItem(atPath: fixture, toPath: path)
         let mapping = try TableMapping(parsing: Data(LedgerApp.mapping.utf8))
         func open(_ options: MappedSQLiteStore.Options) throws -> MappedSQLiteStore {
