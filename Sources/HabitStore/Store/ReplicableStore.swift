@@ -7,8 +7,8 @@ public protocol ReplicableStore: HabitStore {
     /// Runs `body` over one moment, also while a copy into the store is not finished.
     @_spi(Engines) func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R
 
-    /// Runs `body` like `replicaRead`, for what asks the bookkeeping only. A file that other programs have written to stays as it is: what they wrote
-    /// may belong to an older copy, which must be noticed first.
+    /// Runs `body` like `replicaRead`, for code that needs the bookkeeping only. A file that other programs have written to is not changed: it may
+    /// be an older copy, which must be noticed first.
     @_spi(Engines) func replicaBookkeeping<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R
 
     /// Runs `body` in a write transaction of the replication.

@@ -17,7 +17,7 @@ public final class TableFile {
         /// What SQLite makes of values that are stored in the column (https://www.sqlite.org/datatype3.html, 3.1).
         package var affinity: Affinity {
             let type = declaredType.uppercased()
-            // A strict table's ANY keeps values as they are.
+            // A strict table's ANY converts no value.
             if isInStrictTable, type == "ANY" { return .none }
             if type.contains("INT") { return .integer }
             if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) { return .text }
