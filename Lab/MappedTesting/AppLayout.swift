@@ -99,16 +99,14 @@ package struct AppLayout: Sendable {
 
     /// The engine of users whose files the app lays out like this.
     package func provider(_ schema: Schema) -> MappedSQLiteProvider {
-        let sql = sql(schema)
-        return MappedSQLiteProvider(
-            mapping: mapping(schema),
-            create: { path in
-                let database = try RawDatabase(path: path)
-                defer { database.close() }
-                try database.execute("PRAGMA journal_mode = WAL")
-                try database.execute(sql)
-            }
-        )
+        MappedSQLiteProvider(mapping: mapping(schema), create: { try create($0, schema) })
+    }
+
+    private func create(_ path: String, _ schema: Schema) throws {
+        let database = try RawDatabase(path: path)
+        defer { database.close() }
+        try database.execute("PRAGMA journal_mode = WAL")
+        try database.execute(sql(schema))
     }
 
     /// A store of a kit: the app's file, made and adopted when it is opened first.
@@ -119,10 +117,7 @@ package struct AppLayout: Sendable {
             let mapping = mapping(schema)
             let options = MappedSQLiteStore.Options(identity: identity, now: clock)
             if !FileManager.default.fileExists(atPath: path) {
-                let database = try RawDatabase(path: path)
-                try database.execute("PRAGMA journal_mode = WAL")
-                try database.execute(sql(schema))
-                database.close()
+                try create(path, schema)
                 try MappedSQLiteStore.adopt(path, mapping: mapping, schema: schema, options: options)
             }
             return try MappedSQLiteStore(path: path, mapping: mapping, schema: schema, options: options)

@@ -236,8 +236,12 @@ enum AdoptedFile {
         // Rows that violate foreign keys, and keys that lead to no unique columns, show that the app does not enforce them.
         let isEnforced = try requireWritable(layout, connection) && (try? foreignKeyViolation(connection)) == .some(nil)
         try writer.setMetadata(AdoptedMetadata.foreignKeys, isEnforced ? "on" : "off")
-        let made = try objects(connection).filter { !before.contains($0) }
-        try writer.setMetadata(AdoptedMetadata.objects, try String(decoding: JSONEncoder().encode(made), as: UTF8.self))
+        try keep(try objects(connection).filter { !before.contains($0) }, writer)
+    }
+
+    /// Keeps the names of what adopting has made.
+    private static func keep(_ made: [String], _ writer: MappedWriter) throws {
+        try writer.setMetadata(AdoptedMetadata.objects, String(decoding: try JSONEncoder().encode(made), as: UTF8.self))
     }
 
     private static func createTriggers(_ layout: MappedLayout, _ connection: SQLiteConnection) throws {
@@ -266,7 +270,8 @@ enum AdoptedFile {
     static func upgrade(_ mapping: TableMapping, _ schema: Schema, _ connection: SQLiteConnection) throws {
         let bookkeeping = MappedWriter(connection, .empty(schema))
         defer { bookkeeping.end() }
-        guard try bookkeeping.metadata(AdoptedMetadata.format) == "1" else { return }
+        // Another process may have done it meanwhile.
+        guard try isOutdated(connection) else { return }
         var planner = TablePlanner(mapping, try TableFile(inPlace: connection.path, isAdopted: true), schema)
         let layout = try MappedLayout(planner.plan(), connection)
         // Format 1 had triggers that missed some writes, and no list of what it made.
@@ -274,11 +279,7 @@ enum AdoptedFile {
             try connection.exec("DROP TRIGGER \(SQLiteFormat.quoted(name))")
         }
         try createTriggers(layout, connection)
-        let made = try objects(connection).filter { $0.hasPrefix(TableFile.storePrefix) }
-        try bookkeeping.setMetadata(
-            AdoptedMetadata.objects,
-            try String(decoding: JSONEncoder().encode(made), as: UTF8.self)
-        )
+        try keep(try objects(connection).filter { $0.hasPrefix(TableFile.storePrefix) }, bookkeeping)
         try bookkeeping.setMetadata(AdoptedMetadata.format, String(AdoptedMetadata.newestFormat))
     }
 
@@ -315,8 +316,8 @@ enum AdoptedFile {
     static func unadopt(_ path: String, allowsOutdated: Bool, busyLimitSeconds: Double) throws {
         try write(path, busyLimitSeconds) { connection in
             try require(connection)
-            let isOutdated = try MappedSnapshot(connection, .empty(Schema([]))).metadata(AdoptedMetadata.fence) != nil
-            guard !isOutdated || allowsOutdated else {
+            let bookkeeping = MappedSnapshot(connection, .empty(Schema([])))
+            guard try allowsOutdated || bookkeeping.metadata(AdoptedMetadata.fence) == nil else {
                 throw HabitStoreError(
                     .notAuthoritative,
                     "another store of the user has newer records than this file: demote the user or pull the kill switch first, so that "
@@ -324,7 +325,6 @@ enum AdoptedFile {
                     at: .init(path: path)
                 )
             }
-            let bookkeeping = MappedSnapshot(connection, .empty(Schema([])))
             let made = try bookkeeping.metadata(AdoptedMetadata.objects).map {
                 try JSONDecoder().decode([String].self, from: Data($0.utf8))
             }

@@ -68,15 +68,11 @@ final class ForeignWrites {
             let table = layout.tables[row.table]
             if let id = try rows.identifier(row.key, table) { try touchDependents(of: id, table) }
         }
-        for key in order {
-            let old = try oldRecord(key)
-            touched[key]?.old = old
-        }
+        try findOldRecords()
         for key in order { try identify(key, isNew: again.contains(key)) }
-        var changes: [ForeignChange] = []
-        for key in order { try note(key, &changes) }
+        let changes = try changes()
         try emptyLog(except: unformed)
-        return Self.merged(changes)
+        return changes
     }
 
     private func hasForm(_ place: RowKey) throws -> Bool {
@@ -109,11 +105,12 @@ final class ForeignWrites {
     func give(_ key: [SourceValue], of table: MappedTable, to id: UUID) throws -> [ForeignChange] {
         guard let dead = try rows.identifier(key, table) else { return [] }
         try touchDependents(of: dead, table)
-        for place in order {
-            let old = try oldRecord(place)
-            touched[place]?.old = old
-        }
+        try findOldRecords()
         try exchange(dead, for: id, table)
+        return try changes()
+    }
+
+    private func changes() throws -> [ForeignChange] {
         var changes: [ForeignChange] = []
         for place in order { try note(place, &changes) }
         return Self.merged(changes)
@@ -317,6 +314,13 @@ final class ForeignWrites {
 
     // MARK: Records
 
+    private func findOldRecords() throws {
+        for place in order {
+            let old = try oldRecord(place)
+            touched[place]?.old = old
+        }
+    }
+
     private func oldRecord(_ place: RowKey) throws -> (entity: Int, id: UUID, record: EncodedRecord)? {
         guard let row = touched[place], let before = row.before else { return nil }
         let table = layout.tables[row.table]
@@ -348,18 +352,14 @@ final class ForeignWrites {
             guard let derived = layout.plan.identifier(row.key, of: table.source) else { throw keyless(table) }
             let other = try rows.key(derived, table)
             if let other, table.source.keyForm != nil {
-                guard try rows.row(other, table) != nil else { return try respell(derived, row.key, table) }
+                guard try rows.row(other, table) != nil else { return try rows.change(derived, to: row.key, table) }
                 throw HabitStoreError(
                     .invalidValue,
                     "two rows of \(table.name) have keys that are the same identifier; correct one in the app",
                     at: .init(path: connection.path, id: derived)
                 )
             }
-            return try connection.withStatement(table.insertKey) { statement in
-                try statement.bind(other == nil ? derived : UUID(), at: 1)
-                try statement.bind(row.key, from: 2)
-                try statement.run()
-            }
+            return try rows.keep(other == nil ? derived : UUID(), row.key, table)
         }
         guard isNew else { return }
         // The record that had the key before is dead, and this is another one.
@@ -370,16 +370,6 @@ final class ForeignWrites {
         try connection.withStatement("UPDATE \(table.keyTable) SET id = ?1 WHERE id = ?2") { statement in
             try statement.bind(id, at: 1)
             try statement.bind(known, at: 2)
-            try statement.run()
-        }
-    }
-
-    /// The same identifier is spelled in another way now.
-    private func respell(_ id: UUID, _ key: [SourceValue], _ table: MappedTable) throws {
-        let names = key.indices.map { "k\($0) = ?\($0 + 2)" }.joined(separator: ", ")
-        try connection.withStatement("UPDATE \(table.keyTable) SET \(names) WHERE id = ?1") { statement in
-            try statement.bind(id, at: 1)
-            try statement.bind(key, from: 2)
             try statement.run()
         }
     }

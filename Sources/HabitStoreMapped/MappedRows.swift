@@ -68,6 +68,25 @@ final class MappedRows {
         }
     }
 
+    /// Keeps the key of an identifier that has none.
+    func keep(_ id: UUID, _ key: [SourceValue], _ table: MappedTable) throws {
+        try connection.withStatement(table.insertKey) { statement in
+            try statement.bind(id, at: 1)
+            try statement.bind(key, from: 2)
+            try statement.run()
+        }
+    }
+
+    /// Changes the key of an identifier.
+    func change(_ id: UUID, to key: [SourceValue], _ table: MappedTable) throws {
+        let names = key.indices.map { "k\($0) = ?\($0 + 2)" }.joined(separator: ", ")
+        try connection.withStatement("UPDATE \(table.keyTable) SET \(names) WHERE id = ?1") { statement in
+            try statement.bind(id, at: 1)
+            try statement.bind(key, from: 2)
+            try statement.run()
+        }
+    }
+
     /// The row of a key.
     func row(_ key: [SourceValue], _ table: MappedTable) throws -> [SourceValue]? {
         try connection.withStatement(table.selectRow) { statement in

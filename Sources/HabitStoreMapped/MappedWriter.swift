@@ -98,7 +98,7 @@ import HabitStoreSQLite
         }
         try settle(stored, table)
         if try known == nil && rows.identifier(stored, table) == nil {
-            try keep(id, stored, table)
+            try rows.keep(id, stored, table)
         } else if let known, known != stored {
             try moveReserved(id, table, from: known, to: stored)
         }
@@ -252,15 +252,6 @@ import HabitStoreSQLite
         }
     }
 
-    /// Keeps the key of an identifier.
-    private func keep(_ id: UUID, _ key: [SourceValue], _ table: MappedTable) throws {
-        try connection.withStatement(table.insertKey) { statement in
-            try statement.bind(id, at: 1)
-            try statement.bind(key, from: 2)
-            try statement.run()
-        }
-    }
-
     private func ignored(_ row: MappedRow) -> HabitStoreError {
         row.refusal(.invalidValue, "the app's table ignores this change: by a trigger, or by ON CONFLICT IGNORE")
     }
@@ -304,7 +295,7 @@ import HabitStoreSQLite
             throw row.refusal(.limitExceeded, "the least key of \(table.name) is taken, so none can be promised")
         }
         let key = [SourceValue.int(least - 1)]
-        try keep(target, key, table)
+        try rows.keep(target, key, table)
         return key
     }
 
@@ -430,12 +421,7 @@ import HabitStoreSQLite
 
     /// Gives a record its proper key, instead of the one reserved by references to it.
     private func moveReserved(_ id: UUID, _ table: MappedTable, from old: [SourceValue], to new: [SourceValue]) throws {
-        let names = new.indices.map { "k\($0) = ?\($0 + 2)" }.joined(separator: ", ")
-        try connection.withStatement("UPDATE \(table.keyTable) SET \(names) WHERE id = ?1") { statement in
-            try statement.bind(id, at: 1)
-            try statement.bind(new, from: 2)
-            try statement.run()
-        }
+        try rows.change(id, to: new, table)
         try forEachReference(to: table) { other, columns in
             let before = try lastLog()
             let assignments = columns.enumerated().map { "\(SQLiteFormat.quoted($1)) = ?\($0 + 1)" }

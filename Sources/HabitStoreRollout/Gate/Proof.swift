@@ -53,7 +53,7 @@ struct Proof {
 
     /// - Throws: ``HabitStore/HabitStoreError/Code/busy`` if the store is still being filled.
     private func requireCopied(_ store: any UserStoreBackend, _ engine: EngineName) throws {
-        guard try store.replicaRead({ try $0.information().role }) == .backfilling else { return }
+        guard try store.replicaBookkeeping({ try $0.information().role }) == .backfilling else { return }
         throw HabitStoreError(
             .busy,
             "the copy into the \(engine.rawValue) store is not finished; verify again when it is",
