@@ -73,7 +73,9 @@ struct ReplayTests {
 
     @Test func nobodysWordsAreRecordedUnasked() throws {
         let (_, redacted) = try record(try differing(), showsValues: false)
-        let text = String(decoding: try redacted.encoded(), as: UTF8.self)
+        // A short word turns up by chance in some digest's Base64.
+        let digest = /[A-Za-z0-9+\/\\]{40,}=*/
+        let text = String(decoding: try redacted.encoded(), as: UTF8.self).replacing(digest, with: "")
         for word in ["Secret", "Run", "note 1", "unfinished", "canonical"] { #expect(!text.contains(word), "\(word)") }
         let (_, kept) = try record(try differing(), showsValues: true)
         #expect(String(decoding: try kept.encoded(), as: UTF8.self).contains("Secret"))
