@@ -24,6 +24,8 @@ struct MappedTable: Sendable {
     let keepsSequence: Bool
     /// Reads the identifiers and rows; a condition may follow.
     let select: String
+    /// Reads the identifier and row of an identifier.
+    let selectRecord: String
     /// Reads one row by its key.
     let selectRow: String
     /// Reads the identifier of a key.
@@ -42,6 +44,11 @@ struct MappedTable: Sendable {
 
     /// Whether its keys are whole numbers that SQLite, or this engine, may choose.
     var hasNumberedKey: Bool { source.keyForm == nil && keyColumns.count == 1 && affinity(source.key[0]) == .integer }
+
+    /// Whether each of its rows becomes a record of one part.
+    func isAllOf(_ part: TablePlan.Part) -> Bool {
+        source.parts.count == 1 && source.leftOut.isEmpty && part.conditions.isEmpty
+    }
 
     func affinity(_ place: Int) -> TableFile.Affinity { source.table.column(source.columns[place])?.affinity ?? .none }
 
@@ -93,6 +100,7 @@ struct MappedTable: Sendable {
         let keys = source.key.map { SQLiteFormat.quoted(source.columns[$0]) }
         let pairs = keys.indices.map { "k.k\($0) = t.\(keys[$0])" }.joined(separator: " AND ")
         select = "SELECT k.id, \(columns) FROM \(keyTable) AS k JOIN \(table) AS t ON \(pairs)"
+        selectRecord = "\(select) WHERE k.id = ?1"
         keyCondition = { first in keys.indices.map { "\(keys[$0]) = ?\(first + $0)" }.joined(separator: " AND ") }
         selectRow = "SELECT \(columns) FROM \(table) AS t WHERE \(keyCondition(1))"
         let names = keys.indices.map { "k\($0)" }

@@ -45,9 +45,14 @@ extension SQLiteStatement {
 final class MappedRows {
     let connection: SQLiteConnection
     let layout: MappedLayout
+    /// Whether the file cannot change meanwhile, so that the targets of references may be cached.
+    private let isUnchanging: Bool
+    private var targets: [RowKey: UUID] = [:]
 
-    init(_ connection: SQLiteConnection, _ layout: MappedLayout) {
-        (self.connection, self.layout) = (connection, layout)
+    private static let mostTargets = 10_000
+
+    init(_ connection: SQLiteConnection, _ layout: MappedLayout, isUnchanging: Bool = false) {
+        (self.connection, self.layout, self.isUnchanging) = (connection, layout, isUnchanging)
     }
 
     // MARK: Keys
@@ -97,7 +102,15 @@ final class MappedRows {
 
     /// The identifier that a reference means: that of the key, or the one that a record with the key would have.
     func target(_ key: [SourceValue], _ table: Int) throws -> UUID? {
-        try identifier(key, layout.tables[table]) ?? layout.plan.identifier(key, of: layout.tables[table].source)
+        let reference = RowKey(table, key)
+        if isUnchanging, let known = targets[reference] { return known }
+        let target =
+            try identifier(key, layout.tables[table]) ?? layout.plan.identifier(key, of: layout.tables[table].source)
+        if isUnchanging {
+            if targets.count == Self.mostTargets { targets = [:] }
+            targets[reference] = target
+        }
+        return target
     }
 
     /// The keys that the links of an owner lead to.
@@ -137,80 +150,124 @@ final class MappedRows {
         _ part: TablePlan.Part,
         linked: [Int: [[SourceValue]]] = [:]
     ) throws -> [Value] {
-        let attributes = layout.schema.entities[part.entity].attributes
-        var values: [Value] = []
-        values.reserveCapacity(attributes.count)
-        for (position, field) in part.fields.enumerated() {
-            let attribute = attributes[position]
-            func refused(_ column: String, _ stored: SourceValue, _ what: String) -> HabitStoreError {
-                HabitStoreError(
-                    .invalidValue,
-                    "\(table.name).\(column) has \(stored.kindSummary) where \(attribute.name) needs \(what); correct the value in the "
-                        + "app, or adopt the file with another mapping",
-                    at: .init(
-                        path: connection.path,
-                        entity: layout.schema.entities[part.entity].name,
-                        attribute: attribute.name,
-                        id: id
-                    )
+        try part.fields.indices.map { try value(at: $0, id, table, part, linked: linked[$0]) { row[$0] } }
+    }
+
+    /// The value of one attribute of a row.
+    ///
+    /// - Parameter stored: gives the stored value in a column.
+    private func value(
+        at position: Int,
+        _ id: UUID,
+        _ table: MappedTable,
+        _ part: TablePlan.Part,
+        linked: [[SourceValue]]? = nil,
+        _ stored: (TablePlan.Place) -> SourceValue
+    ) throws -> Value {
+        let attribute = layout.schema.entities[part.entity].attributes[position]
+        func refused(_ column: String, _ stored: SourceValue, _ what: String) -> HabitStoreError {
+            HabitStoreError(
+                .invalidValue,
+                "\(table.name).\(column) has \(stored.kindSummary) where \(attribute.name) needs \(what); correct the value in the "
+                    + "app, or adopt the file with another mapping",
+                at: .init(
+                    path: connection.path,
+                    entity: layout.schema.entities[part.entity].name,
+                    attribute: attribute.name,
+                    id: id
                 )
-            }
-            func nothing(_ place: Int, _ stored: SourceValue, _ what: String) throws -> Value {
-                guard attribute.isOptional else { throw refused(table.source.columns[place], stored, what) }
-                return .null
-            }
-            switch field {
-            case .missing: values.append(attribute.kind == .links ? .links([]) : .null)
-            case .identifier: values.append(.uuid(id))
-            case .constant(let value): values.append(try value.normalized())
-            case .column(let place, let form, let nulls):
-                let stored = row[place]
-                if stored.isNull || nulls.contains(where: { stored.matches($0) }) {
-                    values.append(try nothing(place, stored, form.name))
-                } else if let value = form.value(stored, as: attribute.kind), let normal = try? value.normalized() {
-                    values.append(normal)
-                } else {
-                    throw refused(table.source.columns[place], stored, form.name)
-                }
-            case .cases(let place, let cases, let nulls):
-                let stored = row[place]
-                if stored.isNull || nulls.contains(where: { stored.matches($0) }) {
-                    values.append(try nothing(place, stored, "a code"))
-                } else if let code = stored.code,
-                    let value = cases.first(where: { $0.key.utf8.elementsEqual(code.utf8) })?.value
-                {
-                    values.append(try value.normalized())
-                } else {
-                    throw refused(table.source.columns[place], stored, "one of the codes of the mapping")
-                }
-            case .reference(let places, let destination):
-                let key = places.map { row[$0] }
-                if key.contains(.null) {
-                    values.append(try nothing(places[0], .null, "a key of \(destination)"))
-                } else if let other = layout.table(destination), let target = try target(key, other) {
-                    values.append(.uuid(target))
-                } else {
-                    throw refused(table.source.columns[places[0]], key[0], "a key of \(destination)")
-                }
-            case .links(let links):
-                guard let linkTable = layout.linkTable(links), let other = layout.table(links.leadsTo) else {
-                    throw HabitStoreError(.internalInconsistency, "a table of links is not in the layout")
-                }
-                let keys = try linked[position] ?? self.linked(table.key(row), linkTable)
-                let targets = try keys.map { key in
-                    guard let target = try target(key, other) else {
-                        throw refused(
-                            links.there.joined(separator: ", "),
-                            key.first ?? .null,
-                            "a key of \(links.leadsTo)"
-                        )
-                    }
-                    return target
-                }
-                values.append(try Value.links(targets).normalized())
-            }
+            )
         }
-        return values
+        func nothing(_ place: Int, _ stored: SourceValue, _ what: String) throws -> Value {
+            guard attribute.isOptional else { throw refused(table.source.columns[place], stored, what) }
+            return .null
+        }
+        switch part.fields[position] {
+        case .missing: return attribute.kind == .links ? .links([]) : .null
+        case .identifier: return .uuid(id)
+        case .constant(let value): return try value.normalized()
+        case .column(let place, let form, let nulls):
+            let stored = stored(place)
+            if stored.isNull || nulls.contains(where: { stored.matches($0) }) {
+                return try nothing(place, stored, form.name)
+            }
+            guard let value = form.value(stored, as: attribute.kind), let normal = try? value.normalized() else {
+                throw refused(table.source.columns[place], stored, form.name)
+            }
+            return normal
+        case .cases(let place, let cases, let nulls):
+            let stored = stored(place)
+            if stored.isNull || nulls.contains(where: { stored.matches($0) }) {
+                return try nothing(place, stored, "a code")
+            }
+            guard let code = stored.code,
+                let value = cases.first(where: { $0.key.utf8.elementsEqual(code.utf8) })?.value
+            else { throw refused(table.source.columns[place], stored, "one of the codes of the mapping") }
+            return try value.normalized()
+        case .reference(let places, let destination):
+            let key = places.map(stored)
+            if key.contains(.null) { return try nothing(places[0], .null, "a key of \(destination)") }
+            guard let other = layout.table(destination), let target = try target(key, other) else {
+                throw refused(table.source.columns[places[0]], key[0], "a key of \(destination)")
+            }
+            return .uuid(target)
+        case .links(let links):
+            guard let linkTable = layout.linkTable(links), let other = layout.table(links.leadsTo) else {
+                throw HabitStoreError(.internalInconsistency, "a table of links is not in the layout")
+            }
+            let keys = try linked ?? self.linked(table.source.key.map(stored), linkTable)
+            let targets = try keys.map { key in
+                guard let target = try target(key, other) else {
+                    throw refused(links.there.joined(separator: ", "), key.first ?? .null, "a key of \(links.leadsTo)")
+                }
+                return target
+            }
+            return try Value.links(targets).normalized()
+        }
+    }
+
+    /// Writes the record of the row at which a statement stands: the identifier in the first column, the row's columns after it.
+    func write(
+        _ statement: SQLiteStatement,
+        _ id: UUID,
+        _ table: MappedTable,
+        _ part: TablePlan.Part,
+        to writer: inout AttributeWriter
+    ) throws {
+        writer.begin()
+        for position in part.fields.indices {
+            if try writeDirectly(part.fields[position], statement, &writer) { continue }
+            try writer.append(
+                value: try value(at: position, id, table, part) { statement.stored(at: $0 + Self.firstColumn) }
+            )
+        }
+    }
+
+    static let firstColumn = 1
+
+    /// Writes a value that needs no conversion straight from its column.
+    ///
+    /// - Returns: false if it needs one.
+    private func writeDirectly(
+        _ field: TablePlan.Field,
+        _ statement: SQLiteStatement,
+        _ writer: inout AttributeWriter
+    ) throws -> Bool {
+        guard case .column(let place, let form, let nulls) = field, nulls.isEmpty else { return false }
+        let column = Int32(place + Self.firstColumn)
+        switch (form, statement.type(at: column)) {
+        case (.text, .text): return writer.append(ascii: statement.utf8(at: column))
+        case (.integer, .integer): writer.append(Int(statement.int64(at: column)))
+        case (.real, .real):
+            let number = statement.double(at: column)
+            guard number.isFinite else { return false }
+            try writer.append(number)
+        case (.uuidBytes, .blob):
+            guard statement.bytes(at: column).count == 16 else { return false }
+            writer.append(try statement.uuid(at: column))
+        default: return false
+        }
+        return true
     }
 
     /// The record of a row.

@@ -36,6 +36,8 @@ import Synchronization
     }
 
     private static let idleReaders = 4
+    private static let selectForeignWrite =
+        "SELECT 1 FROM \(MappedTriggers.log) WHERE kind < \(LoggedKind.unformed) LIMIT 1"
     /// How often a read begins again because another program keeps writing.
     private static let mostAttempts = 20
 
@@ -221,12 +223,8 @@ import Synchronization
 
     /// Whether the log of changes has any in a file that is a store already.
     private func hasForeignWrites(_ snapshot: MappedSnapshot) throws -> Bool {
-        guard
-            try snapshot.connection.int64(
-                "SELECT 1 FROM \(MappedTriggers.log) WHERE kind < \(LoggedKind.unformed) LIMIT 1"
-            ) != nil
-        else { return false }
-        return try snapshot.isInitialized
+        let isAny = try snapshot.connection.withStatement(Self.selectForeignWrite) { try $0.step() }
+        return try isAny && snapshot.isInitialized
     }
 
     /// Writes down in the history what other programs have changed.

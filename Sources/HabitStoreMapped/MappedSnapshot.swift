@@ -13,10 +13,15 @@ import HabitStoreSQLite
     /// Why the records cannot be read: other programs' changes of them are not in the history. The bookkeeping can.
     private let refusal: HabitStoreError?
 
-    init(_ connection: SQLiteConnection, _ layout: MappedLayout, refusal: HabitStoreError? = nil) {
+    init(
+        _ connection: SQLiteConnection,
+        _ layout: MappedLayout,
+        refusal: HabitStoreError? = nil,
+        isUnchanging: Bool = true
+    ) {
         (self.layout, self.refusal) = (layout, refusal)
         path = connection.path
-        lent = MappedRows(connection, layout)
+        lent = MappedRows(connection, layout, isUnchanging: isUnchanging)
     }
 
     /// The rows, during the transaction and on its thread.
@@ -79,18 +84,44 @@ import HabitStoreSQLite
 
     /// The record of an identifier.
     final func record(entity: Int, id: UUID) throws -> EncodedRecord? {
-        let (table, part) = place(entity)
-        let rows = try rows
-        guard let key = try rows.key(id, table), let row = try rows.row(key, table),
-            try rows.part(of: row, table)?.index == part.index
-        else { return nil }
-        return try rows.record(row, id, table, part)
+        try withRecord(entity, id) { EncodedRecord(copying: $0.bytes) }
     }
 
     /// Lends the record of an identifier to `body`; nil when there is none.
     public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
-        guard let record = try record(entity: entity, id: id) else { return nil }
-        return try lend(record, entity, body)
+        try withRecord(entity, id) { view in
+            var reader = view.reader
+            return try body(&reader)
+        }
+    }
+
+    private func withRecord<R>(_ entity: Int, _ id: UUID, _ body: (RecordView) throws -> R) throws -> R? {
+        let (table, part) = place(entity)
+        let rows = try rows
+        return try connection.withStatement(table.selectRecord) { statement in
+            try statement.bind(id, at: 1)
+            guard try statement.step(),
+                try table.isAllOf(part) || rows.part(of: row(statement, table), table)?.index == part.index
+            else { return nil }
+            var writer = writer(entity)
+            try rows.write(statement, id, table, part, to: &writer)
+            return try lend(&writer, entity, body)
+        }
+    }
+
+    /// Limits are for new values: those that the app has stored are carried over.
+    private func writer(_ entity: Int) -> AttributeWriter {
+        AttributeWriter(layout: layout.schema.entities[entity].layout, refusesLargeValues: false)
+    }
+
+    private func lend<R>(_ writer: inout AttributeWriter, _ entity: Int, _ body: (RecordView) throws -> R) throws -> R {
+        try writer.finish { bytes in
+            try body(RecordView(trusting: bytes, layout: layout.schema.entities[entity].layout))
+        }
+    }
+
+    private func row(_ statement: SQLiteStatement, _ table: MappedTable) -> [SourceValue] {
+        statement.row(MappedRows.firstColumn..<table.source.columns.count + MappedRows.firstColumn)
     }
 
     final func lend<R>(_ record: EncodedRecord, _ entity: Int, _ body: (inout AttributeReader) throws -> R) throws -> R
@@ -126,14 +157,25 @@ import HabitStoreSQLite
     /// - Returns: how many rows of other entities were passed over.
     @discardableResult
     public func walk(_ plan: MappedPlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
+        let (table, part) = place(plan.entity)
+        let isWhole = table.isAllOf(part)
+        let rows = try rows
         var passed = 0
-        try forEachCandidate(plan) { id, row, part in
-            guard part?.entity == plan.entity, let part else {
-                passed += 1
-                return true
+        var writer = writer(plan.entity)
+        try connection.withStatement(plan.sql) { statement in
+            try statement.bind(plan.bindings)
+            while try statement.step() {
+                if !isWhole, try rows.part(of: row(statement, table), table)?.entity != plan.entity {
+                    passed += 1
+                    continue
+                }
+                try rows.write(statement, try statement.uuid(at: 0), table, part, to: &writer)
+                let goesOn = try lend(&writer, plan.entity) { view in
+                    var reader = view.reader
+                    return try body(&reader)
+                }
+                guard goesOn else { return }
             }
-            let record = try rows.record(row, id, place(plan.entity).table, part)
-            return try lend(record, plan.entity, body)
         }
         return passed
     }
@@ -143,11 +185,10 @@ import HabitStoreSQLite
         _ body: (UUID, [SourceValue], TablePlan.Part?) throws -> Bool
     ) throws {
         let table = place(plan.entity).table
-        let columns = 1..<table.source.columns.count + 1
         try connection.withStatement(plan.sql) { statement in
             try statement.bind(plan.bindings)
             while try statement.step() {
-                let row = statement.row(columns)
+                let row = row(statement, table)
                 guard try body(try statement.uuid(at: 0), row, try rows.part(of: row, table)) else { return }
             }
         }
@@ -163,7 +204,7 @@ import HabitStoreSQLite
     /// The number of records of a plan.
     public func count(_ plan: MappedPlan) throws -> Int {
         let (table, part) = place(plan.entity)
-        if plan.isScan, part.conditions.isEmpty, table.source.parts.count == 1, table.source.leftOut.isEmpty {
+        if plan.isScan, table.isAllOf(part) {
             return try rowCount(plan.entity) ?? 0
         }
         var count = 0

@@ -19,6 +19,10 @@ import HabitStoreSQLite
     /// The keys of missing rows that references lead to, by table and identifier; found once in a transaction.
     private var danglingKeys: [Int: [UUID: [SourceValue]]] = [:]
 
+    init(_ connection: SQLiteConnection, _ layout: MappedLayout) {
+        super.init(connection, layout, isUnchanging: false)
+    }
+
     // MARK: Walking
 
     /// Passes every candidate of a plan to `body` until it returns false.
@@ -41,7 +45,9 @@ import HabitStoreSQLite
 
     public override func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
         try takeConsequences()
-        return try super.withRow(entity: entity, id: id, body)
+        // The record is copied, because the transaction may write while it is lent.
+        guard let record = try record(entity: entity, id: id) else { return nil }
+        return try lend(record, entity, body)
     }
 
     public override func contains(entity: Int, id: UUID) throws -> Bool {

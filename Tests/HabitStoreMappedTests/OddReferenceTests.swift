@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreImport
 import HabitStoreMapped
 import HabitStoreTesting
 import RawStoreFiles
@@ -229,5 +230,59 @@ struct OddReferenceTests {
         #expect(try app.store.all(Label.self).count == 3)
         #expect(try app.store.checkDigests() == [])
         #expect(try app.store.fetchHistory(after: .zero).isEmpty)
+    }
+}
+
+/// A record that others refer to by a text.
+private struct Node: PersistentModel {
+    var id = UUID()
+    var parentID: UUID?
+
+    var parent: Node? { RelationshipScope.one(\Node.parent, parentID) }
+
+    static let entity = EntityDescription(
+        Node.self,
+        attributes: [.id(\Node.id), .attribute("parentID", \Node.parentID)],
+        relationships: [.toOne("parent", \Node.parent, through: "parentID", destination: "Node", inverse: nil)]
+    )
+
+    init(row: inout AttributeReader) throws {
+        id = try row.nextUUID()
+        parentID = try row.nextOptionalUUID()
+    }
+
+    func write(to row: inout AttributeWriter) throws {
+        row.append(id)
+        row.append(parentID)
+    }
+}
+
+extension OddReferenceTests {
+    /// Two keys that Swift takes for the same text are two rows: the second reference of a read got the record of the first.
+    @Test func keysInTwoUnicodeFormsAreTwoRecords() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("app.sqlite")
+        let database = try RawDatabase(path: path)
+        try database.execute(
+            """
+            CREATE TABLE node (name TEXT PRIMARY KEY NOT NULL, parent TEXT REFERENCES node);
+            INSERT INTO node VALUES ('caf\u{E9}', NULL), ('cafe\u{301}', NULL), ('x', 'caf\u{E9}'), ('y', 'cafe\u{301}');
+            """
+        )
+        database.close()
+        let mapping = try TableMapping(
+            parsing: Data(
+                #"{"format": 2, "tables": [{"table": "node", "entity": "Node", "relationships": {"parent": "parent"}}]}"#
+                    .utf8
+            )
+        )
+        let schema = Schema([Node.self])
+        try MappedSQLiteStore.adopt(path, mapping: mapping, schema: schema)
+        let store = try MappedSQLiteStore(path: path, mapping: mapping, schema: schema)
+        defer { store.close() }
+        let nodes = try store.all(Node.self)
+        let parents = nodes.compactMap(\.parentID)
+        #expect(nodes.count == 4 && Set(parents).count == 2)
+        #expect(Set(parents).isSubset(of: nodes.map(\.id)))
     }
 }
