@@ -165,7 +165,7 @@ let package = Package(
         ),
         .target(
             name: "HabitStoreImport",
-            dependencies: ["CSQLite", "CZlib", "DurableFiles", "HabitStore", "Hashing", "JSONText"],
+            dependencies: ["CSQLite", "CZlib", "DurableFiles", "HabitStore", "Hashing", "JSONText", "ShadowVerifier"],
             swiftSettings: crashSettings
         ),
         .target(

@@ -185,27 +185,44 @@ struct Comparison {
     }
 }
 
-extension Comparison {
+/// The time limit of a comparison.
+struct TimeLimit {
+    /// The time limit has come.
+    struct Reached: Error {}
+
     /// As good as none: thirty years.
-    private static var longestLimitSeconds: Double { 1e9 }
+    private static let longestSeconds = 1e9
 
-    /// The time limit of the comparison has come.
-    private struct TimeLimitReached: Error {}
+    private let seconds: Double
+    private let deadline: ContinuousClock.Instant?
 
+    init(_ options: VerificationOptions) {
+        seconds = options.timeLimitSeconds ?? 0
+        // A clock has an end, which a limit may exceed.
+        deadline = options.timeLimitSeconds.map { limit in
+            ContinuousClock.now + .seconds(limit > 0 ? min(limit, Self.longestSeconds) : 0)
+        }
+    }
+
+    /// - Throws: ``Reached``.
+    func check() throws {
+        if let deadline, ContinuousClock.now >= deadline { throw Reached() }
+    }
+
+    var reason: String { "the time limit of \(seconds) s was reached" }
+}
+
+extension Comparison {
     /// Compares, and draws the verdict also where an error or the time limit ends the comparison.
     mutating func runToVerdict(_ progress: (ShadowVerifier.Progress) throws -> Void) throws {
-        // A clock has an end, which a limit may exceed.
-        let deadline = options.timeLimitSeconds.map { limit in
-            ContinuousClock.now + .seconds(limit > 0 ? min(limit, Self.longestLimitSeconds) : 0)
-        }
+        let limit = TimeLimit(options)
         do {
             try run { state in
-                if let deadline, ContinuousClock.now >= deadline { throw TimeLimitReached() }
+                try limit.check()
                 try progress(state)
             }
-        } catch is TimeLimitReached {
-            let limit = options.timeLimitSeconds ?? 0
-            report.conclude(cutShort: .timedOut, at: level, reason: "the time limit of \(limit) s was reached")
+        } catch is TimeLimit.Reached {
+            report.conclude(cutShort: .timedOut, at: level, reason: limit.reason)
         } catch let error as HabitStoreError where options.reportsErrors {
             report.failure = VerificationReport.Failure(error)
             report.conclude(cutShort: .error, at: level, reason: error.description)

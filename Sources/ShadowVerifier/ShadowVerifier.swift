@@ -37,6 +37,10 @@ public struct ShadowVerifier {
         public var done: Int
         /// How many there will be; a close estimate.
         public var total: Int
+
+        package init(level: String, done: Int, total: Int) {
+            (self.level, self.done, self.total) = (level, done, total)
+        }
     }
 
     /// Compares the stores.

@@ -46,6 +46,18 @@ public enum StoreRole: String, Sendable, Hashable, Codable {
 }
 
 @_spi(Engines) extension StoreInformation {
+    /// A placeholder for a file that is not a store; it says nothing about a rollout.
+    public init(fileID: UUID) {
+        self.init(
+            storeID: fileID,
+            lineage: fileID,
+            token: .zero,
+            historyFloor: .zero,
+            role: .authoritative,
+            epoch: 0
+        )
+    }
+
     /// Whether records may be brought into the store past the writes of an app: it has never served anybody, or it was left for
     /// the source, or a later store than it.
     ///

@@ -13,6 +13,10 @@ public final class TableFile {
         /// Whether its value is computed from the others.
         package let isGenerated: Bool
         let isInStrictTable: Bool
+        /// The expression of its default value.
+        let defaultValue: String?
+        /// The name of the collation by which it is compared.
+        let collation: String
 
         /// What SQLite makes of values that are stored in the column (https://www.sqlite.org/datatype3.html, 3.1).
         package var affinity: Affinity {
@@ -26,7 +30,7 @@ public final class TableFile {
         }
     }
 
-    package enum Affinity: Sendable { case integer, text, none, real, numeric }
+    package enum Affinity: String, Sendable { case integer, text, none, real, numeric }
 
     package struct ForeignKey: Sendable {
         package let columns: [String]
@@ -43,6 +47,11 @@ public final class TableFile {
         package let uniqueKeys: [[String]]
         /// Whether a deleted row's key is never given out again.
         package let keepsKeys: Bool
+        /// Whether its primary key's index is the table.
+        let isWithoutRowid: Bool
+        let isStrict: Bool
+        /// The column whose values are the rows' numbers (https://www.sqlite.org/lang_createtable.html#rowid); nil if there is none.
+        let rowidKey: String?
 
         /// The columns of the declared primary key.
         package var primaryKey: [String] {
@@ -65,6 +74,8 @@ public final class TableFile {
     /// The tables, by name.
     package let tables: [Table]
     let leftAlone: [LeftAlone]
+    /// Whether a store's tables are next to those of the app.
+    var isAdopted: Bool { get throws { try connection.catalog().tables.contains(Self.metadataTable) } }
     let oddities: [CoreDataOddity]
     /// Owns the copy.
     private let opening: SourceOpening?
@@ -73,13 +84,36 @@ public final class TableFile {
     ///
     /// - Throws: ``HabitStoreError/Code/notAStore`` if it is not a SQLite file, ``HabitStoreError/Code/corrupt`` if it is damaged,
     ///   ``HabitStoreError/Code/unsupported`` for a Core Data file or a store.
-    public init(path: String) throws {
+    public convenience init(path: String) throws { try self.init(path: path, scope: .ofAnApp) }
+
+    /// Copies the file for a comparison with any other.
+    convenience init(comparing path: String) throws { try self.init(path: path, scope: .all) }
+
+    private init(path: String, scope: Scope) throws {
         var opening = try SourceOpening(path)
         let connection = try opening.open()
         opening.hide()
         (self.path, self.connection, self.opening) = (path, connection, opening)
         oddities = opening.oddities
-        (tables, leftAlone) = try Self.contents(connection, path)
+        (tables, leftAlone) = try Self.contents(connection, path, scope)
+    }
+
+    /// A path for a file that is removed with the copy.
+    ///
+    /// - Precondition: the file was opened as a copy.
+    public func scratchPath(_ name: String) -> String {
+        guard let opening else { preconditionFailure("\(path) was not copied") }
+        return opening.snapshot.scratchPath(name)
+    }
+
+    /// Which tables of a file are read.
+    private enum Scope {
+        /// Those of an app; a store's or Core Data's file is refused.
+        case ofAnApp
+        /// Those of an app, next to those of the store that its file is.
+        case adopted
+        /// All tables, the contents of full-text tables included; but not a store's next to those of an app.
+        case all
     }
 
     /// Reads what tables a file has, in place: opening and closing an open file by other means than SQLite's would end the locks of
@@ -93,7 +127,7 @@ public final class TableFile {
         // Other programs write, and a rollback journal has readers wait for them.
         try connection.exec("PRAGMA busy_timeout = 5000")
         connection.standInForCollations()
-        (tables, leftAlone) = try Self.contents(connection, path, isAdopted: isAdopted)
+        (tables, leftAlone) = try Self.contents(connection, path, isAdopted ? .adopted : .ofAnApp)
     }
 
     /// The number that grows with each change of the file's schema.
@@ -103,18 +137,19 @@ public final class TableFile {
 
     /// Before the names of a store's tables next to those of the app.
     package static let storePrefix = "habitstore_"
+    private static let metadataTable = "habitstore_metadata"
 
     private static func contents(
         _ connection: SourceConnection,
         _ path: String,
-        isAdopted: Bool = false
+        _ scope: Scope
     ) throws -> ([Table], [LeftAlone]) {
         let catalog = try connection.catalog()
         let unreadable = Set(catalog.unreadable.map(\.name))
-        if catalog.tables.contains("habitstore_metadata"), !isAdopted {
+        if catalog.tables.contains(metadataTable), scope == .ofAnApp {
             throw HabitStoreError(.unsupported, "this is a store already", at: .init(path: path))
         }
-        if catalog.tables.contains("Z_METADATA") {
+        if catalog.tables.contains("Z_METADATA"), scope != .all {
             throw HabitStoreError(
                 .unsupported,
                 "this is a Core Data file, which has a model: import it as one",
@@ -132,14 +167,22 @@ public final class TableFile {
         leftAlone += try connection.texts("SELECT name FROM sqlite_master WHERE type = 'view'").map {
             LeftAlone(name: $0, reason: "a view, which stores no rows")
         }
+        let isAdopted = catalog.tables.contains(metadataTable)
+        // Exact, but only where the module is known.
+        let shadows = Set(try connection.texts("SELECT name FROM pragma_table_list WHERE type = 'shadow'"))
         var tables: [Table] = []
         for name in catalog.tables where !name.hasPrefix("sqlite_") && !virtual.contains(name) {
             if isAdopted, name.hasPrefix(storePrefix) { continue }
-            if let owner = virtual.first(where: { isShadow(name, of: $0, modules[$0] ?? "") }) {
+            if scope == .all, !shadows.contains(name) || name.lowercased().hasSuffix("_content") {
+                tables.append(try table(name, connection))
+            } else if let owner = virtual.first(where: { isShadow(name, of: $0, modules[$0] ?? "") }) {
                 leftAlone.append(LeftAlone(name: name, reason: "part of the virtual table \(owner)"))
             } else {
                 tables.append(try table(name, connection))
             }
+        }
+        if isAdopted, scope == .all {
+            leftAlone.append(LeftAlone(name: "\(storePrefix)…", reason: "tables of the store next to the app's"))
         }
         return (tables, leftAlone.sorted { $0.name < $1.name })
     }
@@ -177,7 +220,8 @@ public final class TableFile {
         let quoted = SourceConnection.quoted(name)
         var columns: [Column] = []
         let list = try connection.prepare("PRAGMA main.table_list(\(quoted))")
-        let isStrict = try list.step() && list.optionalInt(5) == 1
+        let isListed = try list.step()
+        let isStrict = isListed && list.optionalInt(5) == 1
         let rows = try connection.prepare("PRAGMA table_xinfo(\(quoted))")
         while try rows.step() {
             columns.append(
@@ -187,7 +231,9 @@ public final class TableFile {
                     isNotNull: rows.optionalInt(3) == 1,
                     keyPlace: Int(rows.optionalInt(5) ?? 0),
                     isGenerated: (rows.optionalInt(6) ?? 0) > 1,
-                    isInStrictTable: isStrict
+                    isInStrictTable: isStrict,
+                    defaultValue: rows.text(4),
+                    collation: connection.collation(of: rows.text(1) ?? "", in: name)
                 )
             )
         }
@@ -200,8 +246,10 @@ public final class TableFile {
             if let destination = references.text(4) { keys[keys.count - 1].destinations.append(destination) }
         }
         var uniqueKeys: [[String]] = []
+        var hasKeyIndex = false
         let indexes = try connection.prepare("PRAGMA index_list(\(quoted))")
         while try indexes.step() {
+            if indexes.text(3) == "pk" { hasKeyIndex = true }
             guard indexes.optionalInt(2) == 1, indexes.optionalInt(4) == 0 else { continue }
             let parts = try connection.prepare("PRAGMA index_info(\(SourceConnection.quoted(indexes.text(1) ?? "")))")
             var names: [String?] = []
@@ -209,22 +257,23 @@ public final class TableFile {
             // An index over an expression has a part without a name.
             if !names.contains(nil) { uniqueKeys.append(names.compactMap { $0 }) }
         }
+        let literal = SourceConnection.literal(name)
         let sql =
-            try connection.texts("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = \(Self.literal(name))")
-            .first ?? ""
+            try connection.texts("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = \(literal)").first ?? ""
         let primary = columns.filter { $0.keyPlace > 0 }
         if !primary.isEmpty { uniqueKeys.append(primary.map(\.name)) }
-        let isRowid = primary.count == 1 && primary[0].declaredType.uppercased() == "INTEGER"
+        let isRowid = primary.count == 1 && primary[0].declaredType.uppercased() == "INTEGER" && !hasKeyIndex
         return Table(
             name: name,
             columns: columns,
             foreignKeys: keys.map { ForeignKey(columns: $0.columns, table: $0.table, destinations: $0.destinations) },
             uniqueKeys: uniqueKeys,
-            keepsKeys: !isRowid || sql.uppercased().contains("AUTOINCREMENT")
+            keepsKeys: !isRowid || sql.uppercased().contains("AUTOINCREMENT"),
+            isWithoutRowid: isListed && list.optionalInt(4) == 1,
+            isStrict: isStrict,
+            rowidKey: isRowid ? primary[0].name : nil
         )
     }
-
-    private static func literal(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "''") + "'" }
 }
 
 /// A name as SQLite compares it: by its bytes, with the letters A to Z in either case.

@@ -136,7 +136,7 @@ extension VerificationPage {
             [("A", report.a), ("B", report.b)].map { letter, side in
                 [
                     .element("span", ["class": "store\(letter)"], .text(letter)), .text(side.name),
-                    .text(side.information.token.description), .text(side.information.role.rawValue),
+                    .text(side.position.token), .text(side.position.role),
                 ]
             }
         )

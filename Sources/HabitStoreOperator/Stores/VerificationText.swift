@@ -48,7 +48,7 @@ struct VerificationText {
             .init("", canShrink: false), .init("store"), .init("token", alignment: .right), .init("role"),
         ])
         for (letter, side) in [("A", report.a), ("B", report.b)] {
-            table.append([letter, side.name, side.information.token.description, side.information.role.rawValue])
+            table.append([letter, side.name, side.position.token, side.position.role])
         }
         return table.text(options)
     }

@@ -14,10 +14,14 @@ struct VerifyCommand: ReportingCommand {
             usage: """
                 \(Tool.name) verify A B
                 \(Tool.name) verify CORE-DATA-FILE STORE
+                \(Tool.name) verify FILE FILE [--mapping JSON [--mapping JSON]]
+                \(Tool.name) verify FILE STORE --mapping JSON
                 \(Tool.name) verify --fixtures DIR
                 \(Tool.name) verify --root ROOT --user USER
                 """,
             discussion: """
+                Two SQLite files of other programs are compared table by table, or, by a mapping for both or one for each, as \
+                records: then dates in two forms are equal if they mean the same instant. Neither file is written to.
                 --fixtures copies each store of a folder, copies that to a fresh store of the other engine, and \
                 compares both with one another and with the expected results. --root and --user compare a user's two \
                 stores.
@@ -38,7 +42,7 @@ struct VerifyCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var comparison: ComparisonOptions
 
-    @Argument(help: "Two stores, each sqlite:PATH, lmdb:PATH, or a path; one of them may be a Core Data file.")
+    @Argument(help: "Two stores, each sqlite:PATH, lmdb:PATH, or a path; either may be another program's SQLite file.")
     var stores: [String] = []
 
     @Option(help: "A folder of fixtures.")
@@ -47,8 +51,13 @@ struct VerifyCommand: ReportingCommand {
     @Option(help: "A file of queries to compare. [default with --fixtures: queries.json in the folder]")
     var queries: String?
 
-    @Option(help: ArgumentHelp("With a Core Data file: the mapping by which it was imported.", valueName: "json"))
-    var mapping: String?
+    @Option(
+        help: ArgumentHelp(
+            "The mapping of a file's tables, or by which a Core Data file was imported; for two files, one for both or one each.",
+            valueName: "json"
+        )
+    )
+    var mapping: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -104,10 +113,15 @@ struct VerifyCommand: ReportingCommand {
 
     func run() async throws {
         switch try form() {
-        case .stores(let a, let b):
-            if let source = [a, b].first(where: { SourceKind(path: $0) == .database }) {
-                return try compare(source, with: source == a ? b : a)
+        case .stores(let first, let second):
+            let (a, b) = (Self.withoutScheme(first), Self.withoutScheme(second))
+            switch (SourceKind(path: a), SourceKind(path: b)) {
+            case (.database, .database): return try compareFiles(a, b)
+            case (.database, _): return try compare(a, with: b)
+            case (_, .database): return try compare(b, with: a)
+            default: break
             }
+            guard mapping.isEmpty else { throw CommandFailure.usage("--mapping is for files of other programs") }
             let addresses = (try StoreAddress(argument: a), try StoreAddress(argument: b))
             try compare(addresses.0, named: a, addresses.1, named: b, by: .known)
         case .user:
@@ -124,6 +138,13 @@ struct VerifyCommand: ReportingCommand {
         }
     }
 
+    /// The path of another program's file that is called `sqlite:PATH`; otherwise what was given.
+    private static func withoutScheme(_ argument: String) -> String {
+        guard argument.hasPrefix("sqlite:") else { return argument }
+        let path = String(argument.dropFirst("sqlite:".count))
+        return SourceKind(path: path) == .database ? path : argument
+    }
+
     private func options() throws -> VerificationOptions {
         var options = VerificationOptions()
         options.showsValues = showValues
@@ -134,29 +155,96 @@ struct VerifyCommand: ReportingCommand {
         return options
     }
 
-    /// Compares a Core Data file with the store that was imported from it.
+    /// Compares two files of other programs.
+    private func compareFiles(_ a: String, _ b: String) throws {
+        guard checkpoint == nil else { throw CommandFailure.usage("--checkpoint is for two stores") }
+        guard mapping.count <= 2 else { throw CommandFailure.usage("for two files, --mapping is given once or twice") }
+        guard queries == nil || !mapping.isEmpty else {
+            throw CommandFailure.usage("queries name entities: say with --mapping which tables these are")
+        }
+        let options = try options()
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        var report: VerificationReport
+        if let first = mapping.first, let last = mapping.last {
+            var mappings = (try TableMapping(path: first), try TableMapping(path: last))
+            // Identifiers are derived from it, and have to be the same on both sides.
+            mappings.1.namespace = mappings.0.namespace
+            let files = (try MappedFile(a, mappings.0), try MappedFile(b, mappings.1))
+            report = try compare(files.0.side, files.1.side, options, bar)
+            for file in [files.0, files.1] { file.tell(&report) }
+        } else {
+            report = try TableComparison(a, b, options: options).run { bar.show($0.level, $0.done, $0.total) }
+        }
+        report.noteIdentity(of: (a, a), (b, b))
+        bar.clear()
+        try show(report, options)
+    }
+
+    /// Compares a file of another program with a store.
     private func compare(_ source: String, with store: String) throws {
         guard checkpoint == nil else { throw CommandFailure.usage("--checkpoint is for two stores") }
-        let options = try options()
-        let file = try CoreDataFile(path: source)
+        guard mapping.count <= 1 else { throw CommandFailure.usage("--mapping is given once for a file and a store") }
+        // Report a problem with the store before one with the file.
+        _ = try StoreAddress(argument: store).outline(by: .known)
+        let file: CoreDataFile
+        do {
+            file = try CoreDataFile(path: source)
+        } catch let error as HabitStoreError where error.code == .notAStore {
+            return try compareTables(of: source, with: store, orSay: error)
+        }
         defer { file.close() }
+        try compare(file, named: source, with: store)
+    }
+
+    /// Compares the tables of a file with a store, by a mapping.
+    ///
+    /// - Parameter error: why it is not a Core Data file.
+    private func compareTables(of source: String, with store: String, orSay error: HabitStoreError) throws {
+        guard let mapping = mapping.first else {
+            throw HabitStoreError(
+                .notAStore,
+                "\(error.message); to compare its tables with a store, say with --mapping what they become "
+                    + "(`\(Tool.name) map suggest \(ShellWord.quoted(source))` writes one)",
+                at: .init(path: source)
+            )
+        }
+        let options = try options()
+        let target = try StoreAddress(argument: store).open(.readOnly, schema: Tool.current.schema, by: .known)
+        defer { target.close() }
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let file = try MappedFile(source, try TableMapping(path: mapping))
+        var report = try compare(file.side, .init(name: store, store: target), options, bar)
+        file.tell(&report)
+        bar.clear()
+        try show(report, options)
+    }
+
+    private func compare(
+        _ a: ShadowVerifier.Side,
+        _ b: ShadowVerifier.Side,
+        _ options: VerificationOptions,
+        _ bar: ProgressBar
+    ) throws -> VerificationReport {
+        try ShadowVerifier(a, b, options: options).run { bar.show($0.level, $0.done, $0.total) }
+    }
+
+    /// Compares a Core Data file with the store that was imported from it.
+    private func compare(_ file: CoreDataFile, named source: String, with store: String) throws {
+        let options = try options()
         let target = try StoreAddress(argument: store).openAsWritten(.readOnly, by: .known)
         defer { target.close() }
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let mapping = try mapping.map { try CoreDataMapping(path: $0) }
+        let mapping = try mapping.first.map { try CoreDataMapping(path: $0) }
         // On disk, because a file may have more records than fit in memory.
         let scratch = try StoreAddress(argument: "sqlite:" + file.scratchPath("witness"))
         try fill(scratch, with: file, for: target, mapping)
         // Reopening frees the memory of writing.
         let witness = try scratch.open(.readOnly, schema: target.schema, by: .known)
         defer { witness.close() }
-        let verifier = ShadowVerifier(
-            .init(name: source, store: witness),
-            .init(name: store, store: target),
-            options: options
-        )
-        var report = try verifier.run { bar.show($0.level, $0.done, $0.total) }
+        var report = try compare(.init(name: source, store: witness), .init(name: store, store: target), options, bar)
         if report.failure == nil {
             try account(file, target, mapping).forEach { report.add($0) }
         }
@@ -219,27 +307,16 @@ struct VerifyCommand: ReportingCommand {
             directory: FileManager.default.temporaryDirectory.path
         )
         var report = try comparison.run(a, b) { left, right in
-            let verifier = ShadowVerifier(
+            try compare(
                 .init(name: Self.name(nameA, left), store: left.store),
                 .init(name: Self.name(nameB, right), store: right.store),
-                options: options
+                options,
+                bar
             )
-            return try verifier.run { bar.show($0.level, $0.done, $0.total) }
         }
-        if let identity = Self.identity(a.path), identity == Self.identity(b.path) {
-            report.notes.append("\(nameA) and \(nameB) are the same file, which proves nothing about a copy")
-        }
+        report.noteIdentity(of: (nameA, a.path), (nameB, b.path))
         bar.clear()
         try show(report, options)
-    }
-
-    /// The file at a path, whatever names and links lead to it; nil if that is unknown, and opening it says why.
-    private static func identity(_ path: String) -> [NSNumber]? {
-        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
-            let device = attributes[.systemNumber] as? NSNumber, let number = attributes[.systemFileNumber] as? NSNumber
-        else { return nil }
-        return [device, number]
     }
 
     private func show(_ report: VerificationReport, _ options: VerificationOptions) throws {
@@ -287,6 +364,86 @@ extension VerificationReport {
         differences.append(difference)
         differenceCount += 1
         verdict = .mismatch
+    }
+
+    /// Says so if both names lead to one file.
+    fileprivate mutating func noteIdentity(of a: (name: String, path: String), _ b: (name: String, path: String)) {
+        guard let identity = Self.identity(a.path), identity == Self.identity(b.path) else { return }
+        notes.append("\(a.name) and \(b.name) are the same file, which proves nothing about a copy")
+    }
+
+    /// The file at a path, whatever names and links lead to it; nil if that is unknown, and opening it says why.
+    private static func identity(_ path: String) -> [NSNumber]? {
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
+            let device = attributes[.systemNumber] as? NSNumber, let number = attributes[.systemFileNumber] as? NSNumber
+        else { return nil }
+        return [device, number]
+    }
+}
+
+/// The records that a file's rows become by a mapping, in a store that is removed with it.
+private final class MappedFile {
+    private let path: String
+    private let file: TableFile
+    private let store: any UserStoreBackend
+    private let report: TableImport.Report
+
+    init(_ path: String, _ mapping: TableMapping) throws {
+        self.path = path
+        file = try TableFile(path: path)
+        let schema = Tool.current.schema
+        var options = TableImport.Options()
+        options.allowsAside = true
+        let work = try TableImport(file, mapping, schema: schema, options)
+        let scratch = try StoreAddress(argument: "sqlite:" + file.scratchPath("records"))
+        let filling = try scratch.open(.create, schema: schema, by: .known)
+        do {
+            report = try work.fill(filling, notes: scratch.path)
+            filling.close()
+        } catch {
+            filling.close()
+            throw error
+        }
+        // Reopening frees the memory of writing.
+        store = try scratch.open(.readOnly, schema: schema, by: .known)
+    }
+
+    deinit { store.close() }
+
+    var side: ShadowVerifier.Side { .init(name: path, store: store) }
+
+    /// Adds what the records do not say: rows that became none are differences, everything else is not compared.
+    func tell(_ report: inout VerificationReport) {
+        for difference in self.report.differences {
+            report.add(StoreDifference(.damage, "\(path): \(difference)", subject: "\(path) \(difference)"))
+        }
+        let check = "`\(Tool.name) map check \(ShellWord.quoted(path)) MAPPING`"
+        if self.report.setAside > 0 {
+            report.add(
+                StoreDifference(
+                    .damage,
+                    "\(path): \(self.report.setAside.counted("row")) cannot be compared, because a value does not have its form; "
+                        + "\(check) lists them",
+                    subject: path
+                )
+            )
+        }
+        for table in self.report.leftOut {
+            report.notCompared.append(
+                "\(table.table) in \(path): \(table.rows.counted("row")) that the mapping leaves out"
+            )
+        }
+        if self.report.keptLinks > 0 {
+            report.notCompared.append("\(self.report.keptLinks.counted("link")) of no row in \(path)")
+        }
+        if self.report.keptOriginals > 0 {
+            let records = self.report.keptOriginals.counted("record")
+            report.notCompared.append(
+                "how \(records) of \(path) are spelled where the schema cannot hold it; \(check) tells"
+            )
+        }
+        report.notes += self.report.notes.map { "\(path): \($0)" }
     }
 }
 

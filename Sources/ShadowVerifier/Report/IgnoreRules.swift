@@ -129,7 +129,7 @@ public struct IgnoreRule: Sendable, Hashable {
 
     /// Kinds that indicate lost records or a broken store. A rule covers them only if it names them.
     public static let losing: Set<StoreDifference.Kind> = [
-        .count, .missingInA, .missingInB, .damage, .digest, .history, .reading, .unexpected,
+        .count, .missingInA, .missingInB, .damage, .digest, .history, .reading, .unexpected, .declaration,
     ]
 
     /// Makes a rule.

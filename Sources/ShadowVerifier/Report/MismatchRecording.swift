@@ -150,9 +150,15 @@ struct RecordedAttribute: Sendable, Hashable, Codable {
 
     /// - Parameter key: nil to keep the value.
     init(name: String, _ part: CanonicalReader.Part, shown: String, key: SymmetricKey?) {
+        self.init(name: name, bytes: Data([part.tag.rawValue]) + Data(part.bytes), shown: shown, key: key)
+    }
+
+    /// - Parameters:
+    ///   - bytes: the value's tag and bytes.
+    ///   - key: nil to keep the value.
+    init(name: String, bytes: Data, shown: String, key: SymmetricKey?) {
         self.name = name
         self.shown = shown
-        let bytes = Data([part.tag.rawValue]) + Data(part.bytes)
         canonical = key == nil ? bytes : nil
         digest = key.map { Data(HMAC<SHA256>.authenticationCode(for: bytes, using: $0)) }
     }

@@ -57,6 +57,8 @@ public struct StoreDifference: Sendable, Codable, Hashable {
 extension StoreDifference {
     /// The kinds of differences.
     public enum Kind: String, Sendable, Codable, CaseIterable {
+        /// A table that only one of two files has, or that they declare differently.
+        case declaration
         /// The number of records of an entity.
         case count
         /// A record that only the first store has.

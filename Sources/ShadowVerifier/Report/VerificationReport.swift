@@ -68,7 +68,8 @@ extension VerificationReport {
 extension VerificationReport {
     /// One level of a comparison.
     public struct Level: Sendable, Codable {
-        /// `store checks`, `counts`, `contents`, `kept digests`, `own reading`, `relationships`, `history`, `queries`.
+        /// `store checks`, `counts`, `contents`, `kept digests`, `own reading`, `relationships`, `history`, `queries`; for files also
+        /// `declarations`, `indexes`, `tables of the app`.
         public var name: String
         /// How many things were compared.
         public var compared: Int
@@ -88,8 +89,16 @@ extension VerificationReport {
         public var name: String
         /// The store's information about itself.
         public var information: StoreInformation
-        /// Records of each entity.
+        /// Records of each entity; rows of each table.
         public var counts: [String: Int]
+        /// True for a file of another program, which has tables and no ``information`` of its own; otherwise nil.
+        public var isFile: Bool?
+
+        /// Its token and role in words, where it has any.
+        package var position: (token: String, role: String) {
+            guard isFile != true else { return ("–", "another program's file") }
+            return (information.token.description, information.role.rawValue)
+        }
     }
 }
 

@@ -91,6 +91,23 @@ package final class SourceConnection {
 
     package func prepare(_ sql: String) throws -> SourceStatement { try SourceStatement(sql, self) }
 
+    /// The name of the collation by which a column is compared unless a statement says otherwise.
+    func collation(of column: String, in table: String) -> String {
+        var name: UnsafePointer<CChar>?
+        let result = sqlite3_table_column_metadata(pointer, "main", table, column, nil, &name, nil, nil, nil)
+        guard result == SQLITE_OK, let name else { return "BINARY" }
+        return String(cString: name).uppercased()
+    }
+
+    /// Adds the collation ``byteCollation``, which compares texts by their UTF-8 bytes in a file of any encoding.
+    func addByteCollation() {
+        _ = sqlite3_create_collation(pointer, Self.byteCollation, SQLITE_UTF8, nil) {
+            compareBytes($2, Int($1), $4, Int($3))
+        }
+    }
+
+    static let byteCollation = "habitstore_bytes"
+
     /// Prepares a statement with its parameters, in order.
     func prepare(_ sql: String, _ parameters: SourceValue...) throws -> SourceStatement {
         let statement = try prepare(sql)
@@ -131,13 +148,10 @@ package final class SourceConnection {
     /// longer be checked.
     func standInForCollations() {
         sqlite3_collation_needed(pointer, nil) { _, database, encoding, name in
+            // Already registered for UTF-8; SQLite converts.
+            if name.map({ String(cString: $0) }) == SourceConnection.byteCollation { return }
             _ = sqlite3_create_collation(database, name, encoding, nil) { _, leftCount, left, rightCount, right in
-                let texts = (
-                    UnsafeRawBufferPointer(start: left, count: Int(leftCount)),
-                    UnsafeRawBufferPointer(start: right, count: Int(rightCount))
-                )
-                if texts.0.elementsEqual(texts.1) { return 0 }
-                return texts.0.lexicographicallyPrecedes(texts.1) ? -1 : 1
+                compareBytes(left, Int(leftCount), right, Int(rightCount))
             }
         }
     }
@@ -154,6 +168,9 @@ package final class SourceConnection {
     package static func quoted(_ name: String) -> String {
         "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
     }
+
+    /// A text quoted for SQL.
+    static func literal(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "''") + "'" }
 
     /// The condition that at least one expression is not null. The depth of an `OR` chain grows with its length, and SQLite limits the
     /// depth of expressions.
@@ -311,6 +328,126 @@ package final class SourceStatement {
     func blob(_ column: Int) -> Data {
         guard let start = sqlite3_column_blob(pointer, Int32(column)) else { return Data() }
         return Data(bytes: start, count: Int(sqlite3_column_bytes(pointer, Int32(column))))
+    }
+}
+
+/// Compares bytes: negative if the first are less, as `memcmp` does, and a beginning is less than the whole.
+private func compareBytes(
+    _ left: UnsafeRawPointer?,
+    _ leftCount: Int,
+    _ right: UnsafeRawPointer?,
+    _ rightCount: Int
+) -> Int32 {
+    if let left, let right {
+        let order = memcmp(left, right, min(leftCount, rightCount))
+        if order != 0 { return order }
+    }
+    return Int32(clamping: leftCount - rightCount)
+}
+
+extension SourceStatement {
+    /// How a value and one of another statement follow each other: NULL, numbers, texts by their bytes, bytes
+    /// (https://www.sqlite.org/datatype3.html#sort_order). Negative if this one comes first; numbers of one size in two classes are equal.
+    func order(_ column: Int, before other: SourceStatement, _ otherColumn: Int) -> Int32 {
+        let (here, there) = (Int32(column), Int32(otherColumn))
+        let types = (sqlite3_column_type(pointer, here), sqlite3_column_type(other.pointer, there))
+        switch types {
+        case (SQLITE_INTEGER, SQLITE_INTEGER):
+            let (left, right) = (sqlite3_column_int64(pointer, here), sqlite3_column_int64(other.pointer, there))
+            return left == right ? 0 : left < right ? -1 : 1
+        case (SQLITE_TEXT, SQLITE_TEXT), (SQLITE_BLOB, SQLITE_BLOB):
+            return compareBytes(other, here, there)
+        default:
+            return SourceValue.order(value(column), before: other.value(otherColumn))
+        }
+    }
+
+    /// Whether a value and one of another statement are of one class, and the same to the last bit.
+    func isIdentical(_ column: Int, to other: SourceStatement, _ otherColumn: Int) -> Bool {
+        let (here, there) = (Int32(column), Int32(otherColumn))
+        let type = sqlite3_column_type(pointer, here)
+        guard type == sqlite3_column_type(other.pointer, there) else { return false }
+        switch type {
+        case SQLITE_INTEGER: return sqlite3_column_int64(pointer, here) == sqlite3_column_int64(other.pointer, there)
+        case SQLITE_FLOAT:
+            return sqlite3_column_double(pointer, here).bitPattern
+                == sqlite3_column_double(other.pointer, there).bitPattern
+        case SQLITE_NULL: return true
+        default: return compareBytes(other, here, there) == 0
+        }
+    }
+
+    /// Compares the bytes of two texts, or of two values of bytes.
+    private func compareBytes(_ other: SourceStatement, _ here: Int32, _ there: Int32) -> Int32 {
+        func bytes(_ statement: OpaquePointer?, _ column: Int32) -> (UnsafeRawPointer?, Int) {
+            let isText = sqlite3_column_type(statement, column) == SQLITE_TEXT
+            // Asking for the text first converts the file's encoding, and only then is the count right.
+            let start =
+                isText
+                ? sqlite3_column_text(statement, column).map { UnsafeRawPointer($0) }
+                : sqlite3_column_blob(statement, column)
+            return (start, Int(sqlite3_column_bytes(statement, column)))
+        }
+        let (left, right) = (bytes(pointer, here), bytes(other.pointer, there))
+        return HabitStoreImport.compareBytes(left.0, left.1, right.0, right.1)
+    }
+}
+
+extension SourceValue {
+    /// How two values follow each other, as in ``SourceStatement/order(_:before:_:)``.
+    static func order(_ left: SourceValue, before right: SourceValue) -> Int32 {
+        switch (left, right) {
+        case (.int(let left), .int(let right)): return left == right ? 0 : left < right ? -1 : 1
+        case (.real(let left), .real(let right)): return left == right ? 0 : left < right ? -1 : 1
+        case (.int(let whole), .real(let number)): return order(whole, before: number)
+        case (.real(let number), .int(let whole)): return -order(whole, before: number)
+        default:
+            guard left.rank == right.rank else { return left.rank < right.rank ? -1 : 1 }
+            let bytes = (left.bytes, right.bytes)
+            return bytes.0.withUnsafeBytes { left in
+                bytes.1.withUnsafeBytes { right in
+                    compareBytes(left.baseAddress, left.count, right.baseAddress, right.count)
+                }
+            }
+        }
+    }
+
+    /// Exact where a conversion to a double would round.
+    private static func order(_ whole: Int64, before number: Double) -> Int32 {
+        guard number < 0x1p63 else { return -1 }
+        guard number >= -0x1p63 else { return 1 }
+        let floor = Int64(number.rounded(.down))
+        if whole != floor { return whole < floor ? -1 : 1 }
+        return Double(floor) == number ? 0 : -1
+    }
+
+    private var rank: Int {
+        switch self {
+        case .null: 0
+        case .int, .real: 1
+        case .text, .malformedText: 2
+        case .blob: 3
+        }
+    }
+
+    /// A letter for the class, and the value's bytes: two values have the same only if they are the same to the last bit.
+    var exactBytes: Data {
+        switch self {
+        case .null: Data("n".utf8)
+        case .int(let number): Data("i".utf8) + withUnsafeBytes(of: number.bigEndian) { Data($0) }
+        case .real(let number): Data("r".utf8) + withUnsafeBytes(of: number.bitPattern.bigEndian) { Data($0) }
+        case .text, .malformedText: Data("t".utf8) + bytes
+        case .blob: Data("b".utf8) + bytes
+        }
+    }
+
+    /// The bytes of a text or of bytes.
+    private var bytes: Data {
+        switch self {
+        case .text(let text): Data(text.utf8)
+        case .malformedText(let bytes), .blob(let bytes): bytes
+        case .null, .int, .real: Data()
+        }
     }
 }
 
