@@ -37,14 +37,16 @@ public struct TableComparison {
                 b: files.b.tables.first { $0.name.sqlName == name }
             )
         }
-        let others = try files.a.otherDeclarations().union(files.b.otherDeclarations()).map(\.ownerName)
-        let shapes = tables.map(\.shape) + Set(others).map { EntityShape(name: $0, attributes: []) }
+        let others = (a: try files.a.otherDeclarations(), b: try files.b.otherDeclarations())
+        let owners = Set(others.a.union(others.b).map(\.ownerName))
+        let shapes = tables.map(\.shape) + owners.map { EntityShape(name: $0, attributes: []) }
         var report = try FileReport(names, Schema(shapes: shapes), options)
         note(&report)
         try report.conclude { report in
             try report.run("declarations", unit: "tables", progress) { report in
                 for pair in tables { try compareDeclarations(pair, &report) }
-                try compareOtherDeclarations(&report)
+                note(others.a, others.b, &report)
+                try compareVersions(&report)
                 return tables.count
             }
             try report.run("counts", unit: "tables", progress) { report in
@@ -155,9 +157,8 @@ public struct TableComparison {
         }
     }
 
-    /// Compares the views, triggers and virtual tables, and what the files say about themselves.
-    private func compareOtherDeclarations(_ report: inout FileReport) throws {
-        note(try files.a.otherDeclarations(), try files.b.otherDeclarations(), &report)
+    /// Compares the numbers that apps keep in a file's header.
+    private func compareVersions(_ report: inout FileReport) throws {
         for pragma in ["user_version", "application_id"] {
             let values = try [files.a, files.b].map { try $0.connection.int("PRAGMA \(pragma)") ?? 0 }
             if values[0] != values[1] { report.remark("the \(pragma) is \(values[0]) in A, \(values[1]) in B") }
@@ -346,7 +347,7 @@ public struct TableComparison {
 
     private func note(damage: String, in table: String, _ name: String, _ report: inout FileReport) {
         let isOfIndex = damage.contains("missing from index") || damage.contains("entries")
-        let advice = isOfIndex ? "; `REINDEX \(SourceConnection.quoted(table))` makes its indexes anew" : ""
+        let advice = isOfIndex ? "; `REINDEX \(SourceConnection.quoted(table))` rebuilds its indexes" : ""
         report.note(
             StoreDifference(
                 .damage,

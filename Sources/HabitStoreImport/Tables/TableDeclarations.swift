@@ -1,7 +1,7 @@
 import Foundation
 
-/// A statement without comments and white space, words in lower case. What is quoted stays as it is, because a quoted name may turn out to be a
-/// text (https://www.sqlite.org/quirks.html#double_quoted_string_literals_are_accepted).
+/// A statement without comments and white space, words in lower case. Quoted names are unchanged, because SQLite may take one for a text
+/// (https://www.sqlite.org/quirks.html#double_quoted_string_literals_are_accepted).
 struct SQLTokens: Hashable {
     private let bytes: [UInt8]
 
@@ -89,7 +89,7 @@ struct Declaration: Hashable {
 }
 
 extension TableFile {
-    /// What a table declares about more than one column, in two lists: what has to be equal, and indexes that are not unique.
+    /// The declarations of a table that are about more than one column: those that have to be equal, and indexes that are not unique.
     func declarations(of table: Table) throws -> (binding: Set<Declaration>, indexes: Set<Declaration>) {
         var binding: Set<Declaration> = []
         var indexes: Set<Declaration> = []
