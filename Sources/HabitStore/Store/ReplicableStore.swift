@@ -240,13 +240,16 @@ public protocol ReplicableStore: HabitStore {
 @_spi(Engines) public struct UnfinishedImport: Codable, Equatable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case run = "import"
+        case kind
     }
 
     /// The run of the import.
     private let run: UUID
+    /// What is imported, if a later run may continue with the records that are there; nil if it begins again.
+    public let kind: String?
 
     /// Of a new run.
-    public init() { run = UUID() }
+    public init(kind: String? = nil) { (run, self.kind) = (UUID(), kind) }
 
     /// - Returns: nil for what is not an import's: the state of a copy.
     public init?(state: String?) {
@@ -255,7 +258,10 @@ public protocol ReplicableStore: HabitStore {
     }
 
     /// The text in the store.
-    public var state: String { "{\"\(CodingKeys.run.stringValue)\":\"\(run.uuidString)\"}" }
+    public var state: String {
+        let kind = kind.map { ",\"\(CodingKeys.kind.stringValue)\":\"\($0)\"" } ?? ""
+        return "{\"\(CodingKeys.run.stringValue)\":\"\(run.uuidString)\"\(kind)}"
+    }
 }
 
 /// A line of a rollout's evidence, as a store keeps it that several machines reach.

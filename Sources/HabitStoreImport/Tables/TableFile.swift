@@ -98,6 +98,14 @@ public final class TableFile {
         (tables, leftAlone) = try Self.contents(connection, path, scope)
     }
 
+    /// The state of the original's files when they were copied; nil if the file was not copied.
+    var stamps: SourceStamps? { opening?.snapshot.stamps }
+
+    /// Oddities that prove that the file had more than can be read, or that its log was cut off.
+    var losses: [CoreDataOddity] {
+        oddities.filter { CoreDataImportReport.Shortfall.fileKinds.contains($0.kind) && $0.kind != "tableUnreadable" }
+    }
+
     /// A path for a file that is removed with the copy.
     ///
     /// - Precondition: the file was opened as a copy.

@@ -5,9 +5,9 @@ import JSONText
 
 /// Imports another program's tables into an empty store, by a mapping.
 ///
-/// The records come in batches that take effect only with the last one; an import that was killed starts again. Nothing of the file is kept in
-/// memory but the identifiers, of which files hold most. Afterwards code that shares nothing with the import reads the file once more, and
-/// compares (``TableWitness``).
+/// The records come in batches, of which none takes effect before code that shares nothing with the import has read the file once more and found
+/// them in the store (``TableWitness``). An import that was killed continues. Nothing of the file is kept in memory but identifiers, of which files
+/// hold most.
 public struct TableImport {
     /// What became of the rows.
     public struct Report: Sendable, Encodable {
@@ -21,6 +21,23 @@ public struct TableImport {
             public internal(set) var rows = 0
             /// The records that they became.
             public internal(set) var records = 0
+        }
+
+        /// What became of rows that were merged into a store with records.
+        public struct Merged: Sendable, Encodable {
+            /// Rows that became new records.
+            public internal(set) var inserted = 0
+            /// Rows whose records the store had already, with the same values.
+            public internal(set) var unchanged = 0
+            /// Rows whose records the store has with other values, which stay. The rows are in ``Report/attachment``.
+            public internal(set) var differing = 0
+            /// Rows that are records of the store by their natural key; they count as unchanged or differing, too.
+            public internal(set) var matched = 0
+            /// Rows whose records were deleted in the store, and stay so.
+            public internal(set) var deleted = 0
+            /// Rows that the store's rules refuse: another record has a unique value, or a record that they need is missing. They are in
+            /// ``Report/attachment``.
+            public internal(set) var refused = 0
         }
 
         /// The file's path.
@@ -47,6 +64,9 @@ public struct TableImport {
         /// How many values the second reading compared.
         public internal(set) var comparedValues = 0
 
+        /// What became of rows that were merged into a store with records; nil for an import into an empty store.
+        public internal(set) var merged: Merged?
+
         /// Whether the store says what the file says, rows that were set aside excepted.
         public var isVerified: Bool { differences.isEmpty }
 
@@ -63,11 +83,11 @@ public struct TableImport {
         public init() {}
     }
 
-    private let file: TableFile
-    private let mapping: TableMapping
-    private let schema: Schema
-    private let plan: TablePlan
-    private let options: Options
+    let file: TableFile
+    let mapping: TableMapping
+    let schema: Schema
+    let plan: TablePlan
+    let options: Options
     /// The result of checking the mapping against the file.
     public let check: TableMappingReport
 
@@ -96,16 +116,22 @@ public struct TableImport {
     /// Values that the store cannot hold are in files next to it before the records take effect: `…unmapped.jsonl` has rows that were set aside,
     /// original values and links of no row; `…keys.jsonl` has the keys of records whose identifier does not say them.
     ///
-    /// - Parameter base: the path that these files' names begin with.
+    /// If the report has differences, the store remains unfinished and serves no one.
+    ///
+    /// - Parameters:
+    ///   - base: the path that these files' names begin with.
+    ///   - willTakeEffect: called when everything is in the store, right before it takes effect; a throw leaves it unfinished.
     /// - Throws: ``HabitStoreError/Code/busy`` if the store is not empty, or another process writes to it.
-    public func fill(_ store: any ReplicableStore, notes base: String, progress: (Int, Int) -> Void = { _, _ in })
-        throws
-        -> Report
-    {
+    public func fill(
+        _ store: any ReplicableStore,
+        notes base: String,
+        progress: (Int, Int) -> Void = { _, _ in },
+        willTakeEffect: () throws -> Void = {}
+    ) throws -> Report {
         guard try BulkLoad.isPossible(in: store) else {
             throw HabitStoreError(
                 .busy,
-                "the store has records already; an import by a mapping fills an empty one",
+                "the store has records already; --merge adds the rows to them",
                 at: .init(path: (store as? any MaintainableStore)?.path)
             )
         }
@@ -113,17 +139,16 @@ public struct TableImport {
         report.notes = check.notes
         report.leftOut = check.tables.filter { $0.entity == nil }
         let total = check.tables.reduce(0) { $0 + $1.rows }
-        var load = try BulkLoad(store)
+        var load = try BulkLoad(store, continuing: Self.kind)
         // Lines of an import that was interrupted say nothing about this one.
         for path in [ImportNotes(base: base).attachment, ImportNotes(base: base).keys] {
             _ = try FileFailure.mappingErrors { try DurableFile.remove(path) }
         }
-        let attachment = try ImportAttachment(path: ImportNotes(base: base).attachment)
-        let keys = KeyFile(path: ImportNotes(base: base).keys)
+        let rows = TableRows(file, plan)
+        let notes = try TableNotes(base: base, rows)
         var told: [Int: SpilledIdentifiers] = [:]
         var batch: BulkLoad.Batch = []
         var done = 0
-        let rows = TableRows(file, plan)
         for source in plan.sources {
             var entities = source.parts.map { part in
                 Report.Entity(table: source.table.name, entity: schema.entities[part.entity].name)
@@ -135,17 +160,9 @@ public struct TableImport {
                 entities[place].rows += 1
                 done += 1
                 guard let made = try rows.make(row, part, of: source), made.isWhole else {
-                    report.setAside += 1
-                    try attachment.add(KeptRow(aside: row, part, source, rows))
-                    return
+                    return try notes.add(aside: row, part, source)
                 }
-                if !made.problems.isEmpty {
-                    report.keptOriginals += 1
-                    try attachment.add(KeptRow(originals: row, made, part, source, rows))
-                }
-                if !source.says(rows.key(row, source), by: made.id, part) {
-                    try keys.add(.init(table: source.table.name, key: rows.key(row, source), id: made.id))
-                }
+                try notes.add(row, made, part, source)
                 let layout = schema.entities[part.entity].layout
                 batch.append((part.entity, made.id, try EncodedRecord(made.values, layout: layout)))
                 let ids = told[part.entity] ?? SpilledIdentifiers()
@@ -158,28 +175,23 @@ public struct TableImport {
                 progress(done, total)
             }
             report.entities += entities
-            for links in source.linkTables {
-                try rows.forEachOwnerless(links, source) { row in
-                    report.keptLinks += 1
-                    try attachment.add(KeptRow(ownerless: row, links))
-                }
-            }
+            try notes.addOwnerless(source)
         }
-        if report.setAside > 0 {
-            report.notes.append(
-                "references to rows that were set aside lead nowhere; their own links are with them in the file"
-            )
-        }
-        try attachment.flush()
-        report.keys = try keys.finish()
-        if report.setAside + report.keptOriginals + report.keptLinks > 0 { report.attachment = attachment.path }
-        try load.finish(batch) { transaction in
-            try BulkLoad.tell(told, author: "table import", at: Date(), schema, transaction)
-        }
+        try notes.finish(&report)
+        try load.put(batch)
+        try load.keepOnly(told)
         progress(done, total)
-        try TableWitness(file, mapping, schema).compare(store, &report)
+        try store.replicaRead { try TableWitness(file, mapping, schema).compare($0, &report) }
+        guard report.isVerified else { return report }
+        try willTakeEffect()
+        try load.finish([]) { try BulkLoad.tell(told, author: Self.author, at: Date(), schema, $0) }
         return report
     }
+
+    /// Of an unfinished import: any other one continues with its records.
+    private static let kind = "tables"
+    /// The author of its transactions in the history.
+    static let author = "table import"
 
     /// Compares a store with the file, as an import does at its end: every row has a record with its values, and there are no others. Nothing is
     /// written.
@@ -188,117 +200,7 @@ public struct TableImport {
         report.entities = check.tables.compactMap { table in
             table.entity.map { Report.Entity(table: table.table, entity: $0, rows: table.rows, records: table.rows) }
         }
-        try TableWitness(file, mapping, schema).compare(store, &report)
+        try store.replicaRead { try TableWitness(file, mapping, schema).compare($0, &report) }
         return report
-    }
-}
-
-/// Values of a row that the store does not hold, for the attachment.
-private struct KeptRow: Encodable {
-    let table: String
-    let reason: String
-    /// The identifier of the record that the row became.
-    var id: UUID?
-    let key: [JSON]
-    /// By column.
-    let values: [String: JSON]
-    /// By the tables of links, the keys that they have for the row.
-    let links: [String: [[JSON]]]
-
-    /// A row that became no record.
-    init(aside row: [SourceValue], _ part: TablePlan.Part, _ source: TablePlan.Source, _ rows: TableRows) throws {
-        (table, reason) = (source.table.name, "a value does not have its form")
-        key = rows.key(row, source).map { JSON(stored: $0) }
-        values = Self.values(row, Array(source.columns.indices), source)
-        links = try Self.links(row, part.fields, source, rows)
-    }
-
-    /// A record's row, with the values that the record has in another form.
-    init(
-        originals row: [SourceValue],
-        _ made: TableRows.Made,
-        _ part: TablePlan.Part,
-        _ source: TablePlan.Source,
-        _ rows: TableRows
-    ) throws {
-        (table, reason, id) = (source.table.name, "the original values, which the store has in another form", made.id)
-        key = rows.key(row, source).map { JSON(stored: $0) }
-        let fields = Set(made.problems.map(\.attribute)).sorted().map { part.fields[$0] }
-        values = Self.values(row, fields.flatMap(\.places), source)
-        links = try Self.links(row, fields, source, rows)
-    }
-
-    /// A row of a table of links.
-    init(ownerless row: [SourceValue], _ links: TablePlan.LinkTable) {
-        (table, reason, key) = (links.table, "a link of no row", [])
-        values = Dictionary(
-            zip(links.here + links.there, row.map { JSON(stored: $0) }),
-            uniquingKeysWith: { first, _ in first }
-        )
-        self.links = [:]
-    }
-
-    private static func values(_ row: [SourceValue], _ places: [Int], _ source: TablePlan.Source) -> [String: JSON] {
-        Dictionary(
-            places.map { (source.columns[$0], JSON(stored: row[$0])) },
-            uniquingKeysWith: { first, _ in first }
-        )
-    }
-
-    private static func links(
-        _ row: [SourceValue],
-        _ fields: [TablePlan.Field],
-        _ source: TablePlan.Source,
-        _ rows: TableRows
-    ) throws -> [String: [[JSON]]] {
-        var links: [String: [[JSON]]] = [:]
-        for case .links(let table) in fields {
-            let keys = try rows.linked(rows.key(row, source), table, of: source)
-            if !keys.isEmpty { links[table.table] = keys.map { $0.map { JSON(stored: $0) } } }
-        }
-        return links
-    }
-}
-
-/// The keys that identifiers were derived from.
-private final class KeyFile {
-    struct Line: Encodable {
-        let table: String
-        let key: [JSON]
-        let id: UUID
-
-        init(table: String, key: [SourceValue], id: UUID) {
-            (self.table, self.id) = (table, id)
-            self.key = key.map { JSON(stored: $0) }
-        }
-    }
-
-    private static let mostPending = 2_000
-
-    private let file: AppendedFile
-    private let encoder = JSONEncoder()
-    private var pending: [String] = []
-    private var isEmpty = true
-
-    init(path: String) {
-        file = AppendedFile(path: path)
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    }
-
-    func add(_ line: Line) throws {
-        isEmpty = false
-        pending.append(String(decoding: try encoder.encode(line), as: UTF8.self))
-        guard pending.count == Self.mostPending else { return }
-        try file.append(pending)
-        pending = []
-    }
-
-    /// Writes the rest.
-    ///
-    /// - Returns: the file's path; nil if there is nothing in it.
-    func finish() throws -> String? {
-        try file.append(pending)
-        pending = []
-        return isEmpty ? nil : file.path
     }
 }

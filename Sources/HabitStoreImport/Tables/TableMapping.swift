@@ -73,6 +73,8 @@ public struct TableMapping: Sendable, Hashable {
         public var key: [String]
         /// The form of a key that is the identifier itself; nil to derive identifiers from keys.
         public var keyForm: StoredForm?
+        /// The attributes by which a row is the same record as one that the store has already; empty if only the identifier says so.
+        public var naturalKey: [String]
         /// By the entity's attributes.
         public var attributes: [String: Origin]
         /// By the entity's to-one relationships, or its attributes that hold another record's identifier.
@@ -91,7 +93,7 @@ public struct TableMapping: Sendable, Hashable {
         /// A mapping of a table, without columns.
         public init(_ table: String, entity: String?, key: [String] = []) {
             (self.table, self.entity, self.key, keyForm) = (table, entity, key, nil)
-            (attributes, relationships, links, rows) = ([:], [:], [:], [:])
+            (naturalKey, attributes, relationships, links, rows) = ([], [:], [:], [:], [:])
             (excluded, questions, about) = ([], [], [:])
         }
     }
@@ -100,7 +102,8 @@ public struct TableMapping: Sendable, Hashable {
     public static let format = 2
     /// The keys that a table's mapping may have.
     static let members = [
-        "table", "entity", "key", "attributes", "relationships", "links", "rows", "excluded", "questions", "about",
+        "table", "entity", "key", "naturalKey", "attributes", "relationships", "links", "rows", "excluded", "questions",
+        "about",
     ]
 
     /// A name that derived identifiers depend on, so that two apps' row 1 are not the same record.
@@ -157,6 +160,7 @@ extension TableMapping.Table {
         } else if !key.isEmpty {
             members["key"] = Self.list(key)
         }
+        if !naturalKey.isEmpty { members["naturalKey"] = Self.list(naturalKey) }
         func add(_ name: String, _ parts: [String: JSON]) { if !parts.isEmpty { members[name] = .object(parts) } }
         add("attributes", attributes.mapValues(\.json))
         add(
@@ -349,6 +353,7 @@ private struct MappingReader {
                 result.key = texts(key)
             }
         }
+        result.naturalKey = node.member("naturalKey").map { texts($0.value) } ?? []
         for part in parts(node, "attributes") { result.attributes[part.key] = origin(part.value) }
         for part in parts(node, "relationships") { result.relationships[part.key] = reference(part.value) }
         for part in parts(node, "links") { result.links[part.key] = links(part.value) }

@@ -35,6 +35,8 @@ package struct TablePlan: Sendable {
         package let entity: Int
         /// By the entity's attributes.
         package let fields: [Field]
+        /// The positions of the attributes by which a row is the same record as another one; empty if only the identifier says so.
+        package let naturalKey: [Int]
         package let conditions: [(place: Place, condition: TableMapping.Condition)]
     }
 
@@ -234,7 +236,15 @@ package struct TablePlanner {
                 continue
             }
             let fields = fields(element, index, schema.entities[entity], table, &columns)
-            parts.append(TablePlan.Part(index: index, entity: entity, fields: fields, conditions: conditions))
+            parts.append(
+                TablePlan.Part(
+                    index: index,
+                    entity: entity,
+                    fields: fields,
+                    naturalKey: naturalKey(element, index, schema.entities[entity]),
+                    conditions: conditions
+                )
+            )
         }
         return TablePlan.Source(
             table: table,
@@ -336,6 +346,25 @@ package struct TablePlanner {
             )
         }
         return fields
+    }
+
+    private mutating func naturalKey(_ mapped: TableMapping.Table, _ index: Int, _ entity: EntityDescription) -> [Int] {
+        mapped.naturalKey.compactMap { name in
+            guard let position = entity.position(of: name), position > 0 else {
+                findUnknown(index, "naturalKey", name, "attribute", entity, mapped.attributes.keys.sorted())
+                return nil
+            }
+            let kind = entity.attributes[position].kind
+            guard mapped.attributes[name] != nil, ![.data, .strings, .links].contains(kind) else {
+                find(
+                    index,
+                    "naturalKey",
+                    "\(name) cannot be in a natural key: its attributes are mapped to columns, and hold one value each"
+                )
+                return nil
+            }
+            return position
+        }
     }
 
     private mutating func field(

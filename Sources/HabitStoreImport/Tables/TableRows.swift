@@ -130,6 +130,15 @@ final class TableRows {
         ) ?? 0
     }
 
+    /// Calls `body` with the columns `here` and `there` of each row of a table of links, in their order.
+    func forEachLink(_ links: TablePlan.LinkTable, _ body: ([SourceValue]) throws -> Void) throws {
+        let columns = (links.here + links.there).map { SourceConnection.quoted($0) }.joined(separator: ", ")
+        let rows = try file.connection.prepare(
+            "SELECT \(columns) FROM \(SourceConnection.quoted(links.table)) ORDER BY \(columns)"
+        )
+        while try rows.step() { try body((links.here + links.there).indices.map { rows.value($0) }) }
+    }
+
     /// Calls `body` with the columns `here` and `there` of each row of a table of links that belongs to no row of its owner.
     func forEachOwnerless(
         _ links: TablePlan.LinkTable,
@@ -164,14 +173,18 @@ final class TableRows {
     /// column's collation holds.
     private func target(_ key: [SourceValue], in table: String) throws -> (id: UUID, isThere: Bool)? {
         guard let source = plan.source(table) else { return nil }
-        let lookup = try lookups[table] ?? keyLookup(source)
-        lookups[table] = lookup
-        try lookup.bind(key)
-        if try lookup.step() {
-            let row = source.columns.indices.map { lookup.value($0) }
+        if let row = try row(key, of: source) {
             return plan.identifier(self.key(row, source), of: source).map { ($0, !source.parts(of: row).parts.isEmpty) }
         }
         return plan.identifier(key, of: source).map { ($0, false) }
+    }
+
+    /// The row with a key; nil if there is none.
+    func row(_ key: [SourceValue], of source: TablePlan.Source) throws -> [SourceValue]? {
+        let lookup = try lookups[source.table.name] ?? keyLookup(source)
+        lookups[source.table.name] = lookup
+        try lookup.bind(key)
+        return try lookup.step() ? source.columns.indices.map { lookup.value($0) } : nil
     }
 
     private func keyLookup(_ source: TablePlan.Source) throws -> SourceStatement {

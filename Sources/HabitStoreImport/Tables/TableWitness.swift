@@ -12,37 +12,53 @@ struct TableWitness {
     private static let tolerance = 0.000_001
     private static let mostDifferences = 20
 
-    init(_ file: TableFile, _ mapping: TableMapping, _ schema: Schema) {
-        (self.file, self.mapping, self.schema) = (file, mapping, schema)
+    /// What a merge made of the rows; nil for an import into an empty store.
+    private let merged: Merged?
+
+    /// A row, by its table and the identifier that its key gives.
+    struct Row: Hashable {
+        let table: SQLName
+        let id: UUID
     }
 
-    func compare(_ store: any ReplicableStore, _ report: inout TableImport.Report) throws {
+    /// What a merge made of rows that did not become new records of their own.
+    struct Merged {
+        /// The identifiers of the records that rows are, by their natural keys.
+        var identifiers: [Row: UUID] = [:]
+        /// Rows that the store says otherwise, or not at all.
+        var excepted: Set<Row> = []
+    }
+
+    init(_ file: TableFile, _ mapping: TableMapping, _ schema: Schema, merged: Merged? = nil) {
+        (self.file, self.mapping, self.schema, self.merged) = (file, mapping, schema, merged)
+    }
+
+    func compare(_ replica: any ReplicaSnapshot, _ report: inout TableImport.Report) throws {
         var expected: [String: Int] = [:]
         var missing: [[String]: Int] = [:]
-        try store.replicaRead { replica in
-            for table in mapping.tables {
-                guard let name = table.entity, let index = schema.entities.firstIndex(where: { $0.name == name }) else {
-                    continue
-                }
-                let rows = try compare(table, index, replica, &report)
-                expected[name, default: 0] += rows.compared
-                missing[[table.table.sqlName.text, name], default: 0] += rows.missing
+        for table in mapping.tables {
+            guard let name = table.entity, let index = schema.entities.firstIndex(where: { $0.name == name }) else {
+                continue
             }
-            for (place, count) in missing.sorted(by: { $0.key.description < $1.key.description }) {
-                let stated = report.entities.filter { [$0.table.sqlName.text, $0.entity] == place }
-                let setAside = stated.reduce(0) { $0 + $1.rows - $1.records }
-                if count != setAside {
-                    note(
-                        "\(stated.first?.table ?? place[0]): \(count) rows have no record, and \(setAside) were set aside",
-                        &report
-                    )
-                }
+            let rows = try compare(table, index, replica, &report)
+            expected[name, default: 0] += rows.compared
+            missing[[table.table.sqlName.text, name], default: 0] += rows.missing
+        }
+        for (place, count) in missing.sorted(by: { $0.key.description < $1.key.description }) {
+            let stated = report.entities.filter { [$0.table.sqlName.text, $0.entity] == place }
+            let setAside = merged == nil ? stated.reduce(0) { $0 + $1.rows - $1.records } : 0
+            if count != setAside {
+                note(
+                    "\(stated.first?.table ?? place[0]): \(count) rows have no record, and \(setAside) were set aside",
+                    &report
+                )
             }
-            for (index, entity) in schema.entities.enumerated() {
-                let (there, wanted) = (try replica.count(entity: index), expected[entity.name] ?? 0)
-                if there != wanted {
-                    note("\(entity.name): \(there) records in the store, \(wanted) in the file", &report)
-                }
+        }
+        guard merged == nil else { return }
+        for (index, entity) in schema.entities.enumerated() {
+            let (there, wanted) = (try replica.count(entity: index), expected[entity.name] ?? 0)
+            if there != wanted {
+                note("\(entity.name): \(there) records in the store, \(wanted) in the file", &report)
             }
         }
     }
@@ -72,8 +88,9 @@ struct TableWitness {
         while try rows.step() {
             let values = terms.indices.map { rows.value($0) }
             let name = "\(table.table) \(values.prefix(key.count).map(\.summary).joined(separator: ", "))"
-            guard let id = identifier(Array(values.prefix(key.count)), table),
-                let record = try replica.record(entity: index, id: id)
+            let own = identifier(Array(values.prefix(key.count)), table)
+            if let own, merged?.excepted.contains(Row(table: table.table.sqlName, id: own)) == true { continue }
+            guard let id = merge(own, table), let record = try replica.record(entity: index, id: id)
             else {
                 setAside += 1
                 continue
@@ -126,6 +143,9 @@ struct TableWitness {
         }
         if attribute.kind == .uuid, let reference = table.relationships[attribute.name] {
             return self.reader(reference, nil, &terms)
+        }
+        if attribute.kind == .links, let links = table.links[attribute.name] {
+            return try self.reader(links, nil, table, &terms)
         }
         return Reader { _, value in value.isNull || value == .links([]) }
     }
@@ -289,13 +309,14 @@ struct TableWitness {
             let own = Array(row.prefix(columns.count))
             guard !own.contains(.null) else { return value.isNull }
             let found = Array(row.dropFirst(columns.count))
-            return identifier(found.contains(.null) ? own : found, other).map { value == .uuid($0) } ?? value.isNull
+            return merge(identifier(found.contains(.null) ? own : found, other), other).map { value == .uuid($0) }
+                ?? value.isNull
         }
     }
 
     private func reader(
         _ links: TableMapping.Links,
-        _ destination: String,
+        _ destination: String?,
         _ table: TableMapping.Table,
         _ terms: inout [String]
     ) throws -> Reader? {
@@ -316,7 +337,7 @@ struct TableWitness {
             while try query.step() {
                 let all = (0..<(2 * columns.count)).map { query.value($0) }
                 let (own, found) = (Array(all.prefix(columns.count)), Array(all.dropFirst(columns.count)))
-                if let id = identifier(found.contains(.null) ? own : found, other) { ids.insert(id) }
+                if let id = merge(identifier(found.contains(.null) ? own : found, other), other) { ids.insert(id) }
             }
             return ids == Set(there) && there.count == ids.count
         }
@@ -340,6 +361,11 @@ struct TableWitness {
 
     private func keyColumns(_ table: TableMapping.Table) -> [String] {
         table.key.isEmpty ? file.table(table.table)?.primaryKey ?? [] : table.key
+    }
+
+    /// The identifier of the record that a row is.
+    private func merge(_ id: UUID?, _ table: TableMapping.Table) -> UUID? {
+        id.map { merged?.identifiers[Row(table: table.table.sqlName, id: $0)] ?? $0 }
     }
 
     private func identifier(_ key: [SourceValue], _ table: TableMapping.Table) -> UUID? {

@@ -108,10 +108,10 @@ private func day(_ date: Date) -> String { date.formatted(.iso8601.year().month(
 struct MapImportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Imports a file's tables into an empty store, by a mapping.",
+        abstract: "Imports a file's tables into a store, by a mapping.",
         discussion: """
-            The file is not changed. The records take effect with the last batch; an import that was killed starts again. Then \
-            other code reads the file once more and compares. Exit code 1 if it finds a difference, or most rows were set aside.
+            The file is not changed. Other code reads it once more and compares before the records take effect; an import that \
+            was killed continues. Exit code 1 if it finds a difference, or most rows were set aside.
             """
     )
 
@@ -129,6 +129,9 @@ struct MapImportCommand: ReportingCommand {
     @Flag(help: "Set rows aside whose values do not have their form, in a file next to the store.")
     var allowAside = false
 
+    @Flag(help: "Add the rows to a store that has records already, which stay as they are.")
+    var merge = false
+
     @Flag(help: "Show no progress.")
     var quiet = false
 
@@ -142,7 +145,10 @@ struct MapImportCommand: ReportingCommand {
         defer { store.close() }
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let report = try work.fill(store, notes: address.path) { bar.show("importing", $0, $1) }
+        let report =
+            try merge
+            ? work.merge(into: store, notes: address.path)
+            : work.fill(store, notes: address.path, progress: { bar.show("importing", $0, $1) })
         bar.clear()
         try output.write(report) { text(report) }
         if !report.isVerified || report.isMostlySetAside { throw ExitCode(ExitStatus.different.rawValue) }
@@ -150,17 +156,33 @@ struct MapImportCommand: ReportingCommand {
 
     private func text(_ report: TableImport.Report) -> String {
         var lines = report.entities.map {
-            "\($0.table): \($0.records) of \($0.rows.counted("row")) became \($0.entity)"
+            "\($0.table): \($0.records) of \($0.rows.counted("row")) \(report.merged == nil ? "became" : "can be") \($0.entity)"
+        }
+        if let merged = report.merged {
+            let parts = [
+                (merged.inserted, "new"), (merged.unchanged, "in the store already"),
+                (merged.matched, "the store's by their natural keys"),
+                (merged.differing, "with other values in the store, which stay"),
+                (merged.deleted, "deleted in the store, and not brought back"),
+                (merged.refused, "refused by the store's rules"),
+            ]
+            lines.append(
+                "merged: "
+                    + parts.filter { $0.0 > 0 || $0.1 == "new" }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+            )
         }
         lines += report.leftOut.map { "\($0.table): \($0.rows.counted("row")) left out" }
         lines += report.notes.map { "note: \($0)" }
         if let attachment = report.attachment {
             let kept = [
                 (report.setAside, "row", "set aside"), (report.keptOriginals, "row", "with original values"),
-                (report.keptLinks, "link", "of no row"),
+                (report.keptLinks, "link", "of no row"), (report.merged?.differing ?? 0, "row", "with other values"),
+                (report.merged?.refused ?? 0, "row", "refused"),
             ]
             let words = kept.filter { $0.0 > 0 }.map { "\($0.0.counted($0.1)) \($0.2)" }
-            lines.append("not in the store, but in \(attachment): \(words.joined(separator: ", "))")
+            lines.append(
+                "not in the store, but in \(attachment): \(words.isEmpty ? "what earlier imports kept" : words.joined(separator: ", "))"
+            )
         }
         if let keys = report.keys { lines.append("the keys that identifiers were made from: \(keys)") }
         if report.isVerified, report.isMostlySetAside {

@@ -2,8 +2,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 /// Fills an empty store in batches that take effect only with the last one. Until then the store is ``StoreRole/backfilling`` and serves no
-/// readers, and its backfill state says that an import is unfinished (``UnfinishedImport``). An interrupted import starts again from the
-/// beginning.
+/// readers, and its backfill state says that an import is unfinished (``UnfinishedImport``). An import that was interrupted starts again from the
+/// beginning, or, if it names its kind, with the records that are there.
 ///
 /// Each run first marks the store as its own, and verifies the mark in each transaction. An import that was suspended while another one ran
 /// therefore overwrites nothing and removes no acknowledged writes.
@@ -14,7 +14,7 @@ struct BulkLoad {
     static let batch = 2_000
 
     private let store: any ReplicableStore
-    private let mark = UnfinishedImport()
+    private let mark: UnfinishedImport
     /// The number of records stored, by entity.
     private var counts: [Int]
 
@@ -28,29 +28,53 @@ struct BulkLoad {
 
     /// Marks the store, and removes the records of an interrupted import.
     ///
+    /// - Parameter kind: what is imported, if the records of an interrupted import of this kind are kept: those that are stored again unchanged
+    ///   cost no write, and ``keepOnly(_:)`` removes the others.
     /// - Throws: ``HabitStoreError/Code/busy`` if the store is not empty; the errors of ``isPossible(in:)``.
-    init(_ store: any ReplicableStore) throws {
+    init(_ store: any ReplicableStore, continuing kind: String? = nil) throws {
         self.store = store
-        counts = Array(repeating: 0, count: store.schema.entities.count)
+        mark = UnfinishedImport(kind: kind)
         let mark = mark
-        try store.replicate { transaction in
+        let entities = store.schema.entities.indices
+        counts = try store.replicate { transaction in
             guard try Self.isFillable(transaction, store) else { throw Self.disturbed }
+            let isContinued = try kind != nil && UnfinishedImport(state: transaction.backfillState())?.kind == kind
             try transaction.setRole(.backfilling, epoch: try transaction.information().epoch)
             try transaction.setBackfillState(mark.state)
+            return try isContinued ? entities.map { try transaction.count(entity: $0) } : []
         }
-        for entity in store.schema.entities.indices {
-            var isEmpty = false
-            while !isEmpty {
-                try store.replicate { transaction in
-                    try Self.requireOwn(transaction, mark)
-                    var ids: [UUID] = []
-                    try transaction.enumerate(entity: entity, after: nil) { id, _ in
-                        ids.append(id)
-                        return ids.count < Self.batch
-                    }
-                    for id in ids { try transaction.remove(entity: entity, id: id) }
-                    isEmpty = ids.count < Self.batch
+        guard counts.isEmpty else { return }
+        counts = entities.map { _ in 0 }
+        for entity in entities { try remove(from: entity) { _ in true } }
+    }
+
+    /// Removes the records of an interrupted import that this one has not stored.
+    ///
+    /// - Parameter told: the records that it has stored, by the index of their entities.
+    mutating func keepOnly(_ told: [Int: SpilledIdentifiers]) throws {
+        for entity in counts.indices where counts[entity] != told[entity]?.count ?? 0 {
+            var kept: Set<UUID> = []
+            try told[entity]?.forEachBatch { kept.formUnion($0) }
+            try remove(from: entity) { !kept.contains($0) }
+            counts[entity] = kept.count
+        }
+    }
+
+    /// Removes records of an entity, in batches.
+    private func remove(from entity: Int, _ isRemoved: (UUID) -> Bool) throws {
+        var last: UUID?
+        var isAtEnd = false
+        while !isAtEnd {
+            try store.replicate { transaction in
+                try Self.requireOwn(transaction, mark)
+                var ids: [UUID] = []
+                try transaction.enumerate(entity: entity, after: last) { id, _ in
+                    ids.append(id)
+                    return ids.count < Self.batch
                 }
+                for id in ids where isRemoved(id) { try transaction.remove(entity: entity, id: id) }
+                last = ids.last
+                isAtEnd = ids.count < Self.batch
             }
         }
     }
@@ -85,8 +109,9 @@ struct BulkLoad {
     private func put(_ batch: Batch, _ transaction: any ReplicaTransaction, _ counts: inout [Int]) throws {
         try Self.requireOwn(transaction, mark)
         for item in batch {
-            if try transaction.record(entity: item.entity, id: item.id) == nil { counts[item.entity] += 1 }
-            try transaction.put(entity: item.entity, id: item.id, item.record)
+            let known = try transaction.record(entity: item.entity, id: item.id)
+            if known == nil { counts[item.entity] += 1 }
+            if known != item.record { try transaction.put(entity: item.entity, id: item.id, item.record) }
         }
     }
 

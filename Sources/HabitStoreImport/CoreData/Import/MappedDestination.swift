@@ -118,13 +118,15 @@ final class MappedDestination: ImportDestination {
         )
         var refused: Set<String> = []
         if !changed.isEmpty || !batch.deletions.isEmpty {
-            let writer = try store.write(author: author) { transaction in
-                var writer = MappedWriter(transaction)
-                try writer.write(changed, batch.deletions)
-                return writer
+            let (merge, deleted) = try store.write(author: author) { transaction in
+                var merge = RecordMerge<RecordMaker.Made>(transaction)
+                try merge.write(changed)
+                let deleted = try batch.deletions.filter { try transaction.deleteRecord($0.id, entity: $0.entity) }
+                return (merge, deleted.count)
             }
-            refused = writer.refused
-            try account(writer, changed)
+            refused = merge.refused
+            work.report.deleted += deleted
+            try account(merge, changed)
         }
         try ledger.enter(
             zip(batch.items, entries).filter { $0.record != nil && !refused.contains($1.record) }.map(\.1),
@@ -134,19 +136,49 @@ final class MappedDestination: ImportDestination {
         )
     }
 
-    private func account(_ writer: MappedWriter, _ items: [RecordMaker.Made]) throws {
-        try work.lose(writer.losses)
-        for name in writer.inserted { work.report.note(name) { $0.inserted += 1 } }
-        for name in writer.updated { work.report.note(name) { $0.updated += 1 } }
-        for item in items where item.record != nil && writer.refused.contains(item.name) {
+    private func account(_ merge: RecordMerge<RecordMaker.Made>, _ items: [RecordMaker.Made]) throws {
+        try work.lose(merge.obstacles.map { loss($0.item, $0.attribute, $0.2) })
+        for item in merge.inserted { work.report.note(item.plan.source.name) { $0.inserted += 1 } }
+        for item in merge.updated { work.report.note(item.plan.source.name) { $0.updated += 1 } }
+        for item in items where item.record != nil && merge.refused.contains(item.name) {
             let source = item.plan.source
             guard let maker = work.makers[source.number], let row = try file.row(source, maker.reader, key: item.key)
             else { continue }
             try work.refuse(row, of: source)
         }
-        for link in writer.danglingLinks { try work.attachment?.add(link) }
+        for case (let item, let attribute, .missing(let id)) in merge.obstacles {
+            if let link = item.link(attribute, to: id) { try work.attachment?.add(link) }
+        }
         try work.attachment?.flush()
-        work.report.deleted += writer.deleted
+    }
+
+    private func loss(
+        _ item: RecordMaker.Made,
+        _ position: Int,
+        _ obstacle: RecordMerge<RecordMaker.Made>.Obstacle
+    ) -> ImportLoss {
+        let entity = plan.schema.entities[item.entity]
+        let attribute = entity.attributes[position]
+        var (reason, column) = ("leads to no record", item.column(position))
+        let value: JSON
+        switch obstacle {
+        case .taken(let taken):
+            (reason, column) = ("another \(entity.name) has the same \(attribute.name)", nil)
+            value = JSON(stored: taken)
+        case .missing(let id):
+            let key = attribute.kind == .links ? nil : item.keys[position]?[id]
+            value = key.map { JSON(stored: SourceValue.int($0)) } ?? JSON(stored: Value.uuid(id))
+        }
+        return ImportLoss(
+            entity: item.plan.source.name,
+            key: item.key,
+            id: item.id,
+            property: attribute.name,
+            table: item.plan.source.table,
+            column: column,
+            reason: reason,
+            value: value
+        )
     }
 }
 
@@ -169,194 +201,9 @@ struct MappedBatch {
     }
 }
 
-extension RecordMaker.Made {
+extension RecordMaker.Made: ForeignRecord {
+    var entity: Int { plan.target }
+
     /// A hash of the record's contents in the source.
     fileprivate var digest: String { SHA256.hash(data: Data(record?.bytes ?? [])).prefix(12).hexadecimal }
-}
-
-/// Writes a batch to a store of Swift types. Such a store cannot hold references to missing records or a unique value that another record
-/// has; these are returned as losses and refused records.
-struct MappedWriter {
-    private let transaction: any WriteTransaction
-    private let schema: Schema
-    private(set) var losses: [ImportLoss] = []
-    private(set) var refused: Set<String> = []
-    private(set) var inserted: [String] = []
-    private(set) var updated: [String] = []
-    private(set) var deleted = 0
-    /// The source rows of links to missing records.
-    private(set) var danglingLinks: [UnmappedRow] = []
-    /// The record that has each unique value in this batch.
-    private var taken: [Unique: UUID] = [:]
-
-    private struct Unique: Hashable {
-        let entity: Int
-        let attribute: Int
-        let value: Value
-    }
-
-    private struct Target: Hashable {
-        let entity: Int
-        let id: UUID
-    }
-
-    init(_ transaction: any WriteTransaction) {
-        self.transaction = transaction
-        schema = transaction.schema
-    }
-
-    mutating func write(_ items: [RecordMaker.Made], _ deletions: [MappedBatch.Deletion]) throws {
-        var writable: [(item: RecordMaker.Made, values: [Value])] = []
-        for item in items {
-            guard let record = item.record else {
-                refused.insert(item.name)
-                continue
-            }
-            let values = try record.values(schema.entities[item.plan.target].layout)
-            if try takesUniqueValues(values, item) {
-                writable.append((item, values))
-            } else {
-                refused.insert(item.name)
-            }
-        }
-        // Refusing a record also refuses the records that require it.
-        while true {
-            let there = Set(writable.map { Target(entity: $0.item.plan.target, id: $0.item.id) })
-            let before = writable.count
-            writable = try writable.compactMap { item, values in
-                guard let fixed = try withoutDangling(values, item, there) else {
-                    refused.insert(item.name)
-                    return nil
-                }
-                return (item, fixed)
-            }
-            if writable.count == before { break }
-        }
-        for (item, values) in writable { try store(item, values) }
-        for deletion in deletions where try transaction.deleteRecord(deletion.id, entity: deletion.entity) {
-            deleted += 1
-        }
-    }
-
-    private mutating func store(_ item: RecordMaker.Made, _ values: [Value]) throws {
-        let record = try EncodedRecord(values, layout: schema.entities[item.plan.target].layout)
-        let before = try transaction.encodedRecord(item.id, entity: item.plan.target)
-        if before == record { return }
-        try transaction.save(record, entity: item.plan.target)
-        if before == nil { inserted.append(item.plan.source.name) } else { updated.append(item.plan.source.name) }
-    }
-
-    // MARK: Refused values
-
-    private mutating func takesUniqueValues(_ values: [Value], _ item: RecordMaker.Made) throws -> Bool {
-        let entity = schema.entities[item.plan.target]
-        for (place, attribute) in entity.attributes.enumerated().dropFirst()
-        where attribute.isUnique && !values[place].isNull {
-            let unique = Unique(entity: item.plan.target, attribute: place, value: values[place])
-            var owner = taken[unique]
-            if owner == nil {
-                let filter = FilterExpression.compare(
-                    .equal,
-                    .attribute(AttributePath(attribute.name)),
-                    .literal(values[place])
-                )
-                owner = try transaction.records(RecordQuery(entity: entity.name, filter: filter, limit: 1)).first?.id
-            }
-            if let owner, owner != item.id {
-                lose(
-                    item,
-                    attribute.name,
-                    "another \(entity.name) has the same \(attribute.name)",
-                    JSON(stored: values[place])
-                )
-                return false
-            }
-            taken[unique] = item.id
-        }
-        return true
-    }
-
-    /// The values without references to missing records; nil if the record requires one of them.
-    private mutating func withoutDangling(
-        _ values: [Value],
-        _ item: RecordMaker.Made,
-        _ there: Set<Target>
-    ) throws -> [Value]? {
-        var values = values
-        for relationship in schema.relationships[item.plan.target] where relationship.isStored {
-            let attribute = schema.entities[item.plan.target].attributes[relationship.attribute]
-            func leadsNowhere(_ id: UUID) throws -> Bool {
-                if there.contains(Target(entity: relationship.destination, id: id)) { return false }
-                return try !transaction.withRow(entity: relationship.destination, id: id) { _ in }
-            }
-            switch values[relationship.attribute] {
-            case .uuid(let id):
-                guard try leadsNowhere(id) else { continue }
-                let key = item.keys[relationship.attribute]?[id]
-                let value = key.map { JSON(stored: SourceValue.int($0)) } ?? JSON(stored: Value.uuid(id))
-                lose(item, attribute.name, "leads to no record", value, item.column(relationship.attribute))
-                guard attribute.isOptional else { return nil }
-                values[relationship.attribute] = .null
-            case .links(let ids):
-                let dangling = try ids.filter(leadsNowhere)
-                for id in dangling {
-                    lose(item, attribute.name, "leads to no record", JSON(stored: Value.uuid(id)))
-                    if let row = item.link(relationship.attribute, to: id) { danglingLinks.append(row) }
-                }
-                if !dangling.isEmpty { values[relationship.attribute] = .links(ids.filter { !dangling.contains($0) }) }
-            default: continue
-            }
-        }
-        return values
-    }
-
-    private mutating func lose(
-        _ item: RecordMaker.Made,
-        _ property: String,
-        _ reason: String,
-        _ value: JSON,
-        _ column: String? = nil
-    ) {
-        losses.append(
-            ImportLoss(
-                entity: item.plan.source.name,
-                key: item.key,
-                id: item.id,
-                property: property,
-                table: item.plan.source.table,
-                column: column,
-                reason: reason,
-                value: value
-            )
-        )
-    }
-}
-
-extension WriteTransaction {
-    /// Stores an encoded record through its Swift type, so that all rules for models apply.
-    func save(_ record: EncodedRecord, entity: Int) throws {
-        try save(record, schema.entities[entity].modelType, entity)
-    }
-
-    private func save<M: PersistentModel>(_ record: EncodedRecord, _ type: M.Type, _ entity: Int) throws {
-        let model = try record.withView(schema.entities[entity].layout) { view in
-            var reader = view.reader
-            return try M(row: &reader)
-        }
-        try save(model)
-    }
-
-    /// Deletes the record with an identifier, applying the delete rules.
-    func deleteRecord(_ id: UUID, entity: Int) throws -> Bool { try delete(id, schema.entities[entity].modelType) }
-
-    private func delete<M: PersistentModel>(_ id: UUID, _ type: M.Type) throws -> Bool { try delete(type, id: id) }
-}
-
-extension ReadTransaction {
-    /// The encoded record; nil if there is none.
-    func encodedRecord(_ id: UUID, entity: Int) throws -> EncodedRecord? {
-        var record: EncodedRecord?
-        _ = try withRow(entity: entity, id: id) { record = try $0.encoded() }
-        return record
-    }
 }

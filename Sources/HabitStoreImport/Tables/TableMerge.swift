@@ -1,0 +1,292 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+extension TableImport {
+    /// Merges the rows into a store that has records already, in one transaction.
+    ///
+    /// A row is the record with its identifier, or else the first one, by identifier, that has its natural key and is no other row's. Such a record
+    /// stays as it is. A row whose record was deleted, as far as the store's history goes back, does not come again. All other rows become new
+    /// records by the store's rules. A second merge therefore changes nothing. All rows are in memory at once.
+    ///
+    /// Before the transaction commits, code that shares only the mapping with it reads the file again and compares. If the report has differences,
+    /// nothing was merged.
+    ///
+    /// If the store's rules refuse a row, nothing is merged, unless rows may be set aside.
+    ///
+    /// - Parameters:
+    ///   - base: the path that the names of the files next to the store begin with, as in ``fill(_:notes:progress:willTakeEffect:)``.
+    ///   - willTakeEffect: called right before the commit; a throw undoes the merge.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` if a row is refused, and the errors of writing to the store.
+    public func merge(
+        into store: any ReplicableStore,
+        notes base: String,
+        willTakeEffect: () throws -> Void = {}
+    ) throws -> Report {
+        try merge(into: store, notes: base, replaces: false, willTakeEffect: willTakeEffect)
+    }
+
+    /// Merges the rows, or makes the store say what the file says.
+    ///
+    /// - Parameter replaces: whether the rows replace what the store has, which is an earlier state of the file and served no one.
+    func merge(
+        into store: any ReplicableStore,
+        notes base: String,
+        replaces: Bool,
+        willTakeEffect: () throws -> Void
+    ) throws -> Report {
+        var report = Report(file: file.path)
+        report.notes = check.notes
+        report.leftOut = check.tables.filter { $0.entity == nil }
+        let rows = TableRows(file, plan)
+        let notes = try TableNotes(base: base, rows)
+        var merge = TableMerge(plan, rows, allowsAside: options.allowsAside, replaces: replaces)
+        try merge.read(notes, &report)
+        do {
+            try withoutActuallyEscaping(willTakeEffect) { willTakeEffect in
+                let terms = WriteTerms(
+                    willBegin: { try merge.look($0) },
+                    willCommit: { replica, _ in
+                        let witness = TableWitness(file, mapping, schema, merged: replaces ? nil : merge.merged)
+                        try witness.compare(replica, &report)
+                        guard report.isVerified else { throw NotVerified() }
+                        try notes.finish(&report)
+                        try willTakeEffect()
+                    }
+                )
+                try store.write(author: Self.author, under: terms) { try merge.write($0, notes, &report) }
+            }
+        } catch is NotVerified {}
+        return report
+    }
+
+    private struct NotVerified: Error {}
+}
+
+/// What becomes of the rows of a file in a store that has records already.
+private struct TableMerge {
+    private let plan: TablePlan
+    private let rows: TableRows
+    /// Whether rows that the store's rules refuse are set aside.
+    private let allowsAside: Bool
+    /// Whether the rows replace what the store has.
+    private let replaces: Bool
+    /// The records that are there, where rows replace them.
+    private var there: [Record] = []
+    private var made: [Made] = []
+    /// The records that were deleted in the store.
+    private var deleted: Set<Record> = []
+    /// By entity, the first record that has each natural key.
+    private var natural: [Int: [[Value]: UUID]] = [:]
+    private(set) var merged = TableWitness.Merged()
+
+    private struct Made {
+        let source: Int
+        let part: TablePlan.Part
+        let key: [SourceValue]
+        let record: TableRows.Made
+    }
+
+    private struct Record: Hashable {
+        let entity: Int
+        let id: UUID
+    }
+
+    private struct Item: ForeignRecord {
+        /// The place of the row among those read.
+        let place: Int
+        let entity: Int
+        let id: UUID
+        let record: EncodedRecord?
+        var name: String { String(place) }
+    }
+
+    init(_ plan: TablePlan, _ rows: TableRows, allowsAside: Bool, replaces: Bool) {
+        (self.plan, self.rows, self.allowsAside, self.replaces) = (plan, rows, allowsAside, replaces)
+    }
+
+    private var schema: Schema { plan.schema }
+
+    /// Reads the rows.
+    mutating func read(_ notes: TableNotes, _ report: inout TableImport.Report) throws {
+        for (index, source) in plan.sources.enumerated() {
+            var entities = source.parts.map {
+                TableImport.Report.Entity(table: source.table.name, entity: schema.entities[$0.entity].name)
+            }
+            var new: [Made] = []
+            var aside: Set<TableWitness.Row> = []
+            try rows.forEachRow(source) { row in
+                guard let part = source.parts(of: row).parts.first,
+                    let place = source.parts.firstIndex(where: { $0.index == part.index })
+                else { return }
+                entities[place].rows += 1
+                let record = try rows.make(row, part, of: source)
+                guard let record, record.isWhole else {
+                    if let record { aside.insert(name(record.id, source)) }
+                    return try notes.add(aside: row, part, source)
+                }
+                entities[place].records += 1
+                new.append(Made(source: index, part: part, key: rows.key(row, source), record: record))
+            }
+            made += new
+            merged.excepted.formUnion(aside)
+            report.entities += entities
+            try notes.addOwnerless(source)
+        }
+    }
+
+    /// Collects what the store says of natural keys and deletions.
+    mutating func look(_ replica: any ReplicaSnapshot) throws {
+        guard !replaces else {
+            var there: [Record] = []
+            for entity in schema.entities.indices {
+                try replica.enumerate(entity: entity, after: nil) { id, _ in
+                    there.append(Record(entity: entity, id: id))
+                    return true
+                }
+            }
+            self.there = there
+            return
+        }
+        let entities = Dictionary(
+            schema.entities.enumerated().map { ($1.name, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        var deleted: Set<Record> = []
+        try replica.enumerateHistory(after: try replica.information().historyFloor) { transaction in
+            for change in transaction.changes {
+                if case .delete = change.kind, let entity = entities[change.entity] {
+                    deleted.insert(Record(entity: entity, id: change.id))
+                }
+            }
+            return true
+        }
+        self.deleted = deleted
+        for part in plan.sources.flatMap(\.parts) where !part.naturalKey.isEmpty {
+            let layout = schema.entities[part.entity].layout
+            var known: [[Value]: UUID] = [:]
+            try replica.enumerate(entity: part.entity, after: nil) { id, record in
+                let values = try record.values(layout)
+                let key = part.naturalKey.map { values[$0] }
+                if known[key] == nil { known[key] = id }
+                return true
+            }
+            natural[part.index] = known
+        }
+    }
+
+    /// Writes the rows that the store does not have.
+    mutating func write(
+        _ transaction: any WriteTransaction,
+        _ notes: TableNotes,
+        _ report: inout TableImport.Report
+    ) throws {
+        var result = TableImport.Report.Merged()
+        try match(transaction)
+        result.matched = merged.identifiers.count
+        var items: [Item] = []
+        for (place, row) in made.enumerated() {
+            let (entity, source) = (row.part.entity, plan.sources[row.source])
+            let id = identifier(row.record.id, source.table.name)
+            let record = try EncodedRecord(values(of: row, id), layout: schema.entities[entity].layout)
+            if let there = try transaction.encodedRecord(id, entity: entity) {
+                if there == record {
+                    result.unchanged += 1
+                } else if replaces {
+                    items.append(Item(place: place, entity: entity, id: id, record: record))
+                } else {
+                    result.differing += 1
+                    try keep(row, "the store has other values", notes)
+                }
+            } else if deleted.contains(Record(entity: entity, id: id)) {
+                result.deleted += 1
+                merged.excepted.insert(name(row.record.id, source))
+            } else {
+                items.append(Item(place: place, entity: entity, id: id, record: record))
+            }
+        }
+        var merge = RecordMerge<Item>(transaction)
+        try merge.write(items)
+        for (item, position, obstacle) in merge.obstacles {
+            try keep(made[item.place], reason(item, position, obstacle), notes)
+        }
+        if let first = merge.refused.compactMap({ Int($0) }).min(), !allowsAside {
+            let row = made[first]
+            let reasons = merge.obstacles.filter { $0.item.place == first }.map { reason($0.item, $0.attribute, $0.2) }
+            throw HabitStoreError(
+                .invalidValue,
+                "nothing is merged: the store's rules refuse \(merge.refused.count.counted("row")), first "
+                    + "\(plan.sources[row.source].table.name) \(row.key.map(\.summary).joined(separator: ", ")): "
+                    + "\(reasons.joined(separator: "; ")) (a \"naturalKey\" says which records are the same; with rows set aside, the others "
+                    + "are merged)",
+                at: .init(path: rows.file.path)
+            )
+        }
+        for item in items where merge.refused.contains(item.name) {
+            result.refused += 1
+            merged.excepted.insert(name(made[item.place].record.id, plan.sources[made[item.place].source]))
+        }
+        for record in Set(there).subtracting(made.map { Record(entity: $0.part.entity, id: $0.record.id) }) {
+            _ = try transaction.deleteRecord(record.id, entity: record.entity)
+        }
+        for item in merge.inserted {
+            let row = made[item.place]
+            guard let stored = try rows.row(row.key, of: plan.sources[row.source]) else { continue }
+            try notes.add(stored, row.record, row.part, plan.sources[row.source])
+        }
+        result.inserted = merge.inserted.count
+        report.merged = result
+    }
+
+    private func reason(_ item: Item, _ position: Int, _ obstacle: RecordMerge<Item>.Obstacle) -> String {
+        let attribute = schema.entities[item.entity].attributes[position].name
+        return switch obstacle {
+        case .taken: "another record has the same \(attribute)"
+        case .missing: "\(attribute) leads to no record"
+        }
+    }
+
+    /// Finds the records that rows are by their natural keys.
+    private mutating func match(_ transaction: any WriteTransaction) throws {
+        let own = Set(made.map { Record(entity: $0.part.entity, id: $0.record.id) })
+        var claimed: Set<Record> = []
+        for row in made where !row.part.naturalKey.isEmpty {
+            let key = row.part.naturalKey.map { row.record.values[$0] }
+            guard !key.contains(where: \.isNull), let id = natural[row.part.index]?[key],
+                try transaction.encodedRecord(row.record.id, entity: row.part.entity) == nil
+            else { continue }
+            let record = Record(entity: row.part.entity, id: id)
+            guard !own.contains(record), claimed.insert(record).inserted else { continue }
+            merged.identifiers[name(row.record.id, plan.sources[row.source])] = id
+        }
+    }
+
+    /// Keeps a row that the store says otherwise, or not at all.
+    private mutating func keep(_ row: Made, _ reason: String, _ notes: TableNotes) throws {
+        let source = plan.sources[row.source]
+        merged.excepted.insert(name(row.record.id, source))
+        if let stored = try rows.row(row.key, of: source) {
+            try notes.add(stored, reason, row.part, source, id: identifier(row.record.id, source.table.name))
+        }
+    }
+
+    private func name(_ id: UUID, _ source: TablePlan.Source) -> TableWitness.Row {
+        TableWitness.Row(table: source.table.name.sqlName, id: id)
+    }
+
+    private func identifier(_ id: UUID, _ table: String) -> UUID {
+        merged.identifiers[TableWitness.Row(table: table.sqlName, id: id)] ?? id
+    }
+
+    /// The values of a row's record, with the identifiers of the records that rows are.
+    private func values(of row: Made, _ id: UUID) throws -> [Value] {
+        try zip(row.part.fields, row.record.values).map { field, value in
+            switch (field, value) {
+            case (.identifier, _): .uuid(id)
+            case (.reference(_, let table), .uuid(let other)): .uuid(identifier(other, table))
+            case (.links(let links), .links(let others)):
+                try Value.links(others.map { identifier($0, links.leadsTo) }).normalized()
+            default: value
+            }
+        }
+    }
+}

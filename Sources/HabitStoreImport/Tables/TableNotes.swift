@@ -1,0 +1,187 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import JSONText
+
+/// What an import of tables keeps in files next to the store, because the store does not say it.
+final class TableNotes {
+    private let attachment: ImportAttachment
+    private let keys: KeyFile
+    private let rows: TableRows
+    private var counts = (setAside: 0, originals: 0, links: 0)
+
+    /// - Parameter base: the path that the files' names begin with.
+    init(base: String, _ rows: TableRows) throws {
+        attachment = try ImportAttachment(path: ImportNotes(base: base).attachment)
+        keys = KeyFile(path: ImportNotes(base: base).keys)
+        self.rows = rows
+    }
+
+    /// Adds what the record of a row does not say.
+    func add(_ row: [SourceValue], _ made: TableRows.Made, _ part: TablePlan.Part, _ source: TablePlan.Source) throws {
+        if !made.problems.isEmpty {
+            counts.originals += 1
+            try attachment.add(KeptRow(originals: row, made, part, source, rows))
+        }
+        let key = rows.key(row, source)
+        if !source.says(key, by: made.id, part) { try keys.add(.init(table: source.table.name, key: key, id: made.id)) }
+    }
+
+    /// Adds a row that becomes no record, because a value does not have its form.
+    func add(aside row: [SourceValue], _ part: TablePlan.Part, _ source: TablePlan.Source) throws {
+        counts.setAside += 1
+        try add(row, "a value does not have its form", part, source)
+    }
+
+    /// Adds a row that the store says otherwise, or not at all.
+    ///
+    /// - Parameter id: the record that the row would be.
+    func add(
+        _ row: [SourceValue],
+        _ reason: String,
+        _ part: TablePlan.Part,
+        _ source: TablePlan.Source,
+        id: UUID? = nil
+    ) throws {
+        var kept = try KeptRow(aside: row, reason, part, source, rows)
+        kept.id = id
+        try attachment.add(kept)
+    }
+
+    /// Adds the links that belong to no row of a table.
+    func addOwnerless(_ source: TablePlan.Source) throws {
+        for links in source.linkTables {
+            try rows.forEachOwnerless(links, source) { row in
+                counts.links += 1
+                try attachment.add(KeptRow(ownerless: row, links))
+            }
+        }
+    }
+
+    /// Writes everything to disk.
+    func finish(_ report: inout TableImport.Report) throws {
+        try attachment.flush()
+        report.keys = try keys.finish()
+        (report.setAside, report.keptOriginals, report.keptLinks) = (counts.setAside, counts.originals, counts.links)
+        if !attachment.isEmpty { report.attachment = attachment.path }
+        guard counts.setAside > 0 else { return }
+        report.notes.append(
+            "references to rows that were set aside lead nowhere; their own links are with them in the file"
+        )
+    }
+}
+
+/// Values of a row that the store does not hold, for the attachment.
+private struct KeptRow: Encodable {
+    let table: String
+    let reason: String
+    /// The identifier of the record that the row became.
+    var id: UUID?
+    let key: [JSON]
+    /// By column.
+    let values: [String: JSON]
+    /// By the tables of links, the keys that they have for the row.
+    let links: [String: [[JSON]]]
+
+    /// A row that became no record.
+    init(
+        aside row: [SourceValue],
+        _ reason: String,
+        _ part: TablePlan.Part,
+        _ source: TablePlan.Source,
+        _ rows: TableRows
+    ) throws {
+        (table, self.reason) = (source.table.name, reason)
+        key = rows.key(row, source).map { JSON(stored: $0) }
+        values = Self.values(row, Array(source.columns.indices), source)
+        links = try Self.links(row, part.fields, source, rows)
+    }
+
+    /// A record's row, with the values that the record has in another form.
+    init(
+        originals row: [SourceValue],
+        _ made: TableRows.Made,
+        _ part: TablePlan.Part,
+        _ source: TablePlan.Source,
+        _ rows: TableRows
+    ) throws {
+        (table, reason, id) = (source.table.name, "the original values, which the store has in another form", made.id)
+        key = rows.key(row, source).map { JSON(stored: $0) }
+        let fields = Set(made.problems.map(\.attribute)).sorted().map { part.fields[$0] }
+        values = Self.values(row, fields.flatMap(\.places), source)
+        links = try Self.links(row, fields, source, rows)
+    }
+
+    /// A row of a table of links.
+    init(ownerless row: [SourceValue], _ links: TablePlan.LinkTable) {
+        (table, reason, key) = (links.table, "a link of no row", [])
+        values = Dictionary(
+            zip(links.here + links.there, row.map { JSON(stored: $0) }),
+            uniquingKeysWith: { first, _ in first }
+        )
+        self.links = [:]
+    }
+
+    private static func values(_ row: [SourceValue], _ places: [Int], _ source: TablePlan.Source) -> [String: JSON] {
+        Dictionary(
+            places.map { (source.columns[$0], JSON(stored: row[$0])) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    private static func links(
+        _ row: [SourceValue],
+        _ fields: [TablePlan.Field],
+        _ source: TablePlan.Source,
+        _ rows: TableRows
+    ) throws -> [String: [[JSON]]] {
+        var links: [String: [[JSON]]] = [:]
+        for case .links(let table) in fields {
+            let keys = try rows.linked(rows.key(row, source), table, of: source)
+            if !keys.isEmpty { links[table.table] = keys.map { $0.map { JSON(stored: $0) } } }
+        }
+        return links
+    }
+}
+
+/// The keys that identifiers were derived from.
+private final class KeyFile {
+    struct Line: Encodable {
+        let table: String
+        let key: [JSON]
+        let id: UUID
+
+        init(table: String, key: [SourceValue], id: UUID) {
+            (self.table, self.id) = (table, id)
+            self.key = key.map { JSON(stored: $0) }
+        }
+    }
+
+    private static let mostPending = 2_000
+
+    private let file: AppendedFile
+    private let encoder = JSONEncoder()
+    private var pending: [String] = []
+    private var isEmpty = true
+
+    init(path: String) {
+        file = AppendedFile(path: path)
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    }
+
+    func add(_ line: Line) throws {
+        isEmpty = false
+        pending.append(String(decoding: try encoder.encode(line), as: UTF8.self))
+        guard pending.count == Self.mostPending else { return }
+        try file.append(pending)
+        pending = []
+    }
+
+    /// Writes the rest.
+    ///
+    /// - Returns: the file's path; nil if there is nothing in it.
+    func finish() throws -> String? {
+        try file.append(pending)
+        pending = []
+        return isEmpty ? nil : file.path
+    }
+}
