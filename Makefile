@@ -176,6 +176,7 @@ crash-sweep: setup ## Kill processes during writes and moves, and check their st
 		"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials"
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash group-sweep --kills $(KILLS) --seed $(SEED)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash migration-sweep --kills $(KILLS) --seed $(SEED)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash launch-sweep --kills $(KILLS) --seed $(SEED)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash concurrent-sweep --kills $(KILLS) --seed $(SEED) \
 		$(if $(PREVIOUS),--previous $(PREVIOUS))
 

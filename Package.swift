@@ -253,9 +253,9 @@ let package = Package(
         .executableTarget(
             name: "Trials",
             dependencies: [
-                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreFleet", "HabitStoreLMDB",
+                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreFleet", "HabitStoreImport", "HabitStoreLMDB",
                 "HabitStorePostgres", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "HabitTracker",
-                "MappedTesting", "PostgresTesting", "ShadowVerifier", "StandardEngines",
+                "MappedTesting", "PostgresTesting", "RawStoreFiles", "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -352,8 +352,10 @@ let package = Package(
         .testTarget(
             name: "HabitStoreMappedTests",
             dependencies: [
-                "HabitStore", "HabitStoreImport", "HabitStoreLMDB", "HabitStoreMapped", "HabitStoreRollout",
-                "HabitStoreTesting", "HabitTracker", "MappedTesting", "RawStoreFiles", "RolloutTesting",
+                "DurableFiles", "HabitStore", "HabitStoreImport", "HabitStoreLMDB", "HabitStoreMapped",
+                "HabitStoreRollout",
+                "HabitStoreSQLite", "HabitStoreTesting", "HabitTracker", "MappedTesting", "RawStoreFiles",
+                "RolloutTesting",
             ],
             swiftSettings: settings
         ),

@@ -12,7 +12,8 @@ struct TrialsCommand: ParsableCommand {
             FuzzCommand.self, LiveFuzzCommand.self, FlagFuzzCommand.self, CrashCommand.self, SoakCommand.self,
             LiveRolloutCommand.self, FailoverCommand.self, TrafficCommand.self, FleetDrillCommand.self,
             FleetGenerateCommand.self,
-            CrashChildCommand.self, GroupChildCommand.self, MigrationChildCommand.self, ConcurrentChildCommand.self,
+            CrashChildCommand.self, GroupChildCommand.self, MigrationChildCommand.self, LaunchChildCommand.self,
+            ConcurrentChildCommand.self,
             LiveChildCommand.self, FleetRunChildCommand.self, FleetWriterChildCommand.self,
         ]
     )

@@ -8,6 +8,8 @@ public struct MetricDescription: Sendable, Hashable {
         case flags
         /// Read from a fleet's index and files on request.
         case fleet
+        /// Read from the records of first launches on request.
+        case launches
         /// About the metrics themselves.
         case metrics
     }
@@ -43,7 +45,7 @@ public struct MetricDescription: Sendable, Hashable {
     private static let byName = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }
 
     /// All metrics of this package, in the order of the list.
-    public static let all = rollout + flags + fleet + [droppedSeries]
+    public static let all = rollout + flags + fleet + [firstLaunches, oldFilesWritten, droppedSeries]
 }
 
 extension MetricDescription {
@@ -180,6 +182,22 @@ extension MetricDescription {
         .init("flag_sources_stale", .gauge, .flags, "Flag files whose current content is not in force."),
         .init("kill_sentinel_present", .gauge, .flags, "1 while the kill switch's sentinel file exists, else 0."),
     ]
+
+    /// Users by what their first launches came to.
+    package static let firstLaunches = Self(
+        "first_launches",
+        .gauge,
+        .launches,
+        labels: ["state", "reason"],
+        "Users by their way from the old file to the store: waiting, with the code of the last reason or killed, or moved."
+    )
+    /// Old files that are out of date and were written to.
+    package static let oldFilesWritten = Self(
+        "old_files_written",
+        .gauge,
+        .launches,
+        "Old files that the app's old code has changed after the store had taken over."
+    )
 
     /// Counts the metrics that were dropped.
     static let droppedSeries = MetricDescription(

@@ -8,6 +8,7 @@ struct CrashSweepTests {
     private static let killsOnServers = 12
     private static let killsOverFiles = 12
     private static let groupKills = 16
+    private static let launchKills = 12
     private static let migrationKills = 24
     private static let concurrentKills = 15
 
@@ -38,6 +39,11 @@ struct CrashSweepTests {
     /// Processes that migrate stores, and users' stores in step, are killed at random instants: each store is completely at one version.
     @Test func aKilledMigrationLeavesAStoreOfOneVersion() throws {
         try sweep(["migration-sweep", "--kills", "\(Self.migrationKills)"])
+    }
+
+    /// Launches that bring an app's old file into a store are killed, between writes of old code: no store serves without every row.
+    @Test func aKilledFirstLaunchServesNothingThatIsNotWhole() throws {
+        try sweep(["launch-sweep", "--kills", "\(Self.launchKills)"])
     }
 
     /// Several processes write, read, move, kill, copy and switch one user at the same time. They are stopped, continued, killed, run out of memory,

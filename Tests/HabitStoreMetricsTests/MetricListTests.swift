@@ -45,6 +45,7 @@ struct MetricListTests {
                 case .rollout: "## Of a process that has users' stores open\n\n"
                 case .flags: "## Of a process that follows flag files\n\n"
                 case .fleet: "## Of a fleet\n\n"
+                case .launches: "## Of first launches\n\n"
                 case .metrics: "## Of the metrics themselves\n\n"
                 }
             sections.append((title, origin))

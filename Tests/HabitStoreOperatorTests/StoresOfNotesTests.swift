@@ -71,11 +71,44 @@ struct StoresOfNotesTests {
             74,
             saying: "has records already"
         )
+        try RawDatabase(path: sandbox.path("app.db")).execute("INSERT INTO note VALUES (3, 'jam', NULL, NULL)")
+        let merged = try sandbox.run("map", "import", "app.db", "m.json", "--into", "a.sqlite", "--merge").succeeded()
+        #expect(merged.output.contains("merged: 1 new, 3 in the store already\n"), "\(merged.output)")
         let adopted = try sandbox.run("map", "adopt", "app.db", "m.json").succeeded()
-        #expect(adopted.output.contains("note: 2 rows are Note\n"), "\(adopted.output)")
+        #expect(adopted.output.contains("note: 3 rows are Note\n"), "\(adopted.output)")
         try sandbox.run("map", "adopt", "app.db", "m.json").failed(64, saying: "a store already")
         try sandbox.run("map", "unadopt", "app.db").succeeded()
         try sandbox.run("map", "unadopt", "app.db").failed(65, saying: "was not adopted")
+    }
+
+    /// What first launches came to, of one user and of many.
+    @Test func launchRecordsAreShown() throws {
+        func record(_ state: String, _ more: String) -> String {
+            #"{"format": 1, "file": "\#(state).db", "state": "\#(state)", "attempts": 3, "firstAttempt": "2026-11-26T08:00:00Z", "hasSeenFile": true\#(more)}"#
+        }
+        let reason = #", "reason": {"code": "busy", "message": "waiting.db: another program is writing to it"}"#
+        try sandbox.write("waiting.db.launch.json", record("waiting", reason))
+        let waiting = try sandbox.run("map", "status", "waiting.db.launch.json")
+        #expect(waiting.status == 1)
+        #expect(
+            waiting.output.hasPrefix("waiting.db: the old file serves (3 launches since 2026-11-26"),
+            "\(waiting.output)"
+        )
+        #expect(waiting.output.hasSuffix("): busy: waiting.db: another program is writing to it\n"))
+        try FileManager.default.createDirectory(atPath: sandbox.path("users/a"), withIntermediateDirectories: true)
+        try sandbox.write("users/a/moved.db.launch.json", record("moved", #", "records": {"Note": 2, "Notebook": 1}"#))
+        let moved = try sandbox.run("map", "status", "users").succeeded()
+        #expect(moved.output == "moved.db: the store serves with 3 records of the file\n")
+        try sandbox.write("users/late.launch.json", record("moved", #", "writtenSince": "2026-11-27T08:00:00Z""#))
+        let late = try sandbox.run("map", "status", "users")
+        #expect(late.status == 1 && late.output.contains("--into STORE --merge` adds what is new"), "\(late.output)")
+        let metrics = try sandbox.run("map", "status", "users", "waiting.db.launch.json", "--metrics").succeeded()
+        #expect(
+            metrics.output.contains(#"habitstore_first_launches{state="waiting",reason="busy"} 1"#),
+            "\(metrics.output)"
+        )
+        #expect(metrics.output.contains("habitstore_old_files_written 1\n"))
+        try sandbox.run("map", "status", "none.launch.json").failed(74, saying: "there is no launch record here")
     }
 
     @Test func aDifferenceEndsAComparisonWithOne() throws {

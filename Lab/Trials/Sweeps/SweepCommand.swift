@@ -79,8 +79,8 @@ struct CrashCommand: ParsableCommand {
         commandName: "crash",
         abstract: "Kill processes during writes and moves, and check that nothing is lost.",
         subcommands: [
-            SweepCommand.self, GroupSweepCommand.self, MigrationSweepCommand.self, ConcurrentSweepCommand.self,
-            PowerCutCommand.self,
+            SweepCommand.self, GroupSweepCommand.self, MigrationSweepCommand.self, LaunchSweepCommand.self,
+            ConcurrentSweepCommand.self, PowerCutCommand.self,
         ]
     )
 }

@@ -12,7 +12,7 @@ struct MapCommand: AsyncParsableCommand {
         abstract: "Maps the tables of another program's SQLite file to this schema, and imports or adopts them.",
         subcommands: [
             MapSuggestCommand.self, MapCheckCommand.self, MapImportCommand.self, MapVerifyCommand.self,
-            MapAdoptCommand.self, MapUnadoptCommand.self,
+            MapAdoptCommand.self, MapUnadoptCommand.self, MapStatusCommand.self,
         ]
     )
 }

@@ -63,6 +63,28 @@ package final class SourceConnection {
 
     private static let scratchCacheKiB = 8_192
 
+    /// Opens another program's file in place, and keeps others from writing to it until the connection is closed. Nothing is written: the log
+    /// stays, too.
+    ///
+    /// - Throws: ``HabitStoreError/Code/busy`` if a program writes to it for longer, ``HabitStoreError/Code/permissionDenied`` if this one may not.
+    init(holding path: String, busySeconds: Double) throws {
+        self.path = path
+        var pointer: OpaquePointer?
+        let access = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+        let result = sqlite3_open_v2(path, &pointer, access, nil)
+        guard result == SQLITE_OK, let pointer else {
+            sqlite3_close_v2(pointer)
+            throw Self.error(result, nil, path, "locking the file")
+        }
+        self.pointer = pointer
+        sqlite3_extended_result_codes(pointer, 1)
+        var state: Int32 = 0
+        _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, &state)
+        sqlite3_busy_timeout(pointer, Int32(busySeconds * 1_000))
+        let begun = sqlite3_exec(pointer, "BEGIN IMMEDIATE", nil, nil, nil)
+        guard begun == SQLITE_OK else { throw error(begun, "locking the file") }
+    }
+
     /// Limits what the file's schema, and statements built from its names, can consume. Tables may be as wide as SQLite allows at most.
     private func limit(_ pointer: OpaquePointer, _ largestValueBytes: Int) {
         for (limit, most) in [
@@ -199,6 +221,8 @@ package final class SourceConnection {
         case SQLITE_CORRUPT: meaning = (.corrupt, "\(action) failed: the database is damaged")
         case SQLITE_FULL: meaning = (.full, "\(action) failed: no space is left for the private copy")
         case SQLITE_IOERR: meaning = (.inputOutput, "\(action) failed: the copy cannot be read")
+        case SQLITE_BUSY, SQLITE_LOCKED: meaning = (.busy, "\(action) failed: another program is writing to it")
+        case SQLITE_READONLY, SQLITE_PERM: meaning = (.permissionDenied, "\(action) failed: it may not be written")
         case SQLITE_NOMEM, SQLITE_TOOBIG: meaning = (.limitExceeded, "\(action) failed: a row is too large")
         default: meaning = (.corrupt, "\(action) failed (SQLite code \(code))")
         }

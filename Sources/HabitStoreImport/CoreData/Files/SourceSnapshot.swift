@@ -149,6 +149,23 @@ struct SourceStamps: Equatable {
         logHeader = Self.head(of: path + "-wal")
     }
 
+    /// The state of the files of the database that a path leads to; nil if there is none.
+    init?(following path: String) {
+        guard let resolved = try? WholeFile.resolved(path) else { return nil }
+        self.init(resolved)
+    }
+
+    /// The state as text.
+    var text: String {
+        let head = logHeader.map { String(format: "%02x", $0) }.joined()
+        return [main.text, log.flatMap { $0.size > 0 ? $0.text : nil } ?? "", journal?.text ?? "", head].joined(
+            separator: "/"
+        )
+    }
+
+    /// Whether nothing was written between two stamps. An empty log says the same as none.
+    func isSame(as other: SourceStamps) -> Bool { text == other.text }
+
     private static func head(of path: String) -> Data {
         guard let file = FileHandle(forReadingAtPath: path) else { return Data() }
         defer { try? file.close() }
@@ -183,6 +200,9 @@ struct FileStamp: Equatable {
         modified = status.st_mtim
         #endif
     }
+
+    /// All of it as text.
+    var text: String { "\(inode) \(size) \(modified.tv_sec) \(modified.tv_nsec)" }
 
     /// Seconds since the last write, as far as the clock can be trusted.
     var ageSeconds: Double {

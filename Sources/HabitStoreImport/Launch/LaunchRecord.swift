@@ -1,0 +1,108 @@
+import DurableFiles
+import Foundation
+import HabitStore
+
+/// What the launches of an app with ``FirstLaunch`` came to: a JSON file next to the old one (`schemas/launch-record.schema.json`). It has no values
+/// of records.
+public struct LaunchRecord: Sendable, Hashable, Codable {
+    /// How far the way from the old file to the store is.
+    public enum State: String, Sendable, Hashable, Codable, CaseIterable {
+        /// The old file serves.
+        case waiting
+        /// The store has everything, and is about to take effect.
+        case finishing
+        /// The store serves.
+        case moved
+    }
+
+    /// Why a launch left the user with the old file.
+    public struct Reason: Sendable, Hashable, Codable {
+        /// The code of the error, such as `busy`.
+        public let code: String
+        /// One sentence, with the path that it is about.
+        public let message: String
+
+        init(_ error: any Error) {
+            code = (error as? HabitStoreError)?.code.rawValue ?? "other"
+            message = (error as? HabitStoreError)?.description ?? "\(error)"
+        }
+    }
+
+    /// The state of the old file and of the store when that took over.
+    struct Source: Sendable, Hashable, Codable {
+        /// The lineage of the store; nil if it serves the old file in place.
+        var store: UUID?
+        /// SHA-256 of the rows that were imported, in hexadecimal; nil if there were none to import.
+        var digest: String?
+        /// The state of the file's metadata, by which an unchanged file is recognized without reading it.
+        var stamp: String?
+    }
+
+    /// The newest version of the format.
+    public static let format = 1
+
+    /// The version of the format.
+    public private(set) var format = Self.format
+    /// The path of the old file.
+    public let file: String
+    /// Which of both serves.
+    public internal(set) var state = State.waiting
+    /// How many launches have tried; an attempt that was killed counts.
+    public internal(set) var attempts = 0
+    /// When the first one began.
+    public internal(set) var firstAttempt: Date?
+    /// When the last one began.
+    public internal(set) var lastAttempt: Date?
+    /// Why the last one left the user with the old file; nil if it did not, or was killed.
+    public internal(set) var reason: Reason?
+    /// Whether a launch has seen the old file; without it, the user is not new any more.
+    public internal(set) var hasSeenFile = false
+    /// The number of records of each entity that the old file gave.
+    public internal(set) var records: [String: Int]?
+    /// Rows that the store, which had records already, says otherwise; they are kept next to it. Nil for an import into an empty store.
+    public internal(set) var differing: Int?
+    /// When it was first seen that the app's old code has changed the file after the store took over.
+    public internal(set) var writtenSince: Date?
+    var source: Source?
+
+    init(file: String) { self.file = file }
+
+    /// Reads a record; nil if there is none.
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt`` if it is damaged, ``HabitStoreError/Code/newerVersion`` for a newer format.
+    public init?(path: String) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        let data = try FileFailure.mappingErrors { try OpenFile(path, O_RDONLY).contents() }
+        struct Format: Decodable { let format: Int }
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        do {
+            let format = try decoder.decode(Format.self, from: data).format
+            guard format <= Self.format else {
+                throw HabitStoreError(
+                    .newerVersion,
+                    "the launch record has format \(format), and this program knows \(Self.format); use a newer one",
+                    at: .init(path: path)
+                )
+            }
+            self = try decoder.decode(Self.self, from: data)
+        } catch let error as DecodingError {
+            throw HabitStoreError(
+                .corrupt,
+                "the launch record is damaged, so it is unknown whether the old file or the store is newer; compare them with "
+                    + "`\(OperatorCommand.name) map verify`, then remove the record: the next launch begins with what is in both",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    /// Writes the record durably.
+    func write(_ path: String) throws {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+        let data = try encoder.encode(self)
+        try FileFailure.mappingErrors { try DurableFile.replace(path, data) }
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreImport
+import HabitStoreMetrics
+
+/// `habitstore map status PATH…`.
+struct MapStatusCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Shows what first launches came to, from their records; writes nothing.",
+        discussion: """
+            An app that opens its store with FirstLaunch keeps a record next to the old file, FILE.launch.json. Exit code 1 if \
+            an old file still serves, or was written to after its store had taken over.
+            """
+    )
+
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "Launch records, or folders that have some, at any depth.")
+    var paths: [String]
+
+    @Flag(help: "Print Prometheus' text format instead.")
+    var metrics = false
+
+    func run() async throws {
+        let records = try paths.flatMap { try Self.records(at: $0) }.map { path in
+            guard let record = try LaunchRecord(path: path) else {
+                throw HabitStoreError(.notFound, "there is no launch record here", at: .init(path: path))
+            }
+            return record
+        }
+        if metrics { return try Output.write(MetricFamily.text(Self.families(records))) }
+        try output.write(records) {
+            if records.isEmpty { return "no launch records\n" }
+            return records.map { TerminalText.escaped(Self.line($0)) + "\n" }.joined()
+        }
+        if records.contains(where: { $0.state != .moved || $0.writtenSince != nil }) {
+            throw ExitCode(ExitStatus.different.rawValue)
+        }
+    }
+
+    /// The path itself, or the records in a folder.
+    private static func records(at path: String) throws -> [String] {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+            return [path]
+        }
+        let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
+        return names.filter { $0.hasSuffix(FirstLaunch.recordSuffix) }.sorted().map { "\(path)/\($0)" }
+    }
+
+    private static func line(_ record: LaunchRecord) -> String {
+        let attempts = record.attempts.counted("launch", plural: "launches")
+        let since = record.firstAttempt.map { " since \(ISODate.instant($0))" } ?? ""
+        guard record.state == .moved else {
+            let reason =
+                record.reason.map { "\($0.code): \($0.message)" } ?? "the last launch was killed, or is at work"
+            return "\(record.file): the old file serves (\(attempts)\(since)): \(reason)"
+        }
+        var counts = record.records.map { " with \($0.values.reduce(0, +).counted("record")) of the file" } ?? ""
+        if let differing = record.differing, differing > 0 {
+            counts += ", of which \(differing) \(differing == 1 ? "has" : "have") other values in the store"
+        }
+        let reason = record.reason.map { "; the file cannot be read any more: \($0.message)" } ?? ""
+        guard let written = record.writtenSince else { return "\(record.file): the store serves\(counts)\(reason)" }
+        return
+            "\(record.file): the store serves\(counts), and old code has changed the file, as seen at \(ISODate.instant(written)): "
+            + "`\(Tool.name) map import \(ShellWord.quoted(record.file)) MAPPING --into STORE --merge` adds what is new\(reason)"
+    }
+
+    private static func families(_ records: [LaunchRecord]) -> [MetricFamily] {
+        let groups = Dictionary(grouping: records) { record in
+            [
+                record.state == .moved ? "moved" : "waiting",
+                record.state == .moved ? "" : record.reason?.code ?? "killed",
+            ]
+        }
+        let samples = groups.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { labels, records in
+            MetricFamily.Sample(Double(records.count), [.init("state", labels[0]), .init("reason", labels[1])])
+        }
+        let written = records.count { $0.writtenSince != nil }
+        return [
+            MetricFamily(.firstLaunches, samples), MetricFamily(.oldFilesWritten, [.init(Double(written))]),
+        ]
+    }
+}
