@@ -32,6 +32,14 @@ public enum OperatorCommands {
     public static let info: any ParsableCommand.Type = InfoCommand.self
     /// Maps the tables of another program's SQLite file to the schema, and imports them.
     public static let map: any ParsableCommand.Type = MapCommand.self
+    /// Shows what is in a Core Data or SwiftData file, or in a store.
+    public static let inspect: any ParsableCommand.Type = InspectCommand.self
+    /// Imports exports, and Core Data and SwiftData files.
+    public static let importing: any ParsableCommand.Type = ImportGroup.self
+    /// Imports a Core Data or SwiftData file, for a program that has a group of imports of its own.
+    public static let importCoreData: any ParsableCommand.Type = ImportCoreDataCommand.self
+    /// Writes all records for other programs.
+    public static let export: any ParsableCommand.Type = ExportCommand.self
     /// Checks schemas against CloudKit's rules.
     public static let schema: any ParsableCommand.Type = SchemaCommand.self
     /// Moves users from stage to stage, and back.
@@ -48,7 +56,9 @@ public enum OperatorCommands {
         [
             CommandGroup(
                 name: "Stores",
-                subcommands: [verify, copy, migrate, check, query, history, info, schema, map]
+                subcommands: [
+                    verify, copy, migrate, check, query, history, info, inspect, schema, map, importing, export,
+                ]
             ),
             CommandGroup(name: "Rollout", subcommands: [rollout, fleet, user, flags]),
         ]

@@ -24,8 +24,8 @@ struct Habitstore: RolloutCommand {
                 name: "Stores",
                 subcommands: [
                     OperatorCommands.verify, OperatorCommands.copy, OperatorCommands.migrate, OperatorCommands.check,
-                    OperatorCommands.query, OperatorCommands.history, OperatorCommands.info, InspectCommand.self,
-                    OperatorCommands.schema, OperatorCommands.map, ImportCommand.self, ExportCommand.self,
+                    OperatorCommands.query, OperatorCommands.history, OperatorCommands.info, OperatorCommands.inspect,
+                    OperatorCommands.schema, OperatorCommands.map, ImportCommand.self, OperatorCommands.export,
                     ServerCommand.self,
                 ]
             ),

@@ -105,7 +105,8 @@ struct ImportFileCommand: ReportingCommand {
         var exported = InterchangeImport.Options()
         (exported.updates, exported.isEdited) = (update, edited)
         if from == nil, mapping == nil, let work = try InterchangeImport(path: file, exported) {
-            return try show(try await report(work, settings))
+            let run = InterchangeRun(work, isDry: dryRun, isQuiet: quiet)
+            return try run.show(try run.report(into: into, settings, recording), output)
         }
         var options = TrackerImport.Options(timeZone: settings.timeZone)
         (options.format, options.name) = (from, source)
@@ -117,7 +118,7 @@ struct ImportFileCommand: ReportingCommand {
         if let into {
             report = try work.report(into: try StoreAddress(destination: into), self)
         } else {
-            report = try await reportOfUser(work, settings)
+            report = try reportOfUser(work, settings)
         }
         let unaccepted = allowLoss.contains("all") ? [] : report.losses.filter { !allowLoss.contains($0.kind) }
         let text = TrackerReportText(report, isRehearsal: dryRun, unaccepted: unaccepted, allowsAside: allowAside)
@@ -125,44 +126,9 @@ struct ImportFileCommand: ReportingCommand {
         if !text.isVerified || !unaccepted.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
-    private func reportOfUser(_ work: TrackerImport, _ settings: Settings) async throws -> TrackerReport {
+    private func reportOfUser(_ work: TrackerImport, _ settings: Settings) throws -> TrackerReport {
         let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
-        return try await Tracker.importing(userOptions, recording, isDry: dryRun) { try report(work, $0, folder) }
-    }
-
-    // MARK: Exports of this program
-
-    private func report(_ work: InterchangeImport, _ settings: Settings) async throws -> InterchangeReport {
-        let bar = ProgressBar(isQuiet: quiet)
-        defer { bar.clear() }
-        guard let into else {
-            try work.check()
-            let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
-            return try await Tracker.importing(userOptions, recording, isDry: dryRun) { store in
-                guard !dryRun else { return try work.rehearse(into: store) }
-                return try work.run(into: store, attachmentsIn: folder) { bar.show("importing", $0, $1) }
-            }
-        }
-        let address = try StoreAddress(destination: into)
-        let store: any UserStoreBackend
-        if FileManager.default.fileExists(atPath: address.path) {
-            store = try address.openForImport(schema: nil)
-        } else {
-            try address.requireOutsideOfUsers()
-            try work.check()
-            guard !dryRun else { return try work.rehearseFilling(try work.schema(preferring: HabitSchema.current)) }
-            store = try address.openForImport(schema: try work.schema(preferring: HabitSchema.current))
-        }
-        defer { store.close() }
-        let fills = try work.canFill(store)
-        if dryRun { return fills ? try work.rehearseFilling(store.schema) : try work.rehearse(into: store) }
-        if fills { return try work.fill(store) { bar.show("importing", $0, $1) } }
-        return try work.run(into: store, attachmentsIn: address.path + ".imports") { bar.show("importing", $0, $1) }
-    }
-
-    private func show(_ report: InterchangeReport) throws {
-        try output.write(report) { InterchangeReportText(report, isRehearsal: dryRun).text }
-        if let differences = report.differences, differences > 0 { throw ExitCode(ExitStatus.different.rawValue) }
+        return try UserSession.importing(settings, recording, isDry: dryRun) { try report(work, $0, folder) }
     }
 
     fileprivate func report(_ work: TrackerImport, _ store: any HabitStore, _ folder: String) throws -> TrackerReport {
@@ -261,39 +227,6 @@ struct TrackerReportText {
     }
 }
 
-/// The text output of importing an export.
-struct InterchangeReportText {
-    private let report: InterchangeReport
-    private let isRehearsal: Bool
-
-    init(_ report: InterchangeReport, isRehearsal: Bool) {
-        self.report = report
-        self.isRehearsal = isRehearsal
-    }
-
-    var text: String {
-        var lines = [
-            "an export of this program, \(report.format.rawValue)" + (isRehearsal ? ": what would be done" : "")
-        ]
-        for entity in report.entities {
-            var parts = ["\(entity.inSource) in the export", "\(entity.added) \(isRehearsal ? "would be " : "")added"]
-            if entity.known > 0 { parts.append("\(entity.known) here already") }
-            if entity.differing > 0 { parts.append("\(entity.differing) here and different") }
-            lines.append("  \(TerminalText.escaped(entity.entity)): " + parts.joined(separator: ", "))
-        }
-        if report.cut > 0 {
-            lines.append("\(report.cut) references lead nowhere, and \(isRehearsal ? "would be" : "were") cut")
-            if let attachment = report.attachment { lines.append("  kept in \(TerminalText.escaped(attachment))") }
-        }
-        switch report.differences {
-        case nil: break
-        case 0: lines.append("verified: read back, every record of the export is here, unchanged")
-        case let count?: lines.append("NOT VERIFIED: \(count) records of the export are missing or different here")
-        }
-        return lines.joined(separator: "\n") + "\n"
-    }
-}
-
 /// `habitstore import preferences FILE --key KEY`.
 struct ImportPreferencesCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
@@ -323,7 +256,8 @@ struct ImportPreferencesCommand: ReportingCommand {
         // Reports errors in the file before creating a store.
         _ = try PreferencesImport.count(in: file, key: key)
         let folder = try await Self.folder(userOptions)
-        let outcome = try await Tracker.importing(userOptions, recording, isDry: dryRun) { store in
+        let settings = try await Settings(userOptions)
+        let outcome = try UserSession.importing(settings, recording, isDry: dryRun) { store in
             let work = PreferencesImport(path: file, key: key, into: store, journalsIn: folder)
             return try dryRun ? work.rehearse() : work.run()
         }
@@ -374,57 +308,12 @@ struct ImportPreferencesCommand: ReportingCommand {
     private func drafts(_ count: Int) -> String { count.counted("draft") }
 }
 
-/// `habitstore export PATH`.
-struct ExportCommand: AsyncParsableCommand {
+/// `habitstore import`.
+struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export",
-        abstract: "Writes all records for other programs, so that `habitstore import` reads them back to the last bit.",
-        discussion: """
-            csv: a folder with a file for each entity (RFC 4180) and a manifest. json: one document. Each date is \
-            written twice: in words, and as exact seconds since 2001; to edit one, change the words. The history is \
-            not exported.
-
-            Without --store the user's current store is exported; it is opened read-only, and never switched.
-            """
+        commandName: "import",
+        abstract: "Imports data of other apps, and of earlier versions of an app.",
+        subcommands: [ImportFileCommand.self, OperatorCommands.importCoreData, ImportPreferencesCommand.self],
+        defaultSubcommand: ImportFileCommand.self
     )
-
-    @OptionGroup var userOptions: UserOptions
-
-    @Argument(help: "The file to create, or for csv the folder.")
-    var path: String
-
-    @Option(help: "The format of the export.")
-    var format: InterchangeFormat
-
-    @Option(help: "The store: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
-    var store: String?
-
-    @Flag(help: "Show no progress.")
-    var quiet = false
-
-    func validate() throws {
-        guard store == nil || !userOptions.isGiven else {
-            throw ValidationError("--store names a store, and --root and --user another one; give one of them")
-        }
-    }
-
-    func run() async throws {
-        let store = try await open()
-        defer { store.close() }
-        let bar = ProgressBar(isQuiet: quiet)
-        defer { bar.clear() }
-        let counts = try InterchangeExport(store, as: format).write(to: path) { bar.show("exporting", $0, $1) }
-        bar.clear()
-        let words = counts.map { "\($0.count) \($0.entity)" }.joined(separator: ", ")
-        try Output.write("exported \(words)\n")
-    }
-
-    private func open() async throws -> any UserStoreBackend {
-        if let store { return try StoreAddress(argument: store).openAsWritten(.readOnly, by: .known) }
-        let settings = try await Settings(userOptions)
-        let address = try settings.stores().currentAddress(of: settings.user)
-        return try address.openAsWritten(.readOnly, by: settings.engines)
-    }
 }
-
-extension InterchangeFormat: ExpressibleByArgument {}

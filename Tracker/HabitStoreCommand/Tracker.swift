@@ -9,16 +9,15 @@ import HabitTracker
 struct Tracker {
     static let author = "habitstore"
 
-    let stores: UserStores
-    let store: UserStore
+    private let session: UserSession
     let calendar: Calendar
     /// The time when the store was opened.
     let opened: Date
     /// The present time, which stays the same throughout an answer.
     private(set) var now: Date
-    /// Records the queries; nil if recording was not requested.
-    let recorder: QueryRecorder?
 
+    var stores: UserStores { session.stores }
+    var store: UserStore { session.store }
     var timeZone: TimeZone { calendar.timeZone }
 
     /// Opens the user's store on the engine named by the flag file, and reports a switch or why there was none.
@@ -33,42 +32,12 @@ struct Tracker {
         mayBegin: Bool = false
     ) async throws -> Tracker {
         let settings = try await Settings(options)
-        let recorder = recording.recorder
-        let stores = try settings.stores(recorder: recorder, followsFlags: isFollowing)
-        let store = try open(settings.user, of: stores, mayBegin: mayBegin)
-        for note in store.notes { StandardError.note(note) }
+        let session = try UserSession.open(settings, recording, isFollowing: isFollowing, mayBegin: mayBegin)
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = settings.timeZone
         calendar.locale = .current
         let now = Date()
-        return Tracker(stores: stores, store: store, calendar: calendar, opened: now, now: now, recorder: recorder)
-    }
-
-    /// Runs an import into the user's store; it may be the user's first command. A dry run does not create a user: if there is none, it
-    /// uses an empty store in memory.
-    static func importing<R>(
-        _ options: UserOptions,
-        _ recording: RecordingOptions,
-        isDry: Bool,
-        _ body: (any HabitStore) throws -> R
-    ) async throws -> R {
-        let tracker: Tracker
-        do {
-            tracker = try await open(options, recording, mayBegin: !isDry)
-        } catch let error as HabitStoreError where isDry && error.underlying is NoSuchUser {
-            return try body(try InMemoryHabitStore(schema: HabitSchema.current))
-        }
-        defer { tracker.close() }
-        return try body(tracker.store)
-    }
-
-    /// Opens a user's store, with a progress bar.
-    private static func open(_ user: String, of stores: UserStores, mayBegin: Bool) throws -> UserStore {
-        let bar = ProgressBar(isQuiet: false)
-        defer { bar.clear() }
-        return try mayBegin
-            ? stores.store(for: user) { bar.show($0, $1, $2) }
-            : stores.existingStore(for: user) { bar.show($0, $1, $2) }
+        return Tracker(session: session, calendar: calendar, opened: now, now: now)
     }
 
     /// The same tracker at the present time, for a repeated answer.
@@ -86,23 +55,8 @@ struct Tracker {
         try store.write(author: Self.author, body)
     }
 
-    /// Closes the store, so that the next process to open it does not have to recover its log, and saves the recorded queries.
-    ///
-    /// The command has done its work by then, so a failure to save is only reported.
-    func close() {
-        store.close()
-        guard let recorder else { return }
-        do {
-            try recorder.save()
-        } catch {
-            StandardError.note("the queries were not recorded: \(ErrorReport.message(of: error))")
-        }
-        if recorder.leftOut > 0 {
-            StandardError.note(
-                "\(recorder.leftOut.counted("query", plural: "queries")) not recorded: no text can say what they ask"
-            )
-        }
-    }
+    /// Closes the store, and saves the recorded queries.
+    func close() { session.close() }
 
     /// Parses a typed date; the present time for nil.
     func date(_ text: String?) throws -> Date {
@@ -119,32 +73,6 @@ struct Tracker {
 
     /// An instant in the user's time zone.
     func shown(_ date: Date) -> String { ISODate.local(date, in: timeZone) }
-}
-
-/// Options of the commands that can record what they ask.
-struct RecordingOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Add the command's queries to this file of queries, each shape once.",
-            discussion:
-                "Values in them are replaced by neutral ones; `habitstore verify --queries` reads the file.",
-            valueName: "file"
-        )
-    )
-    var recordQueries: String?
-
-    @Flag(help: "With --record-queries: keep the values.")
-    var recordValues = false
-
-    func validate() throws {
-        guard recordQueries != "" else { throw ValidationError("--record-queries needs a file") }
-        guard recordQueries != nil || !recordValues else {
-            throw ValidationError("--record-values belongs to --record-queries; give both")
-        }
-    }
-
-    /// Records the queries; nil if recording was not requested.
-    var recorder: QueryRecorder? { recordQueries.map { QueryRecorder(path: $0, keepsValues: recordValues) } }
 }
 
 extension WatchOptions {

@@ -80,6 +80,43 @@ import Testing
         store.close()
     }
 
+    /// Any app's command brings a Core Data file into its own schema: into a store, and into a user's.
+    @Test func aFileComesIntoTheSchemaOfAnotherApp() throws {
+        let fixture = try CoreDataFixture()
+        try fixture.metadata()
+        try fixture.model(FixtureModel(entities: [.init(name: "Task", attributes: [.init(name: "title", type: 700)])]))
+        try fixture.entities([(1, "Task", 0, 2)])
+        try fixture.sql(
+            """
+            CREATE TABLE ZTASK (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTITLE VARCHAR);
+            INSERT INTO ZTASK VALUES (1, 1, 1, 'milk'), (2, 1, 1, 'bread');
+            """
+        )
+        func notes(_ arguments: String...) throws -> CommandLineRun {
+            try CommandLineRun(arguments, program: "NotesOperator", home: fixture.folder)
+        }
+        let suggested = try notes("import", "coredata", fixture.path, "--suggest-mapping")
+        #expect(suggested.status == 0 && suggested.output.contains("\"Task\""), "\(suggested.errors)")
+        let mapping = fixture.folder.appendingPathComponent("mapping.json").path
+        try
+            #"{"format": 1, "entities": [{"source": "Task", "target": "Note", "attributes": {"title": "title"}, "constants": {"isPinned": true}}]}"#
+            .write(toFile: mapping, atomically: true, encoding: .utf8)
+        let store = fixture.folder.appendingPathComponent("notes.sqlite").path
+        let imported = try notes("import", "coredata", fixture.path, "--mapping", mapping, "--into", "sqlite:\(store)")
+        #expect(
+            imported.status == 0 && imported.output.hasPrefix("imported 2 records"),
+            "\(imported.output)\(imported.errors)"
+        )
+        let found = try notes("query", "Note", "isPinned = true", "--count", "--store", store)
+        #expect(found.output == "2\n", "\(found.output)\(found.errors)")
+        let equal = try notes("verify", fixture.path, store, "--mapping", mapping)
+        #expect(equal.status == 0, "\(equal.output)\(equal.errors)")
+        let users = try notes("import", "coredata", fixture.path, "--mapping", mapping, "--user", "ada")
+        #expect(users.status == 0 && users.output.hasPrefix("imported 2 records"), "\(users.output)\(users.errors)")
+        let inspected = try notes("inspect", fixture.path)
+        #expect(inspected.output.contains("Task: 2 records, in ZTASK"), "\(inspected.output)")
+    }
+
     @Test func aSuggestedMappingBringsRecordsIntoTheUsersHabits() throws {
         let fixture = try CoreDataFixture()
         try fixture.metadata()

@@ -10,13 +10,14 @@ extension CommandLineRun {
 
     init(_ arguments: String..., home: URL) throws { try self.init(arguments, home: home) }
 
-    init(_ arguments: [String], home: URL) throws {
+    /// - Parameter program: another app's command.
+    init(_ arguments: [String], program: String? = nil, home: URL) throws {
         self = try ChildProcess.run(
-            Self.binary(),
+            try program.map { try BuiltProgram.path($0) } ?? Self.binary(),
             arguments,
             environment: ChildProcess.environment([
                 "HOME": home.path, "HABITSTORE_ROOT": home.appendingPathComponent("root").path,
-                "HABITSTORE_USER": "alice",
+                "HABITSTORE_USER": "alice", "NOTES_OPS_ROOT": home.appendingPathComponent("notes").path,
             ])
         )
     }

@@ -2,9 +2,7 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
-import HabitStoreOperator
 import HabitStoreRollout
-import HabitTracker
 
 /// `habitstore import coredata FILE`.
 struct ImportCoreDataCommand: ReportingCommand {
@@ -14,7 +12,7 @@ struct ImportCoreDataCommand: ReportingCommand {
         discussion: """
             The file is copied and never opened as a database; nothing about it changes. With --into the store gets a \
             schema derived from the file's model, and the file's history with its authors and times. With --mapping \
-            the records go into the user's habits, or with both into a store of habits. Repeated, it applies what the \
+            the records go into the user's store, or with both into a store of the program's schema. Repeated, it applies what the \
             file's history has since, transaction by transaction; without a history every record is compared, and \
             records that are missing from the file are counted and left. What the store has no place for goes to a \
             file next to it, with one JSON object per line.
@@ -38,10 +36,10 @@ struct ImportCoreDataCommand: ReportingCommand {
     )
     var into: String?
 
-    @Option(help: ArgumentHelp("How each entity and attribute maps to the schema of habits.", valueName: "json"))
+    @Option(help: ArgumentHelp("How each entity and attribute maps to the schema.", valueName: "json"))
     var mapping: String?
 
-    @Flag(help: "Print a mapping to the schema of habits, with questions about what it is not sure of; import nothing.")
+    @Flag(help: "Print a mapping to the schema, with questions about what it is not sure of; import nothing.")
     var suggestMapping = false
 
     @Flag(help: "Keep applying what the file's app writes, until interrupted. Needs the file's persistent history.")
@@ -80,7 +78,7 @@ struct ImportCoreDataCommand: ReportingCommand {
             }
         } else if into == nil, mapping == nil {
             throw ValidationError(
-                "say where to: --into sqlite:PATH for a store of the file's own model, --mapping FILE for the user's habits"
+                "say where to: --into sqlite:PATH for a store of the file's own model, --mapping FILE for the user's store"
             )
         }
     }
@@ -90,10 +88,11 @@ struct ImportCoreDataCommand: ReportingCommand {
         let mapping = try mapping.map { try CoreDataMapping(path: $0) }
         // A mapping with open questions makes no user.
         try mapping?.requireAnswers(at: self.mapping)
-        let tracker =
-            into == nil ? try await Tracker.open(userOptions, recording, isFollowing: follow, mayBegin: true) : nil
-        defer { tracker?.close() }
-        let mirror = CoreDataMirror(path: file, try await update(mapping, tracker))
+        let settings = try await Settings(userOptions)
+        let session =
+            into == nil ? try UserSession.open(settings, recording, isFollowing: follow, mayBegin: true) : nil
+        defer { session?.close() }
+        let mirror = CoreDataMirror(path: file, try update(mapping, settings, session))
         let bar = ProgressBar(isQuiet: quiet || output.format == .json)
         defer { bar.clear() }
         var options = CoreDataImporter.Options()
@@ -132,13 +131,17 @@ struct ImportCoreDataCommand: ReportingCommand {
     private func suggest() throws {
         let source = try CoreDataFile(path: file)
         defer { source.close() }
-        try CoreDataMapping.suggested(for: source, to: HabitSchema.current).show()
+        try CoreDataMapping.suggested(for: source, to: Tool.current.schema).show()
     }
 
     // MARK: Targets
 
     /// The function that imports a state of the file into the target.
-    private func update(_ mapping: CoreDataMapping?, _ tracker: Tracker?) async throws -> CoreDataMirror.Update {
+    private func update(
+        _ mapping: CoreDataMapping?,
+        _ settings: Settings,
+        _ session: UserSession?
+    ) throws -> CoreDataMirror.Update {
         guard let mapping else {
             let address = try parsedTarget(into ?? "")
             return CoreDataMirror.derived { try Self.open(address, for: $0) }
@@ -147,22 +150,23 @@ struct ImportCoreDataCommand: ReportingCommand {
             let address = try parsedTarget(into)
             return { file, options, progress in
                 if !FileManager.default.fileExists(atPath: address.path) {
-                    try mapping.require(fits: file, schema: HabitSchema.current)
+                    try mapping.require(fits: file, schema: Tool.current.schema)
                 }
-                let store = try address.openForImport(schema: HabitSchema.current)
+                let store = try address.openForImport(schema: Tool.current.schema)
                 defer { store.close() }
                 return try CoreDataImporter(file, mapping, into: store, notesPath: address.path, options).run(
                     progress: progress
                 )
             }
         }
-        guard let tracker else { throw CommandFailure.usage("name a store or a user to import into") }
-        return try await usersUpdate(mapping, tracker)
+        guard let session else { throw CommandFailure.usage("name a store or a user to import into") }
+        return try usersUpdate(mapping, settings, session.store)
     }
 
     /// Imports into the user's own store, which stays open while the file is followed.
-    private func usersUpdate(_ mapping: CoreDataMapping, _ tracker: Tracker) async throws -> CoreDataMirror.Update {
-        let settings = try await Settings(userOptions)
+    private func usersUpdate(_ mapping: CoreDataMapping, _ settings: Settings, _ store: UserStore) throws
+        -> CoreDataMirror.Update
+    {
         let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
         return { file, options, progress in
             try PrivateFolder.make(
@@ -171,7 +175,7 @@ struct ImportCoreDataCommand: ReportingCommand {
                 "the folder for the import's notes cannot be created; check the permissions of the user's folder"
             )
             let notes = folder + "/coredata-" + file.metadata.storeID.lowercased().filter { $0.isHexDigit || $0 == "-" }
-            return try CoreDataImporter(file, mapping, into: tracker.store, notesPath: notes, options).run(
+            return try CoreDataImporter(file, mapping, into: store, notesPath: notes, options).run(
                 progress: progress
             )
         }
@@ -207,7 +211,7 @@ struct ImportCoreDataCommand: ReportingCommand {
 
 extension CoreDataMapping {
     /// Prints a suggested mapping, and notes its open questions.
-    func show() throws {
+    package func show() throws {
         try Output.write(try json())
         for question in openQuestions { StandardError.note("open question: \(question)") }
     }
@@ -317,14 +321,4 @@ struct ImportText {
         }
         return lines
     }
-}
-
-/// `habitstore import`.
-struct ImportCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "import",
-        abstract: "Imports data of other apps, and of earlier versions of an app.",
-        subcommands: [ImportFileCommand.self, ImportCoreDataCommand.self, ImportPreferencesCommand.self],
-        defaultSubcommand: ImportFileCommand.self
-    )
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
-import HabitStoreOperator
 import HabitStoreRollout
 import JSONText
 
