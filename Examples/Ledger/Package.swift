@@ -25,7 +25,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "Ledger",
-            dependencies: ["LedgerModel", .product(name: "HabitStoreMapped", package: "HabitStore")]
+            dependencies: [
+                "LedgerModel", .product(name: "HabitStoreImport", package: "HabitStore"),
+                .product(name: "HabitStoreMapped", package: "HabitStore"),
+            ]
         ),
         .executableTarget(
             name: "ledger-ops",

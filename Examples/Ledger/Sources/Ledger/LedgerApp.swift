@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreImport
 import HabitStoreMapped
 import HabitStoreRollout
 import LedgerModel
@@ -39,7 +40,15 @@ enum LedgerApp {
         }
     }
 
-    private static func openLedger() throws -> UserStore { try Ledger.stores().store(for: "me") }
+    private static func openLedger() throws -> UserStore {
+        switch try Ledger.launch() {
+        case .store(let store, _): return store
+        case .oldFile(let record):
+            // An app would run its old code here.
+            let reason = record.reason?.message ?? "the last launch was killed"
+            throw HabitStoreError(.busy, "version 1 continues with its file: \(reason)")
+        }
+    }
 
     private static func insert(
         _ amount: Int,

@@ -34,6 +34,11 @@ package enum Ledger {
         options.shadowReads.recordEvery = 1
     }
 
+    /// Opens the user's store, or says why version 1 goes on with the file.
+    package static func launch() throws -> FirstLaunch.Outcome<UserStore> {
+        try FirstLaunch(of: LedgerFile.path, whenMissing: .isANewUser).open(inPlace: { try stores().store(for: "me") })
+    }
+
     /// The stores of this app's users.
     package static func stores() throws -> UserStores {
         var options = RolloutOptions()
