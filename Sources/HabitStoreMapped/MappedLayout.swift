@@ -50,12 +50,12 @@ struct MappedTable: Sendable {
         source.parts.count == 1 && source.leftOut.isEmpty && part.conditions.isEmpty
     }
 
-    func affinity(_ place: Int) -> TableFile.Affinity { source.table.column(source.columns[place])?.affinity ?? .none }
+    func affinity(_ place: Int) -> TableFile.Affinity { source.affinities[place] }
 
-    func isGenerated(_ place: Int) -> Bool { source.table.column(source.columns[place])?.isGenerated ?? false }
+    func isGenerated(_ place: Int) -> Bool { source.declared[place]?.isGenerated ?? false }
 
     /// Whether a column refuses NULL, or replaces it.
-    func isNotNull(_ place: Int) -> Bool { source.table.column(source.columns[place])?.isNotNull ?? false }
+    func isNotNull(_ place: Int) -> Bool { source.declared[place]?.isNotNull ?? false }
 
     /// The place of a row in the log. Keys that are equal in the table have the same.
     func place(_ key: [SourceValue]) -> RowKey { place(key, inLinks: nil) }

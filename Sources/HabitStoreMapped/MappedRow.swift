@@ -107,7 +107,7 @@ struct MappedRow {
 
     /// The stored value of nil.
     private func nothing(_ place: Int, _ nulls: [MappedConstant]) -> SourceValue {
-        guard table.source.table.column(table.source.columns[place])?.isNotNull == true else { return .null }
+        guard table.isNotNull(place) else { return .null }
         for constant in nulls {
             switch constant {
             case .null: continue

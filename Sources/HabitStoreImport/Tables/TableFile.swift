@@ -12,25 +12,35 @@ public final class TableFile {
         package let keyPlace: Int
         /// Whether its value is computed from the others.
         package let isGenerated: Bool
-        let isInStrictTable: Bool
         /// The expression of its default value.
         let defaultValue: String?
         /// The name of the collation by which it is compared.
         let collation: String
 
-        /// What SQLite makes of values that are stored in the column (https://www.sqlite.org/datatype3.html, 3.1).
-        package var affinity: Affinity {
-            let type = declaredType.uppercased()
-            // A strict table's ANY converts no value.
-            if isInStrictTable, type == "ANY" { return .none }
-            if type.contains("INT") { return .integer }
-            if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) { return .text }
-            if type.isEmpty || type.contains("BLOB") { return .none }
-            return ["REAL", "FLOA", "DOUB"].contains(where: type.contains) ? .real : .numeric
-        }
+        /// What SQLite makes of values that are stored in the column.
+        package let affinity: Affinity
     }
 
-    package enum Affinity: String, Sendable { case integer, text, none, real, numeric }
+    package enum Affinity: String, Sendable {
+        case integer, text, none, real, numeric
+
+        /// The affinity of a declared type (https://www.sqlite.org/datatype3.html, 3.1).
+        init(of declaredType: String, isStrict: Bool) {
+            let type = declaredType.uppercased()
+            // A strict table's ANY converts no value.
+            if isStrict, type == "ANY" {
+                self = .none
+            } else if type.contains("INT") {
+                self = .integer
+            } else if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) {
+                self = .text
+            } else if type.isEmpty || type.contains("BLOB") {
+                self = .none
+            } else {
+                self = ["REAL", "FLOA", "DOUB"].contains(where: type.contains) ? .real : .numeric
+            }
+        }
+    }
 
     package struct ForeignKey: Sendable {
         package let columns: [String]
@@ -101,7 +111,7 @@ public final class TableFile {
     /// The state of the original's files when they were copied; nil if the file was not copied.
     var stamps: SourceStamps? { opening?.snapshot.stamps }
 
-    /// Oddities that prove that the file had more than can be read, or that its log was cut off.
+    /// Oddities that may mean that the file has, or had, more than can be read.
     var losses: [CoreDataOddity] {
         oddities.filter { CoreDataImportReport.Shortfall.fileKinds.contains($0.kind) && $0.kind != "tableUnreadable" }
     }
@@ -146,6 +156,18 @@ public final class TableFile {
     /// Before the names of a store's tables next to those of the app.
     package static let storePrefix = "habitstore_"
     private static let metadataTable = "habitstore_metadata"
+
+    /// The key in the store's metadata that is there while another store has the records of an adopted file.
+    package static let fenceKey = "mapped.fence"
+
+    /// Whether an adopted file says that another store has its records; false for one that cannot be read.
+    static func isFenced(_ path: String) -> Bool {
+        guard var opening = try? SourceOpening(path), let connection = try? opening.open() else { return false }
+        defer { connection.close() }
+        return
+            (try? connection.int("SELECT 1 FROM \(metadataTable) WHERE key = \(SourceConnection.literal(fenceKey))"))
+            == 1
+    }
 
     private static func contents(
         _ connection: SourceConnection,
@@ -232,16 +254,17 @@ public final class TableFile {
         let isStrict = isListed && list.optionalInt(5) == 1
         let rows = try connection.prepare("PRAGMA table_xinfo(\(quoted))")
         while try rows.step() {
+            let type = rows.text(2) ?? ""
             columns.append(
                 Column(
                     name: rows.text(1) ?? "",
-                    declaredType: rows.text(2) ?? "",
+                    declaredType: type,
                     isNotNull: rows.optionalInt(3) == 1,
                     keyPlace: Int(rows.optionalInt(5) ?? 0),
                     isGenerated: (rows.optionalInt(6) ?? 0) > 1,
-                    isInStrictTable: isStrict,
                     defaultValue: rows.text(4),
-                    collation: connection.collation(of: rows.text(1) ?? "", in: name)
+                    collation: connection.collation(of: rows.text(1) ?? "", in: name),
+                    affinity: Affinity(of: type, isStrict: isStrict)
                 )
             )
         }

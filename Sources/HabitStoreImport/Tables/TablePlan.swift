@@ -45,11 +45,28 @@ package struct TablePlan: Sendable {
         package let table: TableFile.Table
         /// The columns that are read, in the order of their places.
         package let columns: [String]
+        /// Their declarations, and their affinities.
+        package let declared: [TableFile.Column?]
+        package let affinities: [TableFile.Affinity]
         package let key: [Place]
         package let keyForm: StoredForm?
         package let parts: [Part]
         /// The conditions of the mappings that leave rows out.
         package let leftOut: [[(place: Place, condition: TableMapping.Condition)]]
+
+        init(
+            table: TableFile.Table,
+            columns: [String],
+            key: [Place],
+            keyForm: StoredForm?,
+            parts: [Part],
+            leftOut: [[(place: Place, condition: TableMapping.Condition)]]
+        ) {
+            (self.table, self.columns, self.key, self.keyForm) = (table, columns, key, keyForm)
+            (self.parts, self.leftOut) = (parts, leftOut)
+            declared = columns.map { table.column($0) }
+            affinities = declared.map { $0?.affinity ?? .none }
+        }
     }
 
     package let schema: Schema

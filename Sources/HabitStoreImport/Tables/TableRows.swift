@@ -28,6 +28,9 @@ final class TableRows {
     let file: TableFile
     let plan: TablePlan
     private var lookups: [String: SourceStatement] = [:]
+    /// By table, what keys mean; the file does not change while it is read.
+    private var targets: [String: [[SourceValue]: Target]] = [:]
+    private static let mostTargets = 10_000
     private var linkQueries: [String: SourceStatement] = [:]
 
     init(_ file: TableFile, _ plan: TablePlan) { (self.file, self.plan) = (file, plan) }
@@ -68,7 +71,7 @@ final class TableRows {
                     values.append(attribute.isOptional ? .null : lose(stored, .missing))
                 } else if let value = form.value(stored, as: attribute.kind), let normal = try? value.normalized() {
                     values.append(normal)
-                    if !isSame(form.stored(normal), stored, source.table.column(source.columns[place])) {
+                    if !isSame(form.stored(normal), stored, source.affinities[place]) {
                         problems.append((position, .rewritten, stored))
                     }
                 } else {
@@ -112,8 +115,8 @@ final class TableRows {
     }
 
     /// Whether a column would hold the same after a value was written back.
-    private func isSame(_ written: SourceValue?, _ stored: SourceValue, _ column: TableFile.Column?) -> Bool {
-        guard let kept = written?.stored(in: column?.affinity ?? .none) else { return false }
+    private func isSame(_ written: SourceValue?, _ stored: SourceValue, _ affinity: TableFile.Affinity) -> Bool {
+        guard let kept = written?.stored(in: affinity) else { return false }
         // Texts of other characters can be equal in Swift.
         if case .text(let one) = kept, case .text(let other) = stored { return one.utf8.elementsEqual(other.utf8) }
         return kept == stored
@@ -171,13 +174,26 @@ final class TableRows {
 
     /// The identifier that a reference means, and whether its row is there. SQLite compares, so that a text `7` finds the number, and the
     /// column's collation holds.
-    private func target(_ key: [SourceValue], in table: String) throws -> (id: UUID, isThere: Bool)? {
+    private func target(_ key: [SourceValue], in table: String) throws -> Target? {
+        // Texts in two Unicode forms are equal in Swift, and not in the file.
+        let isKept = key.allSatisfy(\.isNumberOrASCII)
+        if isKept, let known = targets[table]?[key] { return known }
         guard let source = plan.source(table) else { return nil }
+        let found: Target?
         if let row = try row(key, of: source) {
-            return plan.identifier(self.key(row, source), of: source).map { ($0, !source.parts(of: row).parts.isEmpty) }
+            found = plan.identifier(self.key(row, source), of: source).map {
+                ($0, !source.parts(of: row).parts.isEmpty)
+            }
+        } else {
+            found = plan.identifier(key, of: source).map { ($0, false) }
         }
-        return plan.identifier(key, of: source).map { ($0, false) }
+        guard isKept, let found else { return found }
+        if targets[table]?.count ?? 0 >= Self.mostTargets { targets[table] = [:] }
+        targets[table, default: [:]][key] = found
+        return found
     }
+
+    private typealias Target = (id: UUID, isThere: Bool)
 
     /// The row with a key; nil if there is none.
     func row(_ key: [SourceValue], of source: TablePlan.Source) throws -> [SourceValue]? {
@@ -218,5 +234,16 @@ final class TableRows {
                 + "JOIN \(SourceConnection.quoted(links.table)) AS link ON \(pairs.joined(separator: " AND ")) "
                 + "WHERE \(conditions.joined(separator: " AND "))"
         )
+    }
+}
+
+extension SourceValue {
+    /// Whether it is a whole number, or a text whose characters have one form each.
+    fileprivate var isNumberOrASCII: Bool {
+        switch self {
+        case .int: true
+        case .text(let text): text.utf8.allSatisfy { $0 < 0x80 }
+        default: false
+        }
     }
 }
