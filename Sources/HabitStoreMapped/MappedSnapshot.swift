@@ -329,7 +329,7 @@ enum AdoptedMetadata {
     static let foreignKeys = "mapped.foreignKeys"
 
     /// Present while the records are those of the user's other store: then triggers refuse the writes of other programs.
-    static let fence = "mapped.fence"
+    static let fence = TableFile.fenceKey
 
     /// Present if a table has texts that are not in NFC.
     static func mixedText(_ table: String) -> String { "mapped.mixedText.\(table.sqlName.text)" }

@@ -189,7 +189,7 @@ extension MetricDescription {
         .gauge,
         .launches,
         labels: ["state", "reason"],
-        "Users by their way from the old file to the store: waiting, with the code of the last reason or killed, or moved."
+        "Users by their way from the old file to the store: waiting, with the code of the last reason or killed, moved, or unknown."
     )
     /// Old files that are out of date and were written to.
     package static let oldFilesWritten = Self(

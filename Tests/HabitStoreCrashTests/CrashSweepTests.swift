@@ -8,7 +8,7 @@ struct CrashSweepTests {
     private static let killsOnServers = 12
     private static let killsOverFiles = 12
     private static let groupKills = 16
-    private static let launchKills = 12
+    private static let launchKills = 8
     private static let migrationKills = 24
     private static let concurrentKills = 15
 

@@ -423,7 +423,67 @@ import Testing
         #expect(after.attempts == 2 && after.records?["Label"] == 1)
     }
 
+    /// A form that no row has made an empty store that was equal to the file.
+    @Test func aStoreOfWhichMostIsSetAsideServesNobody() throws {
+        let launch = try LaunchApp()
+        launch.options.allowsAside = true
+        try launch.app.old("UPDATE booking SET day = 'then'; UPDATE account SET hidden = 'no'")
+        guard case .oldFile(let record) = try launch.open() else { return #expect(Bool(false)) }
+        #expect(record.reason?.message.contains("most rows, 6,") == true, "\(record)")
+        try launch.app.old("UPDATE account SET hidden = 0; UPDATE booking SET day = 5 WHERE id > 1")
+        guard case .store(let store, let after) = try launch.open() else { return #expect(Bool(false)) }
+        defer { store.close() }
+        #expect(after.setAside == 1 && after.records == ["Account": 3, "Booking": 2, "Label": 2])
+    }
+
+    /// What old code did is asked once, and later writes are seen again.
+    @Test func oldWritesAreAcknowledged() throws {
+        let launch = try LaunchApp()
+        func look() throws -> LaunchRecord {
+            guard case .store(let store, let record) = try launch.open() else { throw HabitStoreError(.busy, "waits") }
+            store.close()
+            return record
+        }
+        _ = try look()
+        try launch.app.old("UPDATE label SET name = 'house' WHERE id = 2")
+        #expect(try look().writtenSince != nil)
+        try launch.launch.acknowledgeOldWrites(by: launch.mapping, schema: launch.schema)
+        #expect(try look().writtenSince == nil)
+        try launch.app.old("UPDATE label SET name = 'home' WHERE id = 2")
+        #expect(try look().writtenSince != nil)
+        // With another mapping the rows are others.
+        try launch.launch.acknowledgeOldWrites(by: launch.mapping, schema: launch.schema)
+        launch.mapping = try TableMapping(
+            parsing: Data(
+                LedgerApp.mapping.replacingOccurrences(
+                    of: #""note": "note"}"#,
+                    with: #""note": {"column": "note", "null": [""]}}"#
+                ).utf8
+            )
+        )
+        try launch.app.old("PRAGMA user_version = 7")
+        let changed = try look()
+        #expect(changed.writtenSince == nil && changed.reason?.code == "schemaMismatch")
+    }
+
     // MARK: In place
+
+    /// A user whose records are in a store for long: a launch that fails does not go back to the outdated file.
+    @Test func anOutdatedFileServesNobody() throws {
+        let launch = try LaunchApp()
+        try launch.app.adopt()
+        try launch.app.old("INSERT INTO habitstore_metadata (key, value) VALUES ('mapped.fence', '1')")
+        struct Failure: Error {}
+        #expect(throws: Failure.self) { try launch.launch.open(inPlace: { () throws -> LedgerApp in throw Failure() }) }
+        // An import moved the records: the file is not opened in place any more; and the other way round.
+        let (one, two) = (try LaunchApp(), try LaunchApp())
+        guard case .store(let store, _) = try one.open() else { return #expect(Bool(false)) }
+        store.close()
+        #expect(errorCode { _ = try self.inPlace(one) } == .staleStore)
+        guard case .store(let other, _) = try inPlace(two) else { return #expect(Bool(false)) }
+        other.close()
+        #expect(errorCode { _ = try two.open() } == .staleStore)
+    }
 
     private func inPlace(_ launch: LaunchApp) throws -> FirstLaunch.Outcome<any UserStoreBackend> {
         let file = launch.file
@@ -463,5 +523,11 @@ import Testing
         store.close()
         try FileManager.default.removeItem(atPath: launch.app.path)
         #expect(errorCode { _ = try self.inPlace(launch) } == .notFound)
+        #expect(throws: HabitStoreError.self) {
+            try launch.launch.open(
+                inPlace: { () throws -> LedgerApp in throw HabitStoreError(.full, "opened") },
+                needsFile: false
+            )
+        }
     }
 }

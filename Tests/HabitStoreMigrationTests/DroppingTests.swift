@@ -57,6 +57,36 @@ struct DroppingTests {
         #expect(Set(try copy.all(ShopV1.Coupon.self).map(\.code)) == ["x", "y"])
     }
 
+    /// An app's update came between two launches that fill its store: no launch could open it any more. It begins again; an unfinished copy does not.
+    @Test(arguments: MigratedEngine.allCases)
+    func anImportThatIsNotFinishedBeginsAgainWithTheNewSchema(engine: MigratedEngine) throws {
+        let folder = try TemporaryFolder()
+        let path = try make(folder, engine)
+        func mark(_ state: String) throws {
+            let store = try engine.open(path, ShopV1.schema, .readWrite)
+            defer { store.close() }
+            try store.replicate {
+                try $0.setRole(.backfilling, epoch: 0)
+                try $0.setBackfillState(state)
+            }
+        }
+        try mark(#"{"entity":1}"#)
+        #expect(throws: HabitStoreError.self) { try engine.migrate(path, Plan.self) }
+        let state = UnfinishedImport(kind: "tables").state
+        try mark(state)
+        try engine.migrate(path, Plan.self)
+        let store = try engine.open(path, ShopV2.schema, .readWrite)
+        defer { store.close() }
+        try store.replicaRead { replica in
+            let (role, found) = (try replica.information().role, try replica.backfillState())
+            #expect(role == .backfilling && found == state)
+            let counts = try store.schema.entities.indices.map { try replica.count(entity: $0) }
+            #expect(counts.allSatisfy { $0 == 0 })
+        }
+        let findings = try store.check { _ in } + store.checkDigests()
+        #expect(findings.isEmpty, "\(findings)")
+    }
+
     /// When names that not every engine accepts became invalid, stores with such names existed on engines that accept them.
     @Test func aStoreWithANameThatIsRefusedNowCanBeGivenAnother() throws {
         enum Renaming: SchemaMigrationPlan {

@@ -81,6 +81,24 @@ struct StoresOfNotesTests {
         try sandbox.run("map", "unadopt", "app.db").failed(65, saying: "was not adopted")
     }
 
+    /// Any app's command exports its stores and reads them back, into a store or a user's.
+    @Test(arguments: ["csv", "json"]) func anExportComesBack(_ format: String) throws {
+        try sandbox.makeStore("a.sqlite", "milk", "bread")
+        let exported = try sandbox.run("export", "out", "--format", format, "--store", "a.sqlite").succeeded()
+        #expect(exported.output.contains("2 Note"), "\(exported.output)")
+        let dry = try sandbox.run("import", "out", "--dry-run").succeeded()
+        #expect(dry.output.contains("2 would be added"), "\(dry.output)")
+        let imported = try sandbox.run("import", "out", "--into", "lmdb:b.lmdb").succeeded()
+        #expect(imported.output.contains("verified: read back"), "\(imported.output)")
+        try sandbox.run("verify", "a.sqlite", "b.lmdb").succeeded()
+        try sandbox.run("import", "out").succeeded()
+        let again = try sandbox.run("import", "out").succeeded()
+        #expect(again.output.contains("0 added, 2 here already"), "\(again.output)")
+        let inspected = try sandbox.run("inspect", "b.lmdb").succeeded()
+        #expect(inspected.output.contains("Note"), "\(inspected.output)")
+        try sandbox.run("import", "a.sqlite").failed(65, saying: "this is not what `notes-ops export` writes")
+    }
+
     /// What first launches came to, of one user and of many.
     @Test func launchRecordsAreShown() throws {
         func record(_ state: String, _ more: String) -> String {

@@ -99,7 +99,7 @@ private struct LaunchedUser {
         (self.place, self.number) = (place, number)
         engine = Bool.random(using: &generator) ? .sqlite : .lmdb
         isInUse = Int.random(in: 0..<3, using: &generator) == 0
-        rows = [3, 400, 2_500, 5_000].randomElement(using: &generator) ?? 0
+        rows = [3, 40, 400, 400, 2_500, 5_000].randomElement(using: &generator) ?? 0
         let database = try RawDatabase(path: file)
         defer { database.close() }
         if Bool.random(using: &generator) { try database.execute("PRAGMA journal_mode = WAL") }
@@ -186,9 +186,8 @@ private struct LaunchedUser {
         let database = try RawDatabase(path: file)
         defer { database.close() }
         try database.execute("PRAGMA busy_timeout = 5000")
-        // Of what a store in use has already, its own values stay.
-        let kinds = isInUse ? 1 : 4
-        switch Int.random(in: 0..<kinds, using: &generator) {
+        // In a store in use, what a file no longer has stays.
+        switch (isInUse ? [0, 1, 3] : [0, 1, 2, 3]).randomElement(using: &generator) {
         case 0: for _ in 0..<Int.random(in: 1...40, using: &generator) { try add(database) }
         case 1: try database.execute("UPDATE card SET text = text || '!' WHERE number % 3 = 0")
         case 2: try database.execute("DELETE FROM card WHERE number % 5 = 0")

@@ -28,7 +28,7 @@ extension EngineStore {
             hookChanges: 0
         )
         try engine.reshape(to: new) { writer, reshape in
-            try requireMigratable(writer)
+            try makeMigratable(writer)
             step.drops = try drops(writer, mapping)
             if case .custom(_, _, let willMigrate?, _) = stage {
                 let transaction = EngineWriteTransaction(
@@ -76,17 +76,30 @@ extension EngineStore {
         return step
     }
 
-    /// The role does not matter, the version does: another process may have migrated the store meanwhile.
-    private func requireMigratable(_ writer: Engine.Writer) throws {
+    /// Refuses a store that cannot be migrated, and empties one that an unfinished import fills. The role does not matter otherwise, the version does:
+    /// another process may have migrated the store meanwhile.
+    private func makeMigratable(_ writer: Engine.Writer) throws {
         try requireUnmigrated(writer)
         try StoreBookkeeping.requireSchema(writer, schema, path: engine.path)
-        guard try StoreBookkeeping.role(writer) != .backfilling else {
+        guard try StoreBookkeeping.role(writer) == .backfilling else { return }
+        let replica = EngineReplicaTransaction(writer, schema)
+        // The next import of this kind keeps what is there; with another schema it begins again.
+        guard UnfinishedImport(state: try replica.backfillState())?.kind != nil else {
             throw HabitStoreError(
                 .unsupported,
                 "a copy or an import into this store is not finished; run it again first, which finishes it, or delete the store",
                 at: .init(path: engine.path)
             )
         }
+        for entity in schema.entities.indices {
+            var ids: [UUID] = []
+            try replica.enumerate(entity: entity, after: nil) { id, _ in
+                ids.append(id)
+                return true
+            }
+            for id in ids { try replica.remove(entity: entity, id: id) }
+        }
+        try replica.finish()
     }
 
     /// What goes, counted before any hook could have emptied it.

@@ -1,6 +1,7 @@
 import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
+import Hashing
 
 /// The launches of an app's new version until a store has replaced the app's old file, or serves it in place.
 ///
@@ -59,38 +60,45 @@ public struct FirstLaunch: Sendable {
 
     /// Opens a store that serves the old file in place, such as a user's of a rollout from a mapped file.
     ///
-    /// - Parameter store: opens the store; an error leaves the user with the old file.
-    /// - Throws: once the store has served: what `store` throws, and ``HabitStoreError/Code/notFound`` if the file is missing; always: the errors of
-    ///   ``record``.
-    public func open<Store>(inPlace store: () throws -> Store) throws -> Outcome<Store> {
-        if let record = try record, record.state == .moved { return try serveInPlace(record, store) }
+    /// - Parameters:
+    ///   - needsFile: whether the file must still be there after the store has served; pass false once users may have removed it, after `complete`.
+    ///   - store: opens the store; an error leaves the user with the old file.
+    /// - Throws: once the store has served, or the file itself says that another store does: what `store` throws; also
+    ///   ``HabitStoreError/Code/notFound`` if the file is missing; always: the errors of ``record``.
+    public func open<Store>(inPlace store: () throws -> Store, needsFile: Bool = true) throws -> Outcome<Store> {
+        func serve(_ record: LaunchRecord) throws -> Outcome<Store> {
+            guard record.source?.store == nil else {
+                throw HabitStoreError(
+                    .staleStore,
+                    "the records of this file were imported into a store at an earlier launch, and the file is outdated",
+                    at: .init(path: file)
+                )
+            }
+            guard !needsFile || record.source?.stamp == nil || SourceStamps(following: file) != nil else {
+                throw HabitStoreError(
+                    .notFound,
+                    "the file that the store served is missing; restore it, or open it with needsFile: false if the user's rollout is complete",
+                    at: .init(path: file)
+                )
+            }
+            return .store(try store(), record)
+        }
+        if let record = try record, record.state == .moved { return try serve(record) }
+        if TableFile.isFenced(file) { return .store(try store(), try record ?? LaunchRecord(file: file)) }
         let outcome = try attempt { record in
             try requireFile(record)
             let store = try store()
             do {
                 // A store that opens may still be one that nobody can read.
                 try (store as? any HabitStore)?.read { _ in }
-                record.state = .moved
-                record.source = LaunchRecord.Source(stamp: SourceStamps(following: file)?.text)
-                try record.write(recordPath)
+                try record.becomeMoved(.init(stamp: SourceStamps(following: file)?.text), recordPath)
             } catch {
                 closeIfPossible(store)
                 throw error
             }
             return store
         }
-        return try outcome ?? serveInPlace(try record ?? LaunchRecord(file: file), store)
-    }
-
-    private func serveInPlace<Store>(_ record: LaunchRecord, _ store: () throws -> Store) throws -> Outcome<Store> {
-        if record.source?.stamp != nil, SourceStamps(following: file) == nil {
-            throw HabitStoreError(
-                .notFound,
-                "the file that the store served is missing; restore it, or remove \(recordPath) if it is meant to be gone",
-                at: .init(path: file)
-            )
-        }
-        return .store(try store(), record)
+        return try outcome ?? serve(try record ?? LaunchRecord(file: file))
     }
 
     // MARK: By an import
@@ -113,99 +121,88 @@ public struct FirstLaunch: Sendable {
         notes: String? = nil,
         _ store: () throws -> Store
     ) throws -> Outcome<Store> {
-        if let record = try record, record.state == .moved { return try serve(record, mapping, schema, store) }
         let way = WayIn(launch: self, mapping: mapping, schema: schema, options: options, notes: notes)
+        if let record = try record, record.state == .moved { return try serve(record, way, store) }
         let outcome = try attempt { record in
-            if let store = try way.resume(store, &record) { return store }
             guard try requireFile(record) else { return try way.begin(try store(), &record) }
             return try way.bring(into: store, &record)
         }
-        return try outcome ?? serve(try record ?? LaunchRecord(file: file), mapping, schema, store)
+        return try outcome ?? serve(try record ?? LaunchRecord(file: file), way, store)
     }
 
     /// Opens the store that has replaced the file, and looks whether old code has written to that.
     private func serve<Store: ReplicableStore>(
         _ record: LaunchRecord,
-        _ mapping: TableMapping,
-        _ schema: Schema,
+        _ way: WayIn,
         _ open: () throws -> Store
     ) throws -> Outcome<Store> {
+        guard let lineage = record.source?.store else {
+            throw HabitStoreError(
+                .staleStore,
+                "a store serves this file in place since an earlier launch; open it by that",
+                at: .init(path: file)
+            )
+        }
         let store = try open()
         do {
-            guard let lineage = record.source?.store, try store.lineage == lineage else {
+            guard try store.lineage == lineage else {
                 throw HabitStoreError(
                     .staleStore,
-                    "this is not the store that the records of \(file) are in: it is missing, or was replaced; restore it, or remove "
+                    "this is not the store that the records of \(file) are in: that is missing, or was replaced; restore it, or remove "
                         + "\(recordPath) to begin again with the outdated records of the file",
                     at: .init(path: (store as? any MaintainableStore)?.path)
                 )
             }
-            return .store(store, try look(record, mapping, schema))
+            return .store(store, way.look(record))
         } catch {
             closeIfPossible(store)
             throw error
         }
     }
 
-    /// Notes in the record whether the old file has other rows than those that were imported.
-    private func look(_ known: LaunchRecord, _ mapping: TableMapping, _ schema: Schema) throws -> LaunchRecord {
-        var record = known
-        guard let stamps = SourceStamps(following: file), stamps.text != record.source?.stamp else { return record }
-        do {
-            let digest = try TableImport.digest(of: try TableFile(path: file), mapping, schema)
-            record.reason = nil
-            record.source?.stamp = stamps.text
-            if digest != record.source?.digest { record.writtenSince = record.writtenSince ?? .wholeSecond }
-        } catch {
-            // The store serves; only what became of the file is unknown.
-            record.reason = LaunchRecord.Reason(error)
-        }
-        if record != known { try record.write(recordPath) }
-        return record
+    /// Takes what old code has written by now for known: ``LaunchRecord/writtenSince`` tells of later writes only.
+    ///
+    /// - Throws: the errors of ``record``, and of reading the file.
+    public func acknowledgeOldWrites(by mapping: TableMapping, schema: Schema) throws {
+        guard var record = try record, record.state == .moved else { return }
+        let work = try WayIn(launch: self, mapping: mapping, schema: schema, options: .init(), notes: nil).source(
+            record
+        )
+        (record.source, record.writtenSince, record.reason) = (work, nil, nil)
+        try record.write(recordPath)
     }
 
     // MARK: Attempts
 
     /// Runs `body` under the record's lock, and notes why it failed.
     ///
-    /// - Returns: nil if another process has finished meanwhile.
+    /// - Returns: nil if the record says by now that the store serves.
     private func attempt<Store>(_ body: (inout LaunchRecord) throws -> Store) throws -> Outcome<Store>? {
         var record = try record ?? LaunchRecord(file: file)
+        func failed(_ error: any Error) -> Outcome<Store> {
+            record.reason = LaunchRecord.Reason(error)
+            return .oldFile(record)
+        }
+        let lock: RecordLock
+        do { lock = try RecordLock(self) } catch { return failed(error) }
+        defer { withExtendedLifetime(lock) {} }
+        record = try self.record ?? record
+        guard record.state != .moved else { return nil }
         do {
-            let lock = try lock()
-            defer { withExtendedLifetime(lock) {} }
-            record = try self.record ?? record
-            guard record.state != .moved else { return nil }
             record.attempts += 1
             record.lastAttempt = .wholeSecond
             record.firstAttempt = record.firstAttempt ?? record.lastAttempt
             record.reason = nil
             record.hasSeenFile = record.hasSeenFile || SourceStamps(following: file) != nil
             try record.write(recordPath)
-            do {
-                return .store(try body(&record), record)
-            } catch {
-                record.reason = LaunchRecord.Reason(error)
-                try record.write(recordPath)
-            }
+            return .store(try body(&record), record)
         } catch {
-            // What cannot be written down is still said.
-            record.reason = record.reason ?? LaunchRecord.Reason(error)
-        }
-        return .oldFile(record)
-    }
-
-    private func lock() throws -> LockedFile {
-        do {
-            return try LockedFile(recordPath + ".lock", timeoutSeconds: waitSeconds)
-        } catch  where error.isBusy {
-            throw HabitStoreError(
-                .busy,
-                "another process is bringing the records over; the next launch looks again",
-                at: .init(path: recordPath)
-            )
-        } catch {
-            throw HabitStoreError.system(error, "the launch record")
+            // The record on disk decides: a write of it may fail after it has taken effect.
+            record = try self.record ?? record
+            guard record.state != .moved else { return nil }
+            let outcome = failed(error)
+            do { try record.write(recordPath) } catch { return failed(error) }
+            return outcome
         }
     }
 
@@ -241,40 +238,14 @@ private struct WayIn {
 
     /// Begins with an empty store.
     func begin<Store: ReplicableStore>(_ store: Store, _ record: inout LaunchRecord) throws -> Store {
-        try finish(store, &record, LaunchRecord.Source(store: try store.lineage))
-        return store
-    }
-
-    /// Opens a store that took effect before the record could say so, because the launch was killed; nil if there is none, or the old file was
-    /// changed since.
-    func resume<Store: ReplicableStore>(_ open: () throws -> Store, _ record: inout LaunchRecord) throws -> Store? {
-        guard record.state == .finishing, let source = record.source else { return nil }
-        let store = try open()
         do {
-            if try isFinished(store, record), try !isChanged(since: source) {
-                try finish(store, &record, source)
-                return store
-            }
-            closeIfPossible(store)
-            return nil
+            // It may be the unfinished store of another import.
+            try store.read { _ in }
+            try record.becomeMoved(.init(store: try store.lineage, mapping: try mapping.digest), launch.recordPath)
+            return store
         } catch {
             closeIfPossible(store)
             throw error
-        }
-    }
-
-    /// Whether a killed launch was the last to write to a store, which then served no one.
-    private func isFinished(_ store: some ReplicableStore, _ record: LaunchRecord) throws -> Bool {
-        try record.state == .finishing && store.lineage == record.source?.store && !BulkLoad.isPossible(in: store)
-    }
-
-    /// Whether the file has other rows. One that is damaged or missing by now has none that could be read.
-    private func isChanged(since source: LaunchRecord.Source) throws -> Bool {
-        guard let stamps = SourceStamps(following: launch.file), stamps.text != source.stamp else { return false }
-        do {
-            return try TableImport.digest(of: try TableFile(path: launch.file), mapping, schema) != source.digest
-        } catch let error as HabitStoreError where [.corrupt, .notAStore, .notFound].contains(error.code) {
-            return false
         }
     }
 
@@ -283,21 +254,24 @@ private struct WayIn {
         var work = try Work(self)
         let store = try open()
         do {
-            for attempt in 1... {
+            for _ in 1..<Self.tries {
                 do {
                     try run(work, store, &record)
                     return store
-                } catch is OldFileChanged where attempt < Self.tries {
-                    work = try Work(self)
                 } catch is OldFileChanged {
-                    throw HabitStoreError(
-                        .busy,
-                        "the old file is being written to; the next launch continues",
-                        at: .init(path: launch.file)
-                    )
+                    work = try Work(self)
                 }
             }
-            preconditionFailure("the last attempt throws")
+            do {
+                try run(work, store, &record)
+                return store
+            } catch is OldFileChanged {
+                throw HabitStoreError(
+                    .busy,
+                    "the old file is being written to; the next launch continues",
+                    at: .init(path: launch.file)
+                )
+            }
         } catch {
             closeIfPossible(store)
             throw error
@@ -322,27 +296,51 @@ private struct WayIn {
 
     private func run(_ work: Work, _ store: some ReplicableStore, _ record: inout LaunchRecord) throws {
         let base = notes ?? (store as? any MaintainableStore)?.path ?? launch.recordPath
-        let source = LaunchRecord.Source(store: try store.lineage, digest: work.digest, stamp: work.file.stamps?.text)
+        let source = LaunchRecord.Source(
+            store: try store.lineage,
+            digest: work.digest,
+            stamp: work.file.stamps?.text,
+            mapping: try mapping.digest
+        )
         var hold: OldFileHold?
         defer { hold?.end() }
+        // A launch that was killed in between has filled the store, which then served no one.
+        let isFilled =
+            try record.state == .finishing && record.source?.store == source.store
+            && BulkLoad.isUntouched(store, by: work.tables.author)
+        if isFilled, record.source?.digest == work.digest, record.source?.mapping == source.mapping {
+            hold = try OldFileHold(launch, unchangedSince: work.file.stamps)
+            return try record.becomeMoved(source, launch.recordPath)
+        }
+        var next = record
         let report: TableImport.Report
-        if try BulkLoad.isPossible(in: store) {
-            var next = record
-            let willTakeEffect = {
+        if try isFilled || BulkLoad.isPossible(in: store) {
+            let willTakeEffect = { (report: TableImport.Report) in
+                try require(report)
                 hold = try OldFileHold(launch, unchangedSince: work.file.stamps)
                 (next.state, next.source) = (.finishing, source)
                 try next.write(launch.recordPath)
                 ImportCrashPoint.reach("launch.finishing")
             }
-            report = try work.tables.fill(store, notes: base, willTakeEffect: willTakeEffect)
-            record = next
+            report = try work.tables.fill(store, notes: base, reopens: isFilled, willTakeEffect: willTakeEffect)
         } else {
-            let replaces = try isFinished(store, record)
-            report = try work.tables.merge(into: store, notes: base, replaces: replaces) {
+            report = try work.tables.merge(into: store, notes: base) { report in
+                try require(report)
                 hold = try OldFileHold(launch, unchangedSince: work.file.stamps)
                 ImportCrashPoint.reach("launch.merging")
             }
         }
+        try require(report)
+        ImportCrashPoint.reach("launch.finished")
+        next.records = Dictionary(report.entities.map { ($0.entity, $0.records) }, uniquingKeysWith: +)
+        next.setAside = report.setAside + (report.merged?.refused ?? 0)
+        next.differing = report.merged?.differing
+        try next.becomeMoved(source, launch.recordPath)
+        record = next
+    }
+
+    /// Refuses an import that does not prove that the store has the file's records.
+    private func require(_ report: TableImport.Report) throws {
         guard report.isVerified else {
             throw HabitStoreError(
                 .internalInconsistency,
@@ -350,17 +348,91 @@ private struct WayIn {
                 at: .init(path: launch.file)
             )
         }
-        ImportCrashPoint.reach("launch.finished")
-        record.differing = report.merged?.differing
-        record.records = Dictionary(report.entities.map { ($0.entity, $0.records) }, uniquingKeysWith: +)
-        try finish(store, &record, source)
+        guard !report.isMostlySetAside else {
+            throw HabitStoreError(
+                .invalidValue,
+                "most rows, \(report.setAside), have values that do not have their form; correct the mapping",
+                at: .init(path: launch.file)
+            )
+        }
     }
 
-    private func finish(_ store: any ReplicableStore, _ record: inout LaunchRecord, _ source: LaunchRecord.Source)
-        throws
-    {
-        (record.state, record.source, record.reason) = (.moved, source, nil)
-        try record.write(launch.recordPath)
+    // MARK: Afterwards
+
+    /// The record of a store that serves, with what old code has done to the file since.
+    func look(_ known: LaunchRecord) -> LaunchRecord {
+        guard let stamps = SourceStamps(following: launch.file), stamps.text != known.source?.stamp else {
+            return known
+        }
+        var record = known
+        do {
+            let source = try source(known)
+            let isComparable = source.mapping == known.source?.mapping || known.source?.digest == nil
+            record.reason =
+                isComparable
+                ? nil
+                : LaunchRecord.Reason(
+                    HabitStoreError(
+                        .schemaMismatch,
+                        "the mapping has changed since, so it is unknown whether old code has written to the file",
+                        at: .init(path: launch.file)
+                    )
+                )
+            if isComparable, source.digest != known.source?.digest {
+                record.writtenSince = record.writtenSince ?? .wholeSecond
+            }
+            record.source = source
+        } catch {
+            // The store serves; only what became of the file is unknown, and is not asked again before the file changes.
+            record.reason = LaunchRecord.Reason(error)
+            record.source?.stamp = stamps.text
+        }
+        do {
+            if record != known { try record.write(launch.recordPath) }
+        } catch {
+            record.reason = LaunchRecord.Reason(error)
+        }
+        return record
+    }
+
+    /// The state of the file, for the store of a record.
+    func source(_ record: LaunchRecord) throws -> LaunchRecord.Source {
+        let file = try TableFile(path: launch.file)
+        return LaunchRecord.Source(
+            store: record.source?.store,
+            digest: try TableImport.digest(of: file, mapping, schema),
+            stamp: file.stamps?.text,
+            mapping: try mapping.digest
+        )
+    }
+}
+
+extension LaunchRecord {
+    /// Says that the store serves, once that is on disk.
+    fileprivate mutating func becomeMoved(_ source: Source, _ path: String) throws {
+        var moved = self
+        (moved.state, moved.source, moved.reason) = (.moved, source, nil)
+        try moved.write(path)
+        self = moved
+    }
+}
+
+/// Excludes other processes' launches.
+private final class RecordLock {
+    private let file: LockedFile
+
+    init(_ launch: FirstLaunch) throws {
+        do {
+            file = try LockedFile(launch.recordPath + ".lock", timeoutSeconds: launch.waitSeconds)
+        } catch  where error.isBusy {
+            throw HabitStoreError(
+                .busy,
+                "another process is bringing the records over; the next launch looks again",
+                at: .init(path: launch.recordPath)
+            )
+        } catch {
+            throw HabitStoreError.system(error, "the launch record")
+        }
     }
 }
 
@@ -379,7 +451,7 @@ private final class OldFileHold {
             // Nobody who runs with this program's permissions can write to it either.
             connection = nil
         }
-        guard let stamps, let now = SourceStamps(following: launch.file), now.isSame(as: stamps) else {
+        guard let stamps, stamps.isLogAtRest, SourceStamps(following: launch.file)?.text == stamps.text else {
             end()
             throw OldFileChanged()
         }
@@ -391,6 +463,13 @@ private final class OldFileHold {
 extension Date {
     /// The current second, as a record says it.
     fileprivate static var wholeSecond: Date { Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down)) }
+}
+
+extension TableMapping {
+    /// SHA-256 of what it says, in hexadecimal.
+    fileprivate var digest: String {
+        get throws { SHA256.hash(data: Data(try json().utf8)).hexadecimal }
+    }
 }
 
 private func closeIfPossible(_ store: some Any) { (store as? any MaintainableStore)?.close() }

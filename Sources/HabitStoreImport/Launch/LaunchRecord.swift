@@ -2,8 +2,8 @@ import DurableFiles
 import Foundation
 import HabitStore
 
-/// What the launches of an app with ``FirstLaunch`` came to: a JSON file next to the old one (`schemas/launch-record.schema.json`). It has no values
-/// of records.
+/// What the launches of an app with ``FirstLaunch`` came to: a JSON file next to the old one (`schemas/launch-record.schema.json`). Of the file's
+/// contents it has keys of rows at most, in a ``Reason``.
 public struct LaunchRecord: Sendable, Hashable, Codable {
     /// How far the way from the old file to the store is.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
@@ -36,6 +36,8 @@ public struct LaunchRecord: Sendable, Hashable, Codable {
         var digest: String?
         /// The state of the file's metadata, by which an unchanged file is recognized without reading it.
         var stamp: String?
+        /// SHA-256 of the mapping by which the rows were chosen, in hexadecimal.
+        var mapping: String?
     }
 
     /// The newest version of the format.
@@ -55,11 +57,13 @@ public struct LaunchRecord: Sendable, Hashable, Codable {
     public internal(set) var lastAttempt: Date?
     /// Why the last one left the user with the old file; nil if it did not, or was killed.
     public internal(set) var reason: Reason?
-    /// Whether a launch has seen the old file; without it, the user is not new any more.
+    /// Whether a launch has seen the old file. The user is then not a new one, even if the file is missing.
     public internal(set) var hasSeenFile = false
     /// The number of records of each entity that the old file gave.
     public internal(set) var records: [String: Int]?
-    /// Rows that the store, which had records already, says otherwise; they are kept next to it. Nil for an import into an empty store.
+    /// Rows that are kept next to the store, because a value does not have its form or the store's rules refuse them.
+    public internal(set) var setAside: Int?
+    /// Rows that the store, which had records already, says otherwise; they are kept next to it.
     public internal(set) var differing: Int?
     /// When it was first seen that the app's old code has changed the file after the store took over.
     public internal(set) var writtenSince: Date?
@@ -71,7 +75,9 @@ public struct LaunchRecord: Sendable, Hashable, Codable {
     ///
     /// - Throws: ``HabitStoreError/Code/corrupt`` if it is damaged, ``HabitStoreError/Code/newerVersion`` for a newer format.
     public init?(path: String) throws {
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        var status = stat()
+        // What cannot be reached may say that the old file is outdated.
+        guard stat(path, &status) == 0 || errno != ENOENT else { return nil }
         let data = try FileFailure.mappingErrors { try OpenFile(path, O_RDONLY).contents() }
         struct Format: Decodable { let format: Int }
         let decoder = JSONDecoder()
@@ -103,6 +109,6 @@ public struct LaunchRecord: Sendable, Hashable, Codable {
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
         let data = try encoder.encode(self)
-        try FileFailure.mappingErrors { try DurableFile.replace(path, data) }
+        try FileFailure.mappingErrors { try DurableFile.replace(path, data, draft: DurableFile.ownDraft(of: path)) }
     }
 }

@@ -21,7 +21,12 @@ extension TableImport {
         var digest = RowDigest()
         for source in plan.sources {
             digest.add(.text(source.table.name.sqlName.text))
-            try rows.forEachRow(source) { for value in $0 { digest.add(value) } }
+            var count: Int64 = 0
+            try rows.forEachRow(source) {
+                for value in $0 { digest.add(value) }
+                count += 1
+            }
+            digest.add(.int(count))
             for links in source.linkTables {
                 digest.add(.text(links.table.sqlName.text))
                 try rows.forEachLink(links) { for value in $0 { digest.add(value) } }

@@ -33,8 +33,12 @@ public struct TableImport {
             public internal(set) var differing = 0
             /// Rows that are records of the store by their natural key; they count as unchanged or differing, too.
             public internal(set) var matched = 0
+            /// Rows that have changed since an earlier import, whose records nobody else has changed; the records have the new values.
+            public internal(set) var updated = 0
             /// Rows whose records were deleted in the store, and stay so.
             public internal(set) var deleted = 0
+            /// Records of an earlier import that nobody else has changed, and whose rows are no longer in the file; they stay.
+            public internal(set) var gone = 0
             /// Rows that the store's rules refuse: another record has a unique value, or a record that they need is missing. They are in
             /// ``Report/attachment``.
             public internal(set) var refused = 0
@@ -120,15 +124,28 @@ public struct TableImport {
     ///
     /// - Parameters:
     ///   - base: the path that these files' names begin with.
-    ///   - willTakeEffect: called when everything is in the store, right before it takes effect; a throw leaves it unfinished.
+    ///   - willTakeEffect: called with the report when everything is in the store, right before it takes effect; a throw leaves it unfinished.
     /// - Throws: ``HabitStoreError/Code/busy`` if the store is not empty, or another process writes to it.
     public func fill(
         _ store: any ReplicableStore,
         notes base: String,
         progress: (Int, Int) -> Void = { _, _ in },
-        willTakeEffect: () throws -> Void = {}
+        willTakeEffect: (Report) throws -> Void = { _ in }
     ) throws -> Report {
-        guard try BulkLoad.isPossible(in: store) else {
+        try fill(store, notes: base, reopens: false, progress: progress, willTakeEffect: willTakeEffect)
+    }
+
+    /// Fills a store.
+    ///
+    /// - Parameter reopens: whether a store is filled again in which an import has taken effect, and which has served no one.
+    func fill(
+        _ store: any ReplicableStore,
+        notes base: String,
+        reopens: Bool,
+        progress: (Int, Int) -> Void = { _, _ in },
+        willTakeEffect: (Report) throws -> Void
+    ) throws -> Report {
+        guard try reopens || BulkLoad.isPossible(in: store) else {
             throw HabitStoreError(
                 .busy,
                 "the store has records already; --merge adds the rows to them",
@@ -139,7 +156,9 @@ public struct TableImport {
         report.notes = check.notes
         report.leftOut = check.tables.filter { $0.entity == nil }
         let total = check.tables.reduce(0) { $0 + $1.rows }
-        var load = try BulkLoad(store, continuing: Self.kind)
+        var load = try BulkLoad(store, continuing: Self.kind, reopening: reopens ? author : nil)
+        // The files may be another run's by now.
+        try load.requireOwn()
         // Lines of an import that was interrupted say nothing about this one.
         for path in [ImportNotes(base: base).attachment, ImportNotes(base: base).keys] {
             _ = try FileFailure.mappingErrors { try DurableFile.remove(path) }
@@ -183,15 +202,16 @@ public struct TableImport {
         progress(done, total)
         try store.replicaRead { try TableWitness(file, mapping, schema).compare($0, &report) }
         guard report.isVerified else { return report }
-        try willTakeEffect()
-        try load.finish([]) { try BulkLoad.tell(told, author: Self.author, at: Date(), schema, $0) }
+        try willTakeEffect(report)
+        try load.finish([]) { try BulkLoad.tell(told, author: author, at: Date(), schema, $0) }
         return report
     }
 
-    /// Of an unfinished import: any other one continues with its records.
+    /// What an unfinished import says that it is; the next one of this kind keeps its records.
     private static let kind = "tables"
-    /// The author of its transactions in the history.
-    static let author = "table import"
+
+    /// The author of the import's transactions in the history.
+    var author: String { mapping.namespace.isEmpty ? "table import" : "table import \(mapping.namespace)" }
 
     /// Compares a store with the file, as an import does at its end: every row has a record with its values, and there are no others. Nothing is
     /// written.

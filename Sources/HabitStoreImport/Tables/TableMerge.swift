@@ -4,56 +4,44 @@ import Foundation
 extension TableImport {
     /// Merges the rows into a store that has records already, in one transaction.
     ///
-    /// A row is the record with its identifier, or else the first one, by identifier, that has its natural key and is no other row's. Such a record
-    /// stays as it is. A row whose record was deleted, as far as the store's history goes back, does not come again. All other rows become new
-    /// records by the store's rules. A second merge therefore changes nothing. All rows are in memory at once.
+    /// A row is the record with its identifier, or else the first one, by identifier, that has its natural key, unless that one is another row's.
+    /// What a row was once found to be, it stays. A record that somebody else than an import of this file has changed keeps its values; one that was
+    /// deleted does not come again, as far as the store's history goes back. All other rows become records by the store's rules. A second merge
+    /// therefore changes nothing. All rows are in memory at once.
     ///
-    /// Before the transaction commits, code that shares only the mapping with it reads the file again and compares. If the report has differences,
-    /// nothing was merged.
+    /// Before the transaction commits, other code reads the file again and compares. It is told which rows are which records, and which the store
+    /// says otherwise; all else it finds by itself. If the report has differences, nothing was merged.
     ///
     /// If the store's rules refuse a row, nothing is merged, unless rows may be set aside.
     ///
     /// - Parameters:
     ///   - base: the path that the names of the files next to the store begin with, as in ``fill(_:notes:progress:willTakeEffect:)``.
-    ///   - willTakeEffect: called right before the commit; a throw undoes the merge.
+    ///   - willTakeEffect: called with the report right before the commit; a throw undoes the merge.
     /// - Throws: ``HabitStoreError/Code/invalidValue`` if a row is refused, and the errors of writing to the store.
     public func merge(
         into store: any ReplicableStore,
         notes base: String,
-        willTakeEffect: () throws -> Void = {}
-    ) throws -> Report {
-        try merge(into: store, notes: base, replaces: false, willTakeEffect: willTakeEffect)
-    }
-
-    /// Merges the rows, or makes the store say what the file says.
-    ///
-    /// - Parameter replaces: whether the rows replace what the store has, which is an earlier state of the file and served no one.
-    func merge(
-        into store: any ReplicableStore,
-        notes base: String,
-        replaces: Bool,
-        willTakeEffect: () throws -> Void
+        willTakeEffect: (Report) throws -> Void = { _ in }
     ) throws -> Report {
         var report = Report(file: file.path)
         report.notes = check.notes
         report.leftOut = check.tables.filter { $0.entity == nil }
         let rows = TableRows(file, plan)
         let notes = try TableNotes(base: base, rows)
-        var merge = TableMerge(plan, rows, allowsAside: options.allowsAside, replaces: replaces)
+        var merge = TableMerge(plan, rows, author: author, allowsAside: options.allowsAside)
         try merge.read(notes, &report)
         do {
             try withoutActuallyEscaping(willTakeEffect) { willTakeEffect in
                 let terms = WriteTerms(
                     willBegin: { try merge.look($0) },
                     willCommit: { replica, _ in
-                        let witness = TableWitness(file, mapping, schema, merged: replaces ? nil : merge.merged)
-                        try witness.compare(replica, &report)
+                        try TableWitness(file, mapping, schema, merged: merge.merged).compare(replica, &report)
                         guard report.isVerified else { throw NotVerified() }
                         try notes.finish(&report)
-                        try willTakeEffect()
+                        try willTakeEffect(report)
                     }
                 )
-                try store.write(author: Self.author, under: terms) { try merge.write($0, notes, &report) }
+                try store.write(author: author, under: terms) { try merge.write($0, notes, &report) }
             }
         } catch is NotVerified {}
         return report
@@ -66,16 +54,15 @@ extension TableImport {
 private struct TableMerge {
     private let plan: TablePlan
     private let rows: TableRows
+    private let author: String
     /// Whether rows that the store's rules refuse are set aside.
     private let allowsAside: Bool
-    /// Whether the rows replace what the store has.
-    private let replaces: Bool
-    /// The records that are there, where rows replace them.
-    private var there: [Record] = []
     private var made: [Made] = []
     /// The records that were deleted in the store.
     private var deleted: Set<Record> = []
-    /// By entity, the first record that has each natural key.
+    /// The records that an import of the file was the last to change.
+    private var own: Set<Record> = []
+    /// By the mapping's tables, the first record that has each natural key.
     private var natural: [Int: [[Value]: UUID]] = [:]
     private(set) var merged = TableWitness.Merged()
 
@@ -100,8 +87,8 @@ private struct TableMerge {
         var name: String { String(place) }
     }
 
-    init(_ plan: TablePlan, _ rows: TableRows, allowsAside: Bool, replaces: Bool) {
-        (self.plan, self.rows, self.allowsAside, self.replaces) = (plan, rows, allowsAside, replaces)
+    init(_ plan: TablePlan, _ rows: TableRows, author: String, allowsAside: Bool) {
+        (self.plan, self.rows, self.author, self.allowsAside) = (plan, rows, author, allowsAside)
     }
 
     private var schema: Schema { plan.schema }
@@ -121,7 +108,11 @@ private struct TableMerge {
                 entities[place].rows += 1
                 let record = try rows.make(row, part, of: source)
                 guard let record, record.isWhole else {
-                    if let record { aside.insert(name(record.id, source)) }
+                    if let record {
+                        aside.insert(name(record.id, source))
+                    } else {
+                        merged.keyless[source.table.name.sqlName, default: 0] += 1
+                    }
                     return try notes.add(aside: row, part, source)
                 }
                 entities[place].records += 1
@@ -132,35 +123,32 @@ private struct TableMerge {
             report.entities += entities
             try notes.addOwnerless(source)
         }
+        merged.identifiers = notes.identifiers
     }
 
     /// Collects what the store says of natural keys and deletions.
     mutating func look(_ replica: any ReplicaSnapshot) throws {
-        guard !replaces else {
-            var there: [Record] = []
-            for entity in schema.entities.indices {
-                try replica.enumerate(entity: entity, after: nil) { id, _ in
-                    there.append(Record(entity: entity, id: id))
-                    return true
-                }
-            }
-            self.there = there
-            return
-        }
         let entities = Dictionary(
             schema.entities.enumerated().map { ($1.name, $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        var deleted: Set<Record> = []
+        var (deleted, own): (Set<Record>, Set<Record>) = ([], [])
         try replica.enumerateHistory(after: try replica.information().historyFloor) { transaction in
             for change in transaction.changes {
-                if case .delete = change.kind, let entity = entities[change.entity] {
-                    deleted.insert(Record(entity: entity, id: change.id))
+                guard let entity = entities[change.entity] else { continue }
+                let record = Record(entity: entity, id: change.id)
+                if case .delete = change.kind {
+                    deleted.insert(record)
+                    own.remove(record)
+                } else if transaction.author == author {
+                    own.insert(record)
+                } else {
+                    own.remove(record)
                 }
             }
             return true
         }
-        self.deleted = deleted
+        (self.deleted, self.own) = (deleted, own)
         for part in plan.sources.flatMap(\.parts) where !part.naturalKey.isEmpty {
             let layout = schema.entities[part.entity].layout
             var known: [[Value]: UUID] = [:]
@@ -181,17 +169,17 @@ private struct TableMerge {
         _ report: inout TableImport.Report
     ) throws {
         var result = TableImport.Report.Merged()
-        try match(transaction)
-        result.matched = merged.identifiers.count
+        try match(transaction, notes)
         var items: [Item] = []
         for (place, row) in made.enumerated() {
             let (entity, source) = (row.part.entity, plan.sources[row.source])
             let id = identifier(row.record.id, source.table.name)
             let record = try EncodedRecord(values(of: row, id), layout: schema.entities[entity].layout)
+            if id != row.record.id { result.matched += 1 }
             if let there = try transaction.encodedRecord(id, entity: entity) {
                 if there == record {
                     result.unchanged += 1
-                } else if replaces {
+                } else if own.contains(Record(entity: entity, id: id)) {
                     items.append(Item(place: place, entity: entity, id: id, record: record))
                 } else {
                     result.differing += 1
@@ -225,15 +213,18 @@ private struct TableMerge {
             result.refused += 1
             merged.excepted.insert(name(made[item.place].record.id, plan.sources[made[item.place].source]))
         }
-        for record in Set(there).subtracting(made.map { Record(entity: $0.part.entity, id: $0.record.id) }) {
-            _ = try transaction.deleteRecord(record.id, entity: record.entity)
-        }
-        for item in merge.inserted {
+        let here = Set(
+            made.map {
+                Record(entity: $0.part.entity, id: identifier($0.record.id, plan.sources[$0.source].table.name))
+            }
+        )
+        result.gone = own.subtracting(here).count
+        for item in merge.inserted + merge.updated {
             let row = made[item.place]
             guard let stored = try rows.row(row.key, of: plan.sources[row.source]) else { continue }
             try notes.add(stored, row.record, row.part, plan.sources[row.source])
         }
-        result.inserted = merge.inserted.count
+        (result.inserted, result.updated) = (merge.inserted.count, merge.updated.count)
         report.merged = result
     }
 
@@ -246,17 +237,28 @@ private struct TableMerge {
     }
 
     /// Finds the records that rows are by their natural keys.
-    private mutating func match(_ transaction: any WriteTransaction) throws {
+    private mutating func match(_ transaction: any WriteTransaction, _ notes: TableNotes) throws {
         let own = Set(made.map { Record(entity: $0.part.entity, id: $0.record.id) })
-        var claimed: Set<Record> = []
+        var claimed = Set(
+            made.compactMap { row in
+                merged.identifiers[name(row.record.id, plan.sources[row.source])].map {
+                    Record(entity: row.part.entity, id: $0)
+                }
+            }
+        )
         for row in made where !row.part.naturalKey.isEmpty {
-            let key = row.part.naturalKey.map { row.record.values[$0] }
-            guard !key.contains(where: \.isNull), let id = natural[row.part.index]?[key],
+            let (source, key) = (plan.sources[row.source], row.part.naturalKey.map { row.record.values[$0] })
+            guard merged.identifiers[name(row.record.id, source)] == nil, !key.contains(where: \.isNull),
+                let id = natural[row.part.index]?[key],
                 try transaction.encodedRecord(row.record.id, entity: row.part.entity) == nil
             else { continue }
             let record = Record(entity: row.part.entity, id: id)
             guard !own.contains(record), claimed.insert(record).inserted else { continue }
-            merged.identifiers[name(row.record.id, plan.sources[row.source])] = id
+            merged.identifiers[name(row.record.id, source)] = id
+            try notes.add(match: row.record.id, id, row.key, source)
+            if let stored = try rows.row(row.key, of: source), !row.record.problems.isEmpty {
+                try notes.add(stored, row.record, row.part, source)
+            }
         }
     }
 

@@ -8,12 +8,15 @@ final class TableNotes {
     private let keys: KeyFile
     private let rows: TableRows
     private var counts = (setAside: 0, originals: 0, links: 0)
+    /// What earlier merges found rows to be, by their natural keys.
+    let identifiers: [TableWitness.Row: UUID]
 
     /// - Parameter base: the path that the files' names begin with.
     init(base: String, _ rows: TableRows) throws {
         attachment = try ImportAttachment(path: ImportNotes(base: base).attachment)
         keys = KeyFile(path: ImportNotes(base: base).keys)
         self.rows = rows
+        identifiers = try KeyFile.matches(in: ImportNotes(base: base).keys)
     }
 
     /// Adds what the record of a row does not say.
@@ -24,6 +27,11 @@ final class TableNotes {
         }
         let key = rows.key(row, source)
         if !source.says(key, by: made.id, part) { try keys.add(.init(table: source.table.name, key: key, id: made.id)) }
+    }
+
+    /// Adds that a row is a record with another identifier than its key gives.
+    func add(match row: UUID, _ id: UUID, _ key: [SourceValue], _ source: TablePlan.Source) throws {
+        try keys.add(.init(table: source.table.name, key: key, id: id, row: row))
     }
 
     /// Adds a row that becomes no record, because a value does not have its form.
@@ -149,9 +157,11 @@ private final class KeyFile {
         let table: String
         let key: [JSON]
         let id: UUID
+        /// The identifier that the key gives, if the record has another one.
+        let row: UUID?
 
-        init(table: String, key: [SourceValue], id: UUID) {
-            (self.table, self.id) = (table, id)
+        init(table: String, key: [SourceValue], id: UUID, row: UUID? = nil) {
+            (self.table, self.id, self.row) = (table, id, row)
             self.key = key.map { JSON(stored: $0) }
         }
     }
@@ -166,6 +176,24 @@ private final class KeyFile {
     init(path: String) {
         file = AppendedFile(path: path)
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    }
+
+    /// The rows of a file's lines that are records with other identifiers.
+    static func matches(in path: String) throws -> [TableWitness.Row: UUID] {
+        struct Match: Decodable {
+            let table: String
+            let id: UUID
+            let row: UUID
+        }
+        var result: [TableWitness.Row: UUID] = [:]
+        try AppendedFile(path: path).forEachLine { line in
+            guard line.contains("\"row\""), let match = try? JSONDecoder().decode(Match.self, from: Data(line.utf8))
+            else {
+                return
+            }
+            result[TableWitness.Row(table: match.table.sqlName, id: match.row)] = match.id
+        }
+        return result
     }
 
     func add(_ line: Line) throws {

@@ -27,6 +27,8 @@ struct TableWitness {
         var identifiers: [Row: UUID] = [:]
         /// Rows that the store says otherwise, or not at all.
         var excepted: Set<Row> = []
+        /// By table, rows whose key is no identifier.
+        var keyless: [SQLName: Int] = [:]
     }
 
     init(_ file: TableFile, _ mapping: TableMapping, _ schema: Schema, merged: Merged? = nil) {
@@ -46,7 +48,8 @@ struct TableWitness {
         }
         for (place, count) in missing.sorted(by: { $0.key.description < $1.key.description }) {
             let stated = report.entities.filter { [$0.table.sqlName.text, $0.entity] == place }
-            let setAside = merged == nil ? stated.reduce(0) { $0 + $1.rows - $1.records } : 0
+            let setAside =
+                merged.map { $0.keyless[place[0].sqlName] ?? 0 } ?? stated.reduce(0) { $0 + $1.rows - $1.records }
             if count != setAside {
                 note(
                     "\(stated.first?.table ?? place[0]): \(count) rows have no record, and \(setAside) were set aside",
@@ -87,7 +90,9 @@ struct TableWitness {
         var setAside = 0
         while try rows.step() {
             let values = terms.indices.map { rows.value($0) }
-            let name = "\(table.table) \(values.prefix(key.count).map(\.summary).joined(separator: ", "))"
+            func name() -> String {
+                "\(table.table) \(values.prefix(key.count).map(\.summary).joined(separator: ", "))"
+            }
             let own = identifier(Array(values.prefix(key.count)), table)
             if let own, merged?.excepted.contains(Row(table: table.table.sqlName, id: own)) == true { continue }
             guard let id = merge(own, table), let record = try replica.record(entity: index, id: id)
@@ -100,7 +105,7 @@ struct TableWitness {
             for (position, range, reader) in readers {
                 report.comparedValues += 1
                 if try !reader.agrees(Array(values[range]), there[position]) {
-                    note("\(name): \(entity.attributes[position].name) is another value in the store", &report)
+                    note("\(name()): \(entity.attributes[position].name) is another value in the store", &report)
                 }
             }
         }

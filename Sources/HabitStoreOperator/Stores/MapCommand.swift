@@ -163,7 +163,9 @@ struct MapImportCommand: ReportingCommand {
                 (merged.inserted, "new"), (merged.unchanged, "in the store already"),
                 (merged.matched, "the store's by their natural keys"),
                 (merged.differing, "with other values in the store, which stay"),
+                (merged.updated, "changed since an earlier import"),
                 (merged.deleted, "deleted in the store, and not brought back"),
+                (merged.gone, "in the store only, since the file has them no longer"),
                 (merged.refused, "refused by the store's rules"),
             ]
             lines.append(

@@ -24,18 +24,25 @@ struct MapStatusCommand: ReportingCommand {
     var metrics = false
 
     func run() async throws {
-        let records = try paths.flatMap { try Self.records(at: $0) }.map { path in
-            guard let record = try LaunchRecord(path: path) else {
-                throw HabitStoreError(.notFound, "there is no launch record here", at: .init(path: path))
+        var records: [LaunchRecord] = []
+        var unreadable: [String] = []
+        for path in try paths.flatMap({ try Self.records(at: $0) }) {
+            do {
+                guard let record = try LaunchRecord(path: path) else {
+                    throw HabitStoreError(.notFound, "there is no launch record here", at: .init(path: path))
+                }
+                records.append(record)
+            } catch let error as HabitStoreError where paths != [path] {
+                unreadable.append(error.description)
             }
-            return record
         }
-        if metrics { return try Output.write(MetricFamily.text(Self.families(records))) }
+        if metrics { return try Output.write(MetricFamily.text(Self.families(records, unreadable.count))) }
         try output.write(records) {
-            if records.isEmpty { return "no launch records\n" }
-            return records.map { TerminalText.escaped(Self.line($0)) + "\n" }.joined()
+            if records.isEmpty, unreadable.isEmpty { return "no launch records\n" }
+            return (records.map(Self.line) + unreadable).map { TerminalText.escaped($0) + "\n" }.joined()
         }
-        if records.contains(where: { $0.state != .moved || $0.writtenSince != nil }) {
+        if output.format == .json { for line in unreadable { StandardError.note(line) } }
+        if !unreadable.isEmpty || records.contains(where: { $0.state != .moved || $0.writtenSince != nil }) {
             throw ExitCode(ExitStatus.different.rawValue)
         }
     }
@@ -59,6 +66,7 @@ struct MapStatusCommand: ReportingCommand {
             return "\(record.file): the old file serves (\(attempts)\(since)): \(reason)"
         }
         var counts = record.records.map { " with \($0.values.reduce(0, +).counted("record")) of the file" } ?? ""
+        if let setAside = record.setAside, setAside > 0 { counts += ", and \(setAside.counted("row")) set aside" }
         if let differing = record.differing, differing > 0 {
             counts += ", of which \(differing) \(differing == 1 ? "has" : "have") other values in the store"
         }
@@ -69,15 +77,18 @@ struct MapStatusCommand: ReportingCommand {
             + "`\(Tool.name) map import \(ShellWord.quoted(record.file)) MAPPING --into STORE --merge` adds what is new\(reason)"
     }
 
-    private static func families(_ records: [LaunchRecord]) -> [MetricFamily] {
+    private static func families(_ records: [LaunchRecord], _ unreadable: Int) -> [MetricFamily] {
         let groups = Dictionary(grouping: records) { record in
             [
                 record.state == .moved ? "moved" : "waiting",
                 record.state == .moved ? "" : record.reason?.code ?? "killed",
             ]
         }
-        let samples = groups.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { labels, records in
+        var samples = groups.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { labels, records in
             MetricFamily.Sample(Double(records.count), [.init("state", labels[0]), .init("reason", labels[1])])
+        }
+        if unreadable > 0 {
+            samples.append(MetricFamily.Sample(Double(unreadable), [.init("state", "unknown"), .init("reason", "")]))
         }
         let written = records.count { $0.writtenSince != nil }
         return [

@@ -139,6 +139,8 @@ struct SourceStamps: Equatable {
     let journal: FileStamp?
     /// The header of the log; a log that has started over has other salts.
     let logHeader: Data
+    /// Whether the log, too, was last written longer ago than the clock's resolution.
+    let isLogAtRest: Bool
 
     /// Nil if there is no file at the path.
     init?(_ path: String) {
@@ -147,6 +149,7 @@ struct SourceStamps: Equatable {
         log = FileStamp(path + "-wal")
         journal = FileStamp(path + "-journal")
         logHeader = Self.head(of: path + "-wal")
+        isLogAtRest = log?.isAtRest ?? true
     }
 
     /// The state of the files of the database that a path leads to; nil if there is none.
@@ -155,16 +158,13 @@ struct SourceStamps: Equatable {
         self.init(resolved)
     }
 
-    /// The state as text.
+    /// What is the same as long as nothing is written: an empty log says the same as none.
     var text: String {
         let head = logHeader.map { String(format: "%02x", $0) }.joined()
         return [main.text, log.flatMap { $0.size > 0 ? $0.text : nil } ?? "", journal?.text ?? "", head].joined(
             separator: "/"
         )
     }
-
-    /// Whether nothing was written between two stamps. An empty log says the same as none.
-    func isSame(as other: SourceStamps) -> Bool { text == other.text }
 
     private static func head(of path: String) -> Data {
         guard let file = FileHandle(forReadingAtPath: path) else { return Data() }
@@ -179,7 +179,7 @@ struct SourceStamps: Equatable {
     }
 
     /// Whether the main file was last written longer ago than the clock's resolution, so that an unchanged time means unchanged bytes.
-    var isAtRest: Bool { !(0..<0.03).contains(main.ageSeconds) }
+    var isAtRest: Bool { main.isAtRest }
 }
 
 /// A `stat` fingerprint of a file's state.
@@ -200,6 +200,9 @@ struct FileStamp: Equatable {
         modified = status.st_mtim
         #endif
     }
+
+    /// Whether it was last written longer ago than the clock's resolution.
+    var isAtRest: Bool { !(0..<0.03).contains(ageSeconds) }
 
     /// All of it as text.
     var text: String { "\(inode) \(size) \(modified.tv_sec) \(modified.tv_nsec)" }

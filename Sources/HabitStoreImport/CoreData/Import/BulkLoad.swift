@@ -28,17 +28,22 @@ struct BulkLoad {
 
     /// Marks the store, and removes the records of an interrupted import.
     ///
-    /// - Parameter kind: what is imported, if the records of an interrupted import of this kind are kept: those that are stored again unchanged
-    ///   cost no write, and ``keepOnly(_:)`` removes the others.
+    /// - Parameters:
+    ///   - kind: what is imported, if the records of an interrupted import of this kind are kept: those that are stored again unchanged cost no
+    ///     write, and ``keepOnly(_:)`` removes the others.
+    ///   - author: who alone may have written to the store, for one whose import took effect, but has served no one; its history begins again.
     /// - Throws: ``HabitStoreError/Code/busy`` if the store is not empty; the errors of ``isPossible(in:)``.
-    init(_ store: any ReplicableStore, continuing kind: String? = nil) throws {
+    init(_ store: any ReplicableStore, continuing kind: String? = nil, reopening author: String? = nil) throws {
         self.store = store
         mark = UnfinishedImport(kind: kind)
         let mark = mark
         let entities = store.schema.entities.indices
         counts = try store.replicate { transaction in
-            guard try Self.isFillable(transaction, store) else { throw Self.disturbed }
-            let isContinued = try kind != nil && UnfinishedImport(state: transaction.backfillState())?.kind == kind
+            let isReopened = try author.map { try Self.isUntouched(transaction, by: $0) } ?? false
+            guard try isReopened || Self.isFillable(transaction, store) else { throw Self.disturbed }
+            if isReopened { try transaction.pruneHistory(through: try transaction.information().token) }
+            let isContinued =
+                try isReopened || kind != nil && UnfinishedImport(state: transaction.backfillState())?.kind == kind
             try transaction.setRole(.backfilling, epoch: try transaction.information().epoch)
             try transaction.setBackfillState(mark.state)
             return try isContinued ? entities.map { try transaction.count(entity: $0) } : []
@@ -47,6 +52,25 @@ struct BulkLoad {
         counts = entities.map { _ in 0 }
         for entity in entities { try remove(from: entity) { _ in true } }
     }
+
+    /// Whether an import has taken effect in a store, and nobody else has written to it since.
+    static func isUntouched(_ store: any ReplicableStore, by author: String) throws -> Bool {
+        try store.replicaRead { try isUntouched($0, by: author) }
+    }
+
+    private static func isUntouched(_ replica: any ReplicaSnapshot, by author: String) throws -> Bool {
+        let information = try replica.information()
+        guard information.role == .authoritative, information.epoch == 0 else { return false }
+        var isOwn = true
+        try replica.enumerateHistory(after: information.historyFloor) { transaction in
+            isOwn = transaction.author == author
+            return isOwn
+        }
+        return isOwn
+    }
+
+    /// - Throws: ``HabitStoreError/Code/busy`` if another process has taken the store over.
+    func requireOwn() throws { try store.replicate { try Self.requireOwn($0, mark) } }
 
     /// Removes the records of an interrupted import that this one has not stored.
     ///

@@ -89,6 +89,7 @@ struct RecordMerge<Item: ForeignRecord> {
 
     private mutating func takesUniqueValues(_ values: [Value], _ item: Item) throws -> Bool {
         let entity = schema.entities[item.entity]
+        var own: [Unique] = []
         for (place, attribute) in entity.attributes.enumerated().dropFirst()
         where attribute.isUnique && !values[place].isNull {
             let unique = Unique(entity: item.entity, attribute: place, value: values[place])
@@ -97,8 +98,9 @@ struct RecordMerge<Item: ForeignRecord> {
                 obstacles.append((item, place, .taken(values[place])))
                 return false
             }
-            taken[unique] = item.id
+            own.append(unique)
         }
+        for unique in own { taken[unique] = item.id }
         return true
     }
 
