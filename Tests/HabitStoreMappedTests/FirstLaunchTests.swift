@@ -466,6 +466,23 @@ import Testing
         #expect(changed.writtenSince == nil && changed.reason?.code == "schemaMismatch")
     }
 
+    /// A launch was killed when the store had just taken effect, and then the file vanished: nothing but the store has the records.
+    @Test func aFilledStoreServesIfTheFileHasVanished() throws {
+        let launch = try LaunchApp()
+        let rows = try launch.rows()
+        guard case .store(let store, _) = try launch.open() else { return #expect(Bool(false)) }
+        store.close()
+        let path = launch.launch.recordPath
+        let record = try String(contentsOfFile: path, encoding: .utf8)
+        try record.replacing(#""moved""#, with: #""finishing""#).write(toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.removeItem(atPath: launch.app.path)
+        guard case .store(let again, let after) = try launch.open() else {
+            return #expect(Bool(false), "\(launch.reason ?? "")")
+        }
+        defer { again.close() }
+        #expect(try after.state == .moved && LaunchApp.records(again) == rows)
+    }
+
     // MARK: In place
 
     /// A user whose records are in a store for long: a launch that fails does not go back to the outdated file.

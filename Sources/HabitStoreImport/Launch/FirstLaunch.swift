@@ -124,6 +124,7 @@ public struct FirstLaunch: Sendable {
         let way = WayIn(launch: self, mapping: mapping, schema: schema, options: options, notes: notes)
         if let record = try record, record.state == .moved { return try serve(record, way, store) }
         let outcome = try attempt { record in
+            if let store = try way.complete(store, &record) { return store }
             guard try requireFile(record) else { return try way.begin(try store(), &record) }
             return try way.bring(into: store, &record)
         }
@@ -206,16 +207,19 @@ public struct FirstLaunch: Sendable {
         }
     }
 
+    /// Whether there is certainly no file: where something cannot be reached, or a link leads nowhere, there may be one.
+    fileprivate var isMissing: Bool {
+        var status = stat()
+        return stat(file, &status) != 0 && errno == ENOENT && lstat(file, &status) != 0
+    }
+
     /// - Returns: false for a new user.
     @discardableResult
     private func requireFile(_ record: LaunchRecord) throws -> Bool {
         var status = stat()
         guard stat(file, &status) != 0 else { return true }
         let number = errno
-        // Where something cannot be reached, or a link leads nowhere, there may be a file.
-        guard number == ENOENT, lstat(file, &status) != 0 else {
-            throw HabitStoreError.system(number, "the old file cannot be reached", file)
-        }
+        guard isMissing else { throw HabitStoreError.system(number, "the old file cannot be reached", file) }
         if missing == .isANewUser, !record.hasSeenFile { return false }
         throw HabitStoreError(
             .notFound,
@@ -247,6 +251,29 @@ private struct WayIn {
             closeIfPossible(store)
             throw error
         }
+    }
+
+    /// Opens a store that a killed launch had filled, after which the file has vanished; nil if there is a file.
+    func complete<Store: ReplicableStore>(_ open: () throws -> Store, _ record: inout LaunchRecord) throws -> Store? {
+        guard let source = record.source, record.state == .finishing, launch.isMissing else { return nil }
+        let store = try open()
+        do {
+            if try isFilled(store, record) {
+                try record.becomeMoved(source, launch.recordPath)
+                return store
+            }
+            closeIfPossible(store)
+            return nil
+        } catch {
+            closeIfPossible(store)
+            throw error
+        }
+    }
+
+    /// Whether a launch that was killed has filled the store, which then served no one.
+    private func isFilled(_ store: some ReplicableStore, _ record: LaunchRecord) throws -> Bool {
+        try record.state == .finishing && record.source?.store == store.lineage
+            && BulkLoad.isUntouched(store, by: TableImport.author(by: mapping))
     }
 
     /// Imports the file's records into a store.
@@ -304,10 +331,7 @@ private struct WayIn {
         )
         var hold: OldFileHold?
         defer { hold?.end() }
-        // A launch that was killed in between has filled the store, which then served no one.
-        let isFilled =
-            try record.state == .finishing && record.source?.store == source.store
-            && BulkLoad.isUntouched(store, by: work.tables.author)
+        let isFilled = try isFilled(store, record)
         if isFilled, record.source?.digest == work.digest, record.source?.mapping == source.mapping {
             hold = try OldFileHold(launch, unchangedSince: work.file.stamps)
             return try record.becomeMoved(source, launch.recordPath)

@@ -211,7 +211,11 @@ public struct TableImport {
     private static let kind = "tables"
 
     /// The author of the import's transactions in the history.
-    var author: String { mapping.namespace.isEmpty ? "table import" : "table import \(mapping.namespace)" }
+    var author: String { Self.author(by: mapping) }
+
+    static func author(by mapping: TableMapping) -> String {
+        mapping.namespace.isEmpty ? "table import" : "table import \(mapping.namespace)"
+    }
 
     /// Compares a store with the file, as an import does at its end: every row has a record with its values, and there are no others. Nothing is
     /// written.
