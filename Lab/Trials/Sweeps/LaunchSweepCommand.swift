@@ -186,8 +186,8 @@ private struct LaunchedUser {
         let database = try RawDatabase(path: file)
         defer { database.close() }
         try database.execute("PRAGMA busy_timeout = 5000")
-        // In a store in use, what a file no longer has stays.
-        switch (isInUse ? [0, 1, 3] : [0, 1, 2, 3]).randomElement(using: &generator) {
+        // Of what a store in use has already, its own values stay.
+        switch Int.random(in: 0..<(isInUse ? 1 : 4), using: &generator) {
         case 0: for _ in 0..<Int.random(in: 1...40, using: &generator) { try add(database) }
         case 1: try database.execute("UPDATE card SET text = text || '!' WHERE number % 3 = 0")
         case 2: try database.execute("DELETE FROM card WHERE number % 5 = 0")

@@ -62,10 +62,10 @@ public struct FirstLaunch: Sendable {
     ///
     /// - Parameters:
     ///   - needsFile: whether the file must still be there after the store has served; pass false once users may have removed it, after `complete`.
-    ///   - store: opens the store; an error leaves the user with the old file.
-    /// - Throws: once the store has served, or the file itself says that another store does: what `store` throws; also
+    ///   - open: opens the store; an error leaves the user with the old file.
+    /// - Throws: once the store has served, or if the file says that its records are in another store by now: what `open` throws, and
     ///   ``HabitStoreError/Code/notFound`` if the file is missing; always: the errors of ``record``.
-    public func open<Store>(inPlace store: () throws -> Store, needsFile: Bool = true) throws -> Outcome<Store> {
+    public func open<Store>(inPlace open: () throws -> Store, needsFile: Bool = true) throws -> Outcome<Store> {
         func serve(_ record: LaunchRecord) throws -> Outcome<Store> {
             guard record.source?.store == nil else {
                 throw HabitStoreError(
@@ -81,13 +81,21 @@ public struct FirstLaunch: Sendable {
                     at: .init(path: file)
                 )
             }
-            return .store(try store(), record)
+            return .store(try open(), record)
         }
         if let record = try record, record.state == .moved { return try serve(record) }
-        if TableFile.isFenced(file) { return .store(try store(), try record ?? LaunchRecord(file: file)) }
+        // Such a file is outdated, and serves no one.
+        let isOutdated = TableFile.isFenced(file, busySeconds: waitSeconds)
+        var failure: (any Error)?
         let outcome = try attempt { record in
-            try requireFile(record)
-            let store = try store()
+            if needsFile || !isMissing { try requireFile(record) }
+            let store: Store
+            do {
+                store = try open()
+            } catch {
+                failure = error
+                throw error
+            }
             do {
                 // A store that opens may still be one that nobody can read.
                 try (store as? any HabitStore)?.read { _ in }
@@ -97,6 +105,14 @@ public struct FirstLaunch: Sendable {
                 throw error
             }
             return store
+        }
+        if case .oldFile(let record)? = outcome, isOutdated {
+            throw failure
+                ?? HabitStoreError(
+                    .busy,
+                    record.reason?.message ?? "the store could not be opened",
+                    at: .init(path: file)
+                )
         }
         return try outcome ?? serve(try record ?? LaunchRecord(file: file))
     }
@@ -161,15 +177,17 @@ public struct FirstLaunch: Sendable {
         }
     }
 
-    /// Takes what old code has written by now for known: ``LaunchRecord/writtenSince`` tells of later writes only.
+    /// Takes what old code has written by now for known: ``LaunchRecord/writtenSince`` tells of later writes only. Call it after the writes were
+    /// merged, while no old code is at work.
     ///
-    /// - Throws: the errors of ``record``, and of reading the file.
+    /// - Throws: the errors of ``record``, and of reading the file, if it is there.
     public func acknowledgeOldWrites(by mapping: TableMapping, schema: Schema) throws {
         guard var record = try record, record.state == .moved else { return }
-        let work = try WayIn(launch: self, mapping: mapping, schema: schema, options: .init(), notes: nil).source(
-            record
-        )
-        (record.source, record.writtenSince, record.reason) = (work, nil, nil)
+        if !isMissing {
+            let way = WayIn(launch: self, mapping: mapping, schema: schema, options: .init(), notes: nil)
+            record.source = try way.source(record)
+        }
+        (record.writtenSince, record.reason) = (nil, nil)
         try record.write(recordPath)
     }
 
@@ -272,8 +290,9 @@ private struct WayIn {
 
     /// Whether a launch that was killed has filled the store, which then served no one.
     private func isFilled(_ store: some ReplicableStore, _ record: LaunchRecord) throws -> Bool {
-        try record.state == .finishing && record.source?.store == store.lineage
-            && BulkLoad.isUntouched(store, by: TableImport.author(by: mapping))
+        guard let source = record.source, let filled = source.filled, record.state == .finishing else { return false }
+        return try source.store == store.lineage
+            && BulkLoad.isUntouched(store, since: Date(timeIntervalSinceReferenceDate: filled))
     }
 
     /// Imports the file's records into a store.
@@ -323,7 +342,8 @@ private struct WayIn {
 
     private func run(_ work: Work, _ store: some ReplicableStore, _ record: inout LaunchRecord) throws {
         let base = notes ?? (store as? any MaintainableStore)?.path ?? launch.recordPath
-        let source = LaunchRecord.Source(
+        let time = Date()
+        var source = LaunchRecord.Source(
             store: try store.lineage,
             digest: work.digest,
             stamp: work.file.stamps?.text,
@@ -336,17 +356,26 @@ private struct WayIn {
             hold = try OldFileHold(launch, unchangedSince: work.file.stamps)
             return try record.becomeMoved(source, launch.recordPath)
         }
+        let earlier = isFilled ? record.source?.filled.map { Date(timeIntervalSinceReferenceDate: $0) } : nil
         var next = record
         let report: TableImport.Report
         if try isFilled || BulkLoad.isPossible(in: store) {
             let willTakeEffect = { (report: TableImport.Report) in
                 try require(report)
                 hold = try OldFileHold(launch, unchangedSince: work.file.stamps)
+                source.filled = time.timeIntervalSinceReferenceDate
                 (next.state, next.source) = (.finishing, source)
+                next.note(report)
                 try next.write(launch.recordPath)
                 ImportCrashPoint.reach("launch.finishing")
             }
-            report = try work.tables.fill(store, notes: base, reopens: isFilled, willTakeEffect: willTakeEffect)
+            report = try work.tables.fill(
+                store,
+                notes: base,
+                at: time,
+                reopening: earlier,
+                willTakeEffect: willTakeEffect
+            )
         } else {
             report = try work.tables.merge(into: store, notes: base) { report in
                 try require(report)
@@ -356,9 +385,7 @@ private struct WayIn {
         }
         try require(report)
         ImportCrashPoint.reach("launch.finished")
-        next.records = Dictionary(report.entities.map { ($0.entity, $0.records) }, uniquingKeysWith: +)
-        next.setAside = report.setAside + (report.merged?.refused ?? 0)
-        next.differing = report.merged?.differing
+        next.note(report)
         try next.becomeMoved(source, launch.recordPath)
         record = next
     }
@@ -405,7 +432,7 @@ private struct WayIn {
             if isComparable, source.digest != known.source?.digest {
                 record.writtenSince = record.writtenSince ?? .wholeSecond
             }
-            record.source = source
+            if isComparable { record.source = source } else { record.source?.stamp = stamps.text }
         } catch {
             // The store serves; only what became of the file is unknown, and is not asked again before the file changes.
             record.reason = LaunchRecord.Reason(error)
@@ -432,6 +459,13 @@ private struct WayIn {
 }
 
 extension LaunchRecord {
+    /// Notes what became of the file's rows.
+    fileprivate mutating func note(_ report: TableImport.Report) {
+        records = Dictionary(report.entities.map { ($0.entity, $0.records) }, uniquingKeysWith: +)
+        setAside = report.setAside + (report.merged?.refused ?? 0)
+        differing = report.merged?.differing
+    }
+
     /// Says that the store serves, once that is on disk.
     fileprivate mutating func becomeMoved(_ source: Source, _ path: String) throws {
         var moved = self

@@ -38,6 +38,8 @@ public struct LaunchRecord: Sendable, Hashable, Codable {
         var stamp: String?
         /// SHA-256 of the mapping by which the rows were chosen, in hexadecimal.
         var mapping: String?
+        /// When the store was filled, in seconds since 2001, as its history has it; nil if the rows were merged into it.
+        var filled: Double?
     }
 
     /// The newest version of the format.
@@ -55,7 +57,7 @@ public struct LaunchRecord: Sendable, Hashable, Codable {
     public internal(set) var firstAttempt: Date?
     /// When the last one began.
     public internal(set) var lastAttempt: Date?
-    /// Why the last one left the user with the old file; nil if it did not, or was killed.
+    /// Why the last one left the user with the old file, or why it is unknown what became of the file since; nil also if it was killed.
     public internal(set) var reason: Reason?
     /// Whether a launch has seen the old file. The user is then not a new one, even if the file is missing.
     public internal(set) var hasSeenFile = false

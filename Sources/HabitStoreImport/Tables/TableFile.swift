@@ -160,13 +160,17 @@ public final class TableFile {
     /// The key in the store's metadata that is there while another store has the records of an adopted file.
     package static let fenceKey = "mapped.fence"
 
-    /// Whether an adopted file says that another store has its records; false for one that cannot be read.
-    static func isFenced(_ path: String) -> Bool {
-        guard var opening = try? SourceOpening(path), let connection = try? opening.open() else { return false }
+    /// Whether an adopted file says that another store has its records. One that cannot be read within `busySeconds` does not.
+    static func isFenced(_ path: String, busySeconds: Double) -> Bool {
+        guard DatabaseHeader.isDatabase(path),
+            let connection = try? SourceConnection(copy: path, of: path, largestValueBytes: largestValueBytes)
+        else { return false }
         defer { connection.close() }
-        return
-            (try? connection.int("SELECT 1 FROM \(metadataTable) WHERE key = \(SourceConnection.literal(fenceKey))"))
-            == 1
+        func holds(_ sql: String) -> Bool { (try? connection.int(sql)) == 1 }
+        guard (try? connection.exec("PRAGMA busy_timeout = \(Int(busySeconds * 1_000))")) != nil,
+            holds("SELECT 1 FROM sqlite_master WHERE name = '\(metadataTable)'")
+        else { return false }
+        return holds("SELECT 1 FROM \(metadataTable) WHERE key = '\(fenceKey)'")
     }
 
     private static func contents(

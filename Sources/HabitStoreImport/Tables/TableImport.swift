@@ -31,14 +31,10 @@ public struct TableImport {
             public internal(set) var unchanged = 0
             /// Rows whose records the store has with other values, which stay. The rows are in ``Report/attachment``.
             public internal(set) var differing = 0
-            /// Rows that are records of the store by their natural key; they count as unchanged or differing, too.
+            /// Rows that are records of the store by their natural key; most count as unchanged or differing, too.
             public internal(set) var matched = 0
-            /// Rows that have changed since an earlier import, whose records nobody else has changed; the records have the new values.
-            public internal(set) var updated = 0
             /// Rows whose records were deleted in the store, and stay so.
             public internal(set) var deleted = 0
-            /// Records of an earlier import that nobody else has changed, and whose rows are no longer in the file; they stay.
-            public internal(set) var gone = 0
             /// Rows that the store's rules refuse: another record has a unique value, or a record that they need is missing. They are in
             /// ``Report/attachment``.
             public internal(set) var refused = 0
@@ -74,8 +70,11 @@ public struct TableImport {
         /// Whether the store says what the file says, rows that were set aside excepted.
         public var isVerified: Bool { differences.isEmpty }
 
-        /// Whether fewer rows became records than were set aside.
-        public var isMostlySetAside: Bool { setAside > entities.reduce(0) { $0 + $1.records } }
+        /// Whether fewer rows became records than were set aside or refused.
+        public var isMostlySetAside: Bool {
+            let refused = merged?.refused ?? 0
+            return setAside + refused > entities.reduce(0) { $0 + $1.records } - refused
+        }
     }
 
     /// Options of an import.
@@ -132,20 +131,23 @@ public struct TableImport {
         progress: (Int, Int) -> Void = { _, _ in },
         willTakeEffect: (Report) throws -> Void = { _ in }
     ) throws -> Report {
-        try fill(store, notes: base, reopens: false, progress: progress, willTakeEffect: willTakeEffect)
+        try fill(store, notes: base, at: Date(), reopening: nil, progress: progress, willTakeEffect: willTakeEffect)
     }
 
     /// Fills a store.
     ///
-    /// - Parameter reopens: whether a store is filled again in which an import has taken effect, and which has served no one.
+    /// - Parameters:
+    ///   - time: of the import, in the store's history.
+    ///   - earlier: of an import that has taken effect in the store, which has served no one, and is filled again.
     func fill(
         _ store: any ReplicableStore,
         notes base: String,
-        reopens: Bool,
+        at time: Date,
+        reopening earlier: Date?,
         progress: (Int, Int) -> Void = { _, _ in },
         willTakeEffect: (Report) throws -> Void
     ) throws -> Report {
-        guard try reopens || BulkLoad.isPossible(in: store) else {
+        guard try earlier != nil || BulkLoad.isPossible(in: store) else {
             throw HabitStoreError(
                 .busy,
                 "the store has records already; --merge adds the rows to them",
@@ -156,7 +158,7 @@ public struct TableImport {
         report.notes = check.notes
         report.leftOut = check.tables.filter { $0.entity == nil }
         let total = check.tables.reduce(0) { $0 + $1.rows }
-        var load = try BulkLoad(store, continuing: Self.kind, reopening: reopens ? author : nil)
+        var load = try BulkLoad(store, continuing: Self.kind, reopening: earlier)
         // The files may be another run's by now.
         try load.requireOwn()
         // Lines of an import that was interrupted say nothing about this one.
@@ -203,19 +205,15 @@ public struct TableImport {
         try store.replicaRead { try TableWitness(file, mapping, schema).compare($0, &report) }
         guard report.isVerified else { return report }
         try willTakeEffect(report)
-        try load.finish([]) { try BulkLoad.tell(told, author: author, at: Date(), schema, $0) }
+        try load.finish([]) { try BulkLoad.tell(told, author: Self.author, at: time, schema, $0) }
         return report
     }
 
     /// What an unfinished import says that it is; the next one of this kind keeps its records.
     private static let kind = "tables"
 
-    /// The author of the import's transactions in the history.
-    var author: String { Self.author(by: mapping) }
-
-    static func author(by mapping: TableMapping) -> String {
-        mapping.namespace.isEmpty ? "table import" : "table import \(mapping.namespace)"
-    }
+    /// The author of an import's transactions in the history.
+    static let author = "table import"
 
     /// Compares a store with the file, as an import does at its end: every row has a record with its values, and there are no others. Nothing is
     /// written.

@@ -5,9 +5,9 @@ extension TableImport {
     /// Merges the rows into a store that has records already, in one transaction.
     ///
     /// A row is the record with its identifier, or else the first one, by identifier, that has its natural key, unless that one is another row's.
-    /// What a row was once found to be, it stays. A record that somebody else than an import of this file has changed keeps its values; one that was
-    /// deleted does not come again, as far as the store's history goes back. All other rows become records by the store's rules. A second merge
-    /// therefore changes nothing. All rows are in memory at once.
+    /// What a row was once found to be, it stays. A record of the store keeps its values; one that was deleted does not come again, as far as the
+    /// store's history goes back. All other rows become records by the store's rules. A second merge therefore changes nothing. All rows are in
+    /// memory at once.
     ///
     /// Before the transaction commits, other code reads the file again and compares. It is told which rows are which records, and which the store
     /// says otherwise; all else it finds by itself. If the report has differences, nothing was merged.
@@ -27,8 +27,8 @@ extension TableImport {
         report.notes = check.notes
         report.leftOut = check.tables.filter { $0.entity == nil }
         let rows = TableRows(file, plan)
-        let notes = try TableNotes(base: base, rows)
-        var merge = TableMerge(plan, rows, author: author, allowsAside: options.allowsAside)
+        let notes = try TableNotes(base: base, rows, of: try store.replicaRead { try $0.information().lineage })
+        var merge = TableMerge(plan, rows, allowsAside: options.allowsAside)
         try merge.read(notes, &report)
         do {
             try withoutActuallyEscaping(willTakeEffect) { willTakeEffect in
@@ -41,9 +41,13 @@ extension TableImport {
                         try willTakeEffect(report)
                     }
                 )
-                try store.write(author: author, under: terms) { try merge.write($0, notes, &report) }
+                try store.write(author: Self.author, under: terms) { try merge.write($0, notes, &report) }
             }
-        } catch is NotVerified {}
+            // Only what has taken effect is remembered.
+            try notes.remember(merge.matches)
+        } catch is NotVerified {
+            report.merged = nil
+        }
         return report
     }
 
@@ -54,14 +58,13 @@ extension TableImport {
 private struct TableMerge {
     private let plan: TablePlan
     private let rows: TableRows
-    private let author: String
     /// Whether rows that the store's rules refuse are set aside.
     private let allowsAside: Bool
     private var made: [Made] = []
     /// The records that were deleted in the store.
     private var deleted: Set<Record> = []
-    /// The records that an import of the file was the last to change.
-    private var own: Set<Record> = []
+    /// What this merge has found rows to be.
+    private(set) var matches: [TableNotes.Match] = []
     /// By the mapping's tables, the first record that has each natural key.
     private var natural: [Int: [[Value]: UUID]] = [:]
     private(set) var merged = TableWitness.Merged()
@@ -87,8 +90,8 @@ private struct TableMerge {
         var name: String { String(place) }
     }
 
-    init(_ plan: TablePlan, _ rows: TableRows, author: String, allowsAside: Bool) {
-        (self.plan, self.rows, self.author, self.allowsAside) = (plan, rows, author, allowsAside)
+    init(_ plan: TablePlan, _ rows: TableRows, allowsAside: Bool) {
+        (self.plan, self.rows, self.allowsAside) = (plan, rows, allowsAside)
     }
 
     private var schema: Schema { plan.schema }
@@ -111,7 +114,7 @@ private struct TableMerge {
                     if let record {
                         aside.insert(name(record.id, source))
                     } else {
-                        merged.keyless[source.table.name.sqlName, default: 0] += 1
+                        merged.keyless[[source.table.name.sqlName.text, entities[place].entity], default: 0] += 1
                     }
                     return try notes.add(aside: row, part, source)
                 }
@@ -132,23 +135,24 @@ private struct TableMerge {
             schema.entities.enumerated().map { ($1.name, $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        var (deleted, own): (Set<Record>, Set<Record>) = ([], [])
+        var deleted: Set<Record> = []
         try replica.enumerateHistory(after: try replica.information().historyFloor) { transaction in
             for change in transaction.changes {
-                guard let entity = entities[change.entity] else { continue }
-                let record = Record(entity: entity, id: change.id)
-                if case .delete = change.kind {
-                    deleted.insert(record)
-                    own.remove(record)
-                } else if transaction.author == author {
-                    own.insert(record)
-                } else {
-                    own.remove(record)
+                if case .delete = change.kind, let entity = entities[change.entity] {
+                    deleted.insert(Record(entity: entity, id: change.id))
                 }
             }
             return true
         }
-        (self.deleted, self.own) = (deleted, own)
+        self.deleted = deleted
+        for row in made {
+            let name = name(row.record.id, plan.sources[row.source])
+            guard let id = merged.identifiers[name], !deleted.contains(Record(entity: row.part.entity, id: id)),
+                try replica.record(entity: row.part.entity, id: id) == nil
+            else { continue }
+            // Nothing says what became of the record.
+            merged.identifiers[name] = nil
+        }
         for part in plan.sources.flatMap(\.parts) where !part.naturalKey.isEmpty {
             let layout = schema.entities[part.entity].layout
             var known: [[Value]: UUID] = [:]
@@ -179,8 +183,6 @@ private struct TableMerge {
             if let there = try transaction.encodedRecord(id, entity: entity) {
                 if there == record {
                     result.unchanged += 1
-                } else if own.contains(Record(entity: entity, id: id)) {
-                    items.append(Item(place: place, entity: entity, id: id, record: record))
                 } else {
                     result.differing += 1
                     try keep(row, "the store has other values", notes)
@@ -213,18 +215,12 @@ private struct TableMerge {
             result.refused += 1
             merged.excepted.insert(name(made[item.place].record.id, plan.sources[made[item.place].source]))
         }
-        let here = Set(
-            made.map {
-                Record(entity: $0.part.entity, id: identifier($0.record.id, plan.sources[$0.source].table.name))
-            }
-        )
-        result.gone = own.subtracting(here).count
-        for item in merge.inserted + merge.updated {
+        for item in merge.inserted {
             let row = made[item.place]
             guard let stored = try rows.row(row.key, of: plan.sources[row.source]) else { continue }
             try notes.add(stored, row.record, row.part, plan.sources[row.source])
         }
-        (result.inserted, result.updated) = (merge.inserted.count, merge.updated.count)
+        result.inserted = merge.inserted.count
         report.merged = result
     }
 
@@ -255,7 +251,7 @@ private struct TableMerge {
             let record = Record(entity: row.part.entity, id: id)
             guard !own.contains(record), claimed.insert(record).inserted else { continue }
             merged.identifiers[name(row.record.id, source)] = id
-            try notes.add(match: row.record.id, id, row.key, source)
+            matches.append(.init(table: source.table.name, key: row.key, row: row.record.id, id: id))
             if let stored = try rows.row(row.key, of: source), !row.record.problems.isEmpty {
                 try notes.add(stored, row.record, row.part, source)
             }

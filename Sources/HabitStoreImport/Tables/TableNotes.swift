@@ -8,15 +8,28 @@ final class TableNotes {
     private let keys: KeyFile
     private let rows: TableRows
     private var counts = (setAside: 0, originals: 0, links: 0)
-    /// What earlier merges found rows to be, by their natural keys.
+    private let lineage: UUID?
+    /// What earlier merges into the store found rows to be, by their natural keys.
     let identifiers: [TableWitness.Row: UUID]
 
-    /// - Parameter base: the path that the files' names begin with.
-    init(base: String, _ rows: TableRows) throws {
+    /// A row that is a record with another identifier than its key gives.
+    struct Match {
+        let table: String
+        let key: [SourceValue]
+        /// The identifier that its key gives.
+        let row: UUID
+        let id: UUID
+    }
+
+    /// - Parameters:
+    ///   - base: the path that the files' names begin with.
+    ///   - lineage: of the store, for a merge.
+    init(base: String, _ rows: TableRows, of lineage: UUID? = nil) throws {
         attachment = try ImportAttachment(path: ImportNotes(base: base).attachment)
         keys = KeyFile(path: ImportNotes(base: base).keys)
         self.rows = rows
-        identifiers = try KeyFile.matches(in: ImportNotes(base: base).keys)
+        self.lineage = lineage
+        identifiers = try lineage.map { try KeyFile.matches(in: ImportNotes(base: base).keys, of: $0) } ?? [:]
     }
 
     /// Adds what the record of a row does not say.
@@ -29,9 +42,12 @@ final class TableNotes {
         if !source.says(key, by: made.id, part) { try keys.add(.init(table: source.table.name, key: key, id: made.id)) }
     }
 
-    /// Adds that a row is a record with another identifier than its key gives.
-    func add(match row: UUID, _ id: UUID, _ key: [SourceValue], _ source: TablePlan.Source) throws {
-        try keys.add(.init(table: source.table.name, key: key, id: id, row: row))
+    /// Remembers what rows are.
+    func remember(_ matches: [Match]) throws {
+        for match in matches {
+            try keys.add(.init(table: match.table, key: match.key, id: match.id, row: match.row, store: lineage))
+        }
+        _ = try keys.finish()
     }
 
     /// Adds a row that becomes no record, because a value does not have its form.
@@ -157,11 +173,12 @@ private final class KeyFile {
         let table: String
         let key: [JSON]
         let id: UUID
-        /// The identifier that the key gives, if the record has another one.
+        /// The identifier that the key gives, if the record has another one in a store.
         let row: UUID?
+        let store: UUID?
 
-        init(table: String, key: [SourceValue], id: UUID, row: UUID? = nil) {
-            (self.table, self.id, self.row) = (table, id, row)
+        init(table: String, key: [SourceValue], id: UUID, row: UUID? = nil, store: UUID? = nil) {
+            (self.table, self.id, self.row, self.store) = (table, id, row, store)
             self.key = key.map { JSON(stored: $0) }
         }
     }
@@ -178,19 +195,19 @@ private final class KeyFile {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     }
 
-    /// The rows of a file's lines that are records with other identifiers.
-    static func matches(in path: String) throws -> [TableWitness.Row: UUID] {
+    /// The rows of a file's lines that are records with other identifiers in a store.
+    static func matches(in path: String, of store: UUID) throws -> [TableWitness.Row: UUID] {
         struct Match: Decodable {
             let table: String
             let id: UUID
             let row: UUID
+            let store: UUID
         }
         var result: [TableWitness.Row: UUID] = [:]
         try AppendedFile(path: path).forEachLine { line in
-            guard line.contains("\"row\""), let match = try? JSONDecoder().decode(Match.self, from: Data(line.utf8))
-            else {
-                return
-            }
+            guard line.contains("\"row\""),
+                let match = try? JSONDecoder().decode(Match.self, from: Data(line.utf8)), match.store == store
+            else { return }
             result[TableWitness.Row(table: match.table.sqlName, id: match.row)] = match.id
         }
         return result

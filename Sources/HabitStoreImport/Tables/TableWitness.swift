@@ -27,8 +27,8 @@ struct TableWitness {
         var identifiers: [Row: UUID] = [:]
         /// Rows that the store says otherwise, or not at all.
         var excepted: Set<Row> = []
-        /// By table, rows whose key is no identifier.
-        var keyless: [SQLName: Int] = [:]
+        /// By table and entity, rows whose key is no identifier.
+        var keyless: [[String]: Int] = [:]
     }
 
     init(_ file: TableFile, _ mapping: TableMapping, _ schema: Schema, merged: Merged? = nil) {
@@ -49,7 +49,7 @@ struct TableWitness {
         for (place, count) in missing.sorted(by: { $0.key.description < $1.key.description }) {
             let stated = report.entities.filter { [$0.table.sqlName.text, $0.entity] == place }
             let setAside =
-                merged.map { $0.keyless[place[0].sqlName] ?? 0 } ?? stated.reduce(0) { $0 + $1.rows - $1.records }
+                merged.map { $0.keyless[place] ?? 0 } ?? stated.reduce(0) { $0 + $1.rows - $1.records }
             if count != setAside {
                 note(
                     "\(stated.first?.table ?? place[0]): \(count) rows have no record, and \(setAside) were set aside",

@@ -88,9 +88,10 @@ struct ImportCoreDataCommand: ReportingCommand {
         let mapping = try mapping.map { try CoreDataMapping(path: $0) }
         // A mapping with open questions makes no user.
         try mapping?.requireAnswers(at: self.mapping)
-        let settings = try await Settings(userOptions)
-        let session =
-            into == nil ? try UserSession.open(settings, recording, isFollowing: follow, mayBegin: true) : nil
+        let settings = into == nil ? try await Settings(userOptions) : nil
+        let session = try settings.map {
+            try UserSession.open($0, recording, isFollowing: follow, mayBegin: true)
+        }
         defer { session?.close() }
         let mirror = CoreDataMirror(path: file, try update(mapping, settings, session))
         let bar = ProgressBar(isQuiet: quiet || output.format == .json)
@@ -139,7 +140,7 @@ struct ImportCoreDataCommand: ReportingCommand {
     /// The function that imports a state of the file into the target.
     private func update(
         _ mapping: CoreDataMapping?,
-        _ settings: Settings,
+        _ settings: Settings?,
         _ session: UserSession?
     ) throws -> CoreDataMirror.Update {
         guard let mapping else {
@@ -159,7 +160,7 @@ struct ImportCoreDataCommand: ReportingCommand {
                 )
             }
         }
-        guard let session else { throw CommandFailure.usage("name a store or a user to import into") }
+        guard let settings, let session else { throw CommandFailure.usage("name a store or a user to import into") }
         return try usersUpdate(mapping, settings, session.store)
     }
 

@@ -163,9 +163,7 @@ struct MapImportCommand: ReportingCommand {
                 (merged.inserted, "new"), (merged.unchanged, "in the store already"),
                 (merged.matched, "the store's by their natural keys"),
                 (merged.differing, "with other values in the store, which stay"),
-                (merged.updated, "changed since an earlier import"),
                 (merged.deleted, "deleted in the store, and not brought back"),
-                (merged.gone, "in the store only, since the file has them no longer"),
                 (merged.refused, "refused by the store's rules"),
             ]
             lines.append(
@@ -190,7 +188,10 @@ struct MapImportCommand: ReportingCommand {
         if report.isVerified, report.isMostlySetAside {
             lines.append("NOT VERIFIED: what is in the store is right, but most rows were set aside")
         } else {
-            lines += report.verdict(ifDifferent: "remove it, and report this with the mapping")
+            lines += report.verdict(
+                ifDifferent: merge
+                    ? "nothing was merged; report this with the mapping" : "remove it, and report this with the mapping"
+            )
         }
         return lines.map { TerminalText.escaped($0) }.joined(separator: "\n") + "\n"
     }

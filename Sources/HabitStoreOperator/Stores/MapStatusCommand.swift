@@ -42,7 +42,9 @@ struct MapStatusCommand: ReportingCommand {
             return (records.map(Self.line) + unreadable).map { TerminalText.escaped($0) + "\n" }.joined()
         }
         if output.format == .json { for line in unreadable { StandardError.note(line) } }
-        if !unreadable.isEmpty || records.contains(where: { $0.state != .moved || $0.writtenSince != nil }) {
+        if !unreadable.isEmpty
+            || records.contains(where: { $0.state != .moved || $0.writtenSince != nil || $0.reason != nil })
+        {
             throw ExitCode(ExitStatus.different.rawValue)
         }
     }
@@ -70,7 +72,7 @@ struct MapStatusCommand: ReportingCommand {
         if let differing = record.differing, differing > 0 {
             counts += ", of which \(differing) \(differing == 1 ? "has" : "have") other values in the store"
         }
-        let reason = record.reason.map { "; the file cannot be read any more: \($0.message)" } ?? ""
+        let reason = record.reason.map { "; what became of the file is unknown: \($0.message)" } ?? ""
         guard let written = record.writtenSince else { return "\(record.file): the store serves\(counts)\(reason)" }
         return
             "\(record.file): the store serves\(counts), and old code has changed the file, as seen at \(ISODate.instant(written)): "

@@ -31,15 +31,16 @@ struct BulkLoad {
     /// - Parameters:
     ///   - kind: what is imported, if the records of an interrupted import of this kind are kept: those that are stored again unchanged cost no
     ///     write, and ``keepOnly(_:)`` removes the others.
-    ///   - author: who alone may have written to the store, for one whose import took effect, but has served no one; its history begins again.
+    ///   - time: of the import that alone has written to the store and has taken effect, for a store that has served no one; its history begins
+    ///     again.
     /// - Throws: ``HabitStoreError/Code/busy`` if the store is not empty; the errors of ``isPossible(in:)``.
-    init(_ store: any ReplicableStore, continuing kind: String? = nil, reopening author: String? = nil) throws {
+    init(_ store: any ReplicableStore, continuing kind: String? = nil, reopening time: Date? = nil) throws {
         self.store = store
         mark = UnfinishedImport(kind: kind)
         let mark = mark
         let entities = store.schema.entities.indices
         counts = try store.replicate { transaction in
-            let isReopened = try author.map { try Self.isUntouched(transaction, by: $0) } ?? false
+            let isReopened = try time.map { try Self.isUntouched(transaction, since: $0) } ?? false
             guard try isReopened || Self.isFillable(transaction, store) else { throw Self.disturbed }
             if isReopened { try transaction.pruneHistory(through: try transaction.information().token) }
             let isContinued =
@@ -53,17 +54,17 @@ struct BulkLoad {
         for entity in entities { try remove(from: entity) { _ in true } }
     }
 
-    /// Whether an import has taken effect in a store, and nobody else has written to it since.
-    static func isUntouched(_ store: any ReplicableStore, by author: String) throws -> Bool {
-        try store.replicaRead { try isUntouched($0, by: author) }
+    /// Whether the import of a time has taken effect in a store, and nobody has written to it since.
+    static func isUntouched(_ store: any ReplicableStore, since time: Date) throws -> Bool {
+        try store.replicaRead { try isUntouched($0, since: time) }
     }
 
-    private static func isUntouched(_ replica: any ReplicaSnapshot, by author: String) throws -> Bool {
+    private static func isUntouched(_ replica: any ReplicaSnapshot, since time: Date) throws -> Bool {
         let information = try replica.information()
         guard information.role == .authoritative, information.epoch == 0 else { return false }
-        var isOwn = true
+        var isOwn = false
         try replica.enumerateHistory(after: information.historyFloor) { transaction in
-            isOwn = transaction.author == author
+            isOwn = transaction.timestamp == time
             return isOwn
         }
         return isOwn
