@@ -96,7 +96,10 @@ struct StoresOfNotesTests {
         #expect(again.output.contains("0 added, 2 here already"), "\(again.output)")
         let inspected = try sandbox.run("inspect", "b.lmdb").succeeded()
         #expect(inspected.output.contains("Note"), "\(inspected.output)")
-        try sandbox.run("import", "a.sqlite").failed(65, saying: "this is not what `notes-ops export` writes")
+        try sandbox.run("import", "a.sqlite").failed(
+            65,
+            saying: "this is not an export of this program; `notes-ops map suggest a.sqlite`"
+        )
     }
 
     /// What first launches came to, of one user and of many.

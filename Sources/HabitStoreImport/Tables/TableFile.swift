@@ -162,9 +162,10 @@ public final class TableFile {
 
     /// Whether an adopted file says that another store has its records. One that cannot be read within `busySeconds` does not.
     static func isFenced(_ path: String, busySeconds: Double) -> Bool {
-        guard DatabaseHeader.isDatabase(path),
-            let connection = try? SourceConnection(copy: path, of: path, largestValueBytes: largestValueBytes)
-        else { return false }
+        // Not by reading its first bytes: closing a file by other means than SQLite's ends this process's locks.
+        guard let connection = try? SourceConnection(copy: path, of: path, largestValueBytes: largestValueBytes) else {
+            return false
+        }
         defer { connection.close() }
         func holds(_ sql: String) -> Bool { (try? connection.int(sql)) == 1 }
         guard (try? connection.exec("PRAGMA busy_timeout = \(Int(busySeconds * 1_000))")) != nil,

@@ -106,8 +106,8 @@ struct ImportExportCommand: ReportingCommand {
         guard let work = try InterchangeImport(path: file, options) else {
             throw HabitStoreError(
                 .notAStore,
-                "this is not what `\(Tool.name) export` writes; `\(Tool.name) map` imports the tables of a SQLite file, and "
-                    + "`\(Tool.name) import coredata` a Core Data file",
+                "this is not an export of this program; `\(Tool.name) map suggest \(ShellWord.quoted(file))` begins with the tables of a "
+                    + "SQLite file, `\(Tool.name) inspect \(ShellWord.quoted(file))` shows a Core Data file",
                 at: .init(path: file)
             )
         }
