@@ -217,7 +217,7 @@ soak-shadow: setup ## Compare reads of two engines during writes by eight thread
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads $(READS) --seed $(SEED) --queries $(FIXTURES)/queries.json
 
-bench: setup ## Measure against the same work in C and with GRDB, flags, openings, rollout, verifier, scale, threads, live, servers: SUITE, ROUNDS
+bench: setup ## Measure against the same work in C and with GRDB, flags, openings, rollout, mapped, verifier, scale, threads, live, servers: SUITE, ROUNDS
 	$(SWIFT) build --package-path Benchmarks -c release
 	@mkdir -p .build
 	@$(if $(filter server all,$(SUITE)),sh scripts/with-postgres.sh) \

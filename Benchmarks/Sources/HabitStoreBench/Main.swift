@@ -13,6 +13,7 @@ struct Bench: ParsableCommand {
             flags     evaluating feature flags and changing their files
             openings  opening users' stores, compared with opening the stores alone
             rollout   writing and reading through a user's store, shadow reads, the kill switch
+            mapped    what an app's code pays in an adopted file; adopting and importing a large file
             verifier  comparing two stores of 200,000 entries
             scale     users in one process: memory, open files, maps, opening
             threads   reads and commits by one to eight threads: our stores, C
@@ -43,10 +44,10 @@ struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "measure", abstract: "Runs one suite, or all.")
 
     enum Suite: String, CaseIterable, ExpressibleByArgument {
-        case table, plans, flags, openings, rollout, verifier, scale, threads, growth, live, server, all
+        case table, plans, flags, openings, rollout, mapped, verifier, scale, threads, growth, live, server, all
     }
 
-    @Argument(help: "table, plans, flags, openings, rollout, verifier, scale, threads, growth, live, server or all.")
+    @Argument(help: "The suite, or all.")
     var suite: Suite = .all
 
     @Option(help: "The number of rounds.")
@@ -64,6 +65,9 @@ struct Measure: ParsableCommand {
     @Option(help: "How many entries the user of the suite growth reaches.")
     var entries = 100_000
 
+    @Option(help: "How many rows the large file of the suite mapped has.")
+    var rows = 1_000_000
+
     @Option(help: "How many users the suite server creates.")
     var serverUsers = 10_000
 
@@ -74,7 +78,7 @@ struct Measure: ParsableCommand {
     var plot: String?
 
     func validate() throws {
-        guard rounds > 0, entriesEach > 0, users > 0, serverUsers > 0, entries > 0 else {
+        guard rounds > 0, entriesEach > 0, users > 0, serverUsers > 0, entries > 0, rows > 0 else {
             throw ValidationError("all counts must be 1 or more")
         }
     }
@@ -93,6 +97,7 @@ struct Measure: ParsableCommand {
         case .flags: try FlagRun(directory, rounds: rounds).measure()
         case .openings: try OpeningRun(directory, rounds: rounds).measure()
         case .rollout: try RolloutRun(directory, rounds: rounds).measure()
+        case .mapped: try MappedRun(directory, rounds: rounds, rows: rows).measure()
         case .verifier: try VerifierRun(directory, rounds: rounds).measure()
         case .scale: try ScaleRun(directory, users: users).measure()
         case .threads: try ThreadRun(directory, rounds: rounds).measure()

@@ -28,7 +28,7 @@ final class TableRun {
     private static let subjects = [
         Subject(engine: .sqlite, layout: .byIdentifier), Subject(engine: .lmdb, layout: .byIdentifier),
         Subject(engine: .sqlite, layout: .clustered), Subject(engine: .lmdb, layout: .clustered),
-        Subject(engine: .memory, layout: .byIdentifier),
+        Subject(engine: .memory, layout: .byIdentifier), Subject(engine: .mapped, layout: .byIdentifier),
     ]
 
     init(_ directory: URL, rounds: Int, entriesEach: Int) {
@@ -46,7 +46,7 @@ final class TableRun {
             case .clustered: add(AppContestant<Entry>(subject.engine, data), subject)
             }
             switch subject.engine {
-            case .sqlite: add(YardstickContestant(.sqlite, subject.layout, data), subject)
+            case .sqlite, .mapped: add(YardstickContestant(.sqlite, subject.layout, data), subject)
             case .lmdb: add(YardstickContestant(.lmdb, subject.layout, data), subject)
             case .memory: break
             }
@@ -156,7 +156,7 @@ final class TableRun {
                 title: work.title(data),
                 milliseconds: milliseconds,
                 goal: work.goal(subject.engine),
-                lead: subject.engine == .memory ? nil : work.lead
+                lead: work.goal(subject.engine) == nil ? nil : work.lead
             )
         }
     }

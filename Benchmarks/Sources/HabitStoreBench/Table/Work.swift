@@ -41,7 +41,7 @@ enum Work: String, CaseIterable, Codable {
 
     /// The allowed multiple of the C program's time.
     func goal(_ engine: TableEngine) -> Double? {
-        guard engine != .memory else { return nil }
+        guard engine == .sqlite || engine == .lmdb else { return nil }
         switch self {
         case .commits: return 1.35
         case .commitsWithHistory: return 1.1
@@ -66,6 +66,8 @@ enum TableEngine: String, Codable {
     case sqlite = "SQLite"
     case lmdb = "LMDB"
     case memory = "memory"
+    /// The file of an app that has tables like those of GRDB's side.
+    case mapped = "an app's file"
 
     /// Opens one of this package's stores on this engine; stores in memory ignore the path.
     func open(_ path: String, schema: Schema = HabitSchema.current) throws -> any EngineBackedStore {
@@ -73,6 +75,7 @@ enum TableEngine: String, Codable {
         case .sqlite: try SQLiteHabitStore(path: path, schema: schema)
         case .lmdb: try LMDBHabitStore(path: path, schema: schema)
         case .memory: try InMemoryHabitStore(schema: schema)
+        case .mapped: try AppFile.open(path, schema: schema)
         }
     }
 }

@@ -1,6 +1,7 @@
 import CYardstick
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreImport
 import HabitStoreLMDB
 import HabitStoreSQLite
 import HabitTracker
@@ -8,9 +9,8 @@ import ShadowVerifier
 import Synchronization
 
 /// Two stores of 200 habits and 200,000 entries, on SQLite and on LMDB: the cost of comparing their contents in full (next to the time that SQLite's
-/// dbhash takes for two SQLite files of the same habits and entries), of comparing their kept digests, and of finding one difference; and the memory
-/// of a
-/// whole verification.
+/// dbhash takes for two SQLite files of the same habits and entries), of comparing their kept digests, and of finding one difference; the cost of
+/// comparing those two files as tables, next to SQLite's sqldiff; and the memory of a whole verification.
 struct VerifierRun {
     static let childArgument = "verify-child"
 
@@ -37,6 +37,8 @@ struct VerifierRun {
             try require(report, .match)
             for level in report.levels { times[level.name, default: []].append(level.seconds * 1_000) }
             times["dbhash", default: []].append(try milliseconds { try hash("hashed-1.sqlite", "hashed-2.sqlite") })
+            times["tables", default: []].append(try milliseconds { try compareTables() })
+            if hasSqldiff { times["sqldiff", default: []].append(try milliseconds { try sqldiff() }) }
             times["quick", default: []].append(
                 try milliseconds { try require(Self.verify(sqlite, lmdb, .keptDigests), .match) }
             )
@@ -126,6 +128,27 @@ struct VerifierRun {
         guard digests.count == 1 else { throw BenchError("the hashes of equal databases differ") }
     }
 
+    private static let sqldiffPath = "/usr/bin/sqldiff"
+
+    /// Debian has it in sqlite3-tools.
+    private var hasSqldiff: Bool { FileManager.default.isExecutableFile(atPath: Self.sqldiffPath) }
+
+    private func sqldiff() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.sqldiffPath)
+        process.arguments = [path("hashed-1.sqlite"), path("hashed-2.sqlite")]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let difference = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0, difference.isEmpty else { throw BenchError("sqldiff found a difference") }
+    }
+
+    private func compareTables() throws {
+        try require(TableComparison(path("hashed-1.sqlite"), path("hashed-2.sqlite")).run(), .match)
+    }
+
     private func milliseconds(_ body: () throws -> Void) rethrows -> Double {
         let start = ContinuousClock.now
         try body()
@@ -148,6 +171,10 @@ struct VerifierRun {
             let isMet = (medians[name] ?? .infinity) < goal
             print("| \(work) | \(text(name)) | < \(Int(goal)) | \(isMet ? "yes" : "no") |")
         }
+        let tables = (medians["tables"] ?? .nan) / (medians["sqldiff"] ?? .nan)
+        let ofSqldiff = tables.isNaN ? "no sqldiff here" : String(format: "%.2f of sqldiff", tables)
+        let isMet = tables <= 1 ? "yes" : "no"
+        print("| the two SQLite files as tables | \(text("tables")), \(ofSqldiff) | ≤ 1 | \(isMet) |")
         for level in ["store checks", "relationships", "history"] { print("| \(level) | \(text(level)) | | |") }
     }
 
