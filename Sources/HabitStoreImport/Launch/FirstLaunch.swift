@@ -25,7 +25,7 @@ public struct FirstLaunch: Sendable {
         case isANewUser
     }
 
-    /// What the name of a ``LaunchRecord`` ends with.
+    /// The suffix of a ``LaunchRecord``'s file name.
     public static let recordSuffix = ".launch.json"
 
     /// The path of the old file.
@@ -97,7 +97,7 @@ public struct FirstLaunch: Sendable {
                 throw error
             }
             do {
-                // A store that opens may still be one that nobody can read.
+                // A store that opens may still refuse to be read.
                 try (store as? any HabitStore)?.read { _ in }
                 try record.becomeMoved(.init(stamp: SourceStamps(following: file)?.text), recordPath)
             } catch {
@@ -297,7 +297,7 @@ private struct WayIn {
 
     /// Imports the file's records into a store.
     func bring<Store: ReplicableStore>(into open: () throws -> Store, _ record: inout LaunchRecord) throws -> Store {
-        var work = try Work(self)
+        var work = try read()
         let store = try open()
         do {
             for _ in 1..<Self.tries {
@@ -305,23 +305,35 @@ private struct WayIn {
                     try run(work, store, &record)
                     return store
                 } catch is OldFileChanged {
-                    work = try Work(self)
+                    work = try read()
                 }
             }
             do {
                 try run(work, store, &record)
                 return store
             } catch is OldFileChanged {
-                throw HabitStoreError(
-                    .busy,
-                    "the old file is being written to; the next launch continues",
-                    at: .init(path: launch.file)
-                )
+                throw isBeingWritten
             }
         } catch {
             closeIfPossible(store)
             throw error
         }
+    }
+
+    private var isBeingWritten: HabitStoreError {
+        HabitStoreError(
+            .busy,
+            "the old file is being written to; the next launch continues",
+            at: .init(path: launch.file)
+        )
+    }
+
+    /// Reads the file, again if a program is writing to it.
+    private func read() throws -> Work {
+        for _ in 1..<Self.tries {
+            do { return try Work(self) } catch is OldFileChanged { Thread.sleep(forTimeInterval: 0.05) }
+        }
+        do { return try Work(self) } catch is OldFileChanged { throw isBeingWritten }
     }
 
     /// The file at one moment, and its import.
@@ -333,6 +345,10 @@ private struct WayIn {
         init(_ way: WayIn) throws {
             file = try TableFile(path: way.launch.file)
             if let loss = file.losses.first {
+                // The end of the log may be another program's transaction, which is not finished yet.
+                guard let stamps = file.stamps, stamps.isLogAtRest,
+                    SourceStamps(following: way.launch.file)?.text == stamps.text
+                else { throw OldFileChanged() }
                 throw HabitStoreError(.corrupt, loss.message, at: .init(path: way.launch.file))
             }
             tables = try TableImport(file, way.mapping, schema: way.schema, way.options)
@@ -506,7 +522,7 @@ private final class OldFileHold {
         do {
             connection = try SourceConnection(holding: launch.file, busySeconds: launch.waitSeconds)
         } catch let error as HabitStoreError where error.code == .permissionDenied {
-            // Nobody who runs with this program's permissions can write to it either.
+            // Other programs with the same permissions cannot write to it either.
             connection = nil
         }
         guard let stamps, stamps.isLogAtRest, SourceStamps(following: launch.file)?.text == stamps.text else {
