@@ -75,16 +75,7 @@ enum AdoptedFile {
                 at: .init(path: connection.path)
             )
         }
-        var planner = TablePlanner(mapping, file, schema)
-        let plan = planner.plan()
-        let findings = planner.findings.filter { !$0.isAboutRest }
-        guard findings.isEmpty else {
-            throw HabitStoreError(
-                .schemaMismatch,
-                "the tables no longer fit the mapping: \(findings.map(\.message).joined(separator: "; "))",
-                at: .init(path: connection.path)
-            )
-        }
+        let plan = try TablePlanner.plan(mapping, file, schema)
         guard try !isOutdated(connection) else {
             throw HabitStoreError(
                 .migrationRequired,

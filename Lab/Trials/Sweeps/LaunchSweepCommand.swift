@@ -88,7 +88,7 @@ private struct LaunchedUser {
     private let isInUse: Bool
     private let rows: Int
     private var next = 0
-    /// What a store may have that took effect when a launch was killed: all rows of the file as it was then.
+    /// The complete contents that the file had before each launch: a killed launch may have left a store with one of them.
     private var wholes: Set<[String]> = []
 
     private var file: String { "\(place)/cards.sqlite" }

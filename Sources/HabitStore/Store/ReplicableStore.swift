@@ -245,7 +245,7 @@ public protocol ReplicableStore: HabitStore {
 
     /// The run of the import.
     private let run: UUID
-    /// What is imported, if a later run may continue with the records that are there; nil if it begins again.
+    /// The kind of import whose next run may keep the stored records; nil if the next run starts from scratch.
     public let kind: String?
 
     /// Of a new run.

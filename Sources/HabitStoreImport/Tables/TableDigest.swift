@@ -7,16 +7,7 @@ extension TableImport {
     ///
     /// - Throws: ``HabitStoreError/Code/schemaMismatch`` if the tables no longer fit the mapping.
     static func digest(of file: TableFile, _ mapping: TableMapping, _ schema: Schema) throws -> String {
-        var planner = TablePlanner(mapping, file, schema)
-        let plan = planner.plan()
-        let findings = planner.findings.filter { !$0.isAboutRest }
-        guard findings.isEmpty else {
-            throw HabitStoreError(
-                .schemaMismatch,
-                "the tables no longer fit the mapping: \(findings.map(\.message).joined(separator: "; "))",
-                at: .init(path: file.path)
-            )
-        }
+        let plan = try TablePlanner.plan(mapping, file, schema)
         let rows = TableRows(file, plan)
         var digest = RowDigest()
         for source in plan.sources {

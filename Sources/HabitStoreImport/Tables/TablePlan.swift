@@ -174,6 +174,23 @@ package struct TablePlanner {
         (self.mapping, self.file, self.schema) = (mapping, file, schema)
     }
 
+    /// The plan of a file that fitted the mapping before.
+    ///
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` if a mapped table no longer does.
+    package static func plan(_ mapping: TableMapping, _ file: TableFile, _ schema: Schema) throws -> TablePlan {
+        var planner = TablePlanner(mapping, file, schema)
+        let plan = planner.plan()
+        let findings = planner.findings.filter { !$0.isAboutRest }
+        guard findings.isEmpty else {
+            throw HabitStoreError(
+                .schemaMismatch,
+                "the tables no longer fit the mapping: \(findings.map(\.message).joined(separator: "; "))",
+                at: .init(path: file.path)
+            )
+        }
+        return plan
+    }
+
     /// The plan; it is complete only if there are no findings.
     package mutating func plan() -> TablePlan {
         for (index, table) in mapping.tables.enumerated() {

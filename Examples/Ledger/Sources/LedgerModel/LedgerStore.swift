@@ -34,7 +34,7 @@ package enum Ledger {
         options.shadowReads.recordEvery = 1
     }
 
-    /// Opens the user's store, or says why version 1 goes on with the file.
+    /// Opens the user's store, or says why version 1 continues with the file.
     package static func launch() throws -> FirstLaunch.Outcome<UserStore> {
         try FirstLaunch(of: LedgerFile.path, whenMissing: .isANewUser).open(inPlace: { try stores().store(for: "me") })
     }

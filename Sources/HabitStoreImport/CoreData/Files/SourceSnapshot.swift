@@ -158,7 +158,7 @@ struct SourceStamps: Equatable {
         self.init(resolved)
     }
 
-    /// What is the same as long as nothing is written: an empty log says the same as none.
+    /// The state as text, which changes with each write. An empty log counts as none.
     var text: String {
         let head = logHeader.map { String(format: "%02x", $0) }.joined()
         return [main.text, log.flatMap { $0.size > 0 ? $0.text : nil } ?? "", journal?.text ?? "", head].joined(

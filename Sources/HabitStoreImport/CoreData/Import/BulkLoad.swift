@@ -54,7 +54,7 @@ struct BulkLoad {
         for entity in entities { try remove(from: entity) { _ in true } }
     }
 
-    /// Whether the import of a time has taken effect in a store, and nobody has written to it since.
+    /// Whether the store's history consists of the import at `time` alone.
     static func isUntouched(_ store: any ReplicableStore, since time: Date) throws -> Bool {
         try store.replicaRead { try isUntouched($0, since: time) }
     }

@@ -93,7 +93,7 @@ struct RecordMerge<Item: ForeignRecord> {
         for (place, attribute) in entity.attributes.enumerated().dropFirst()
         where attribute.isUnique && !values[place].isNull {
             let unique = Unique(entity: item.entity, attribute: place, value: values[place])
-            let owner = try taken[unique] ?? transaction.record(of: entity, having: [(attribute, values[place])])
+            let owner = try taken[unique] ?? transaction.record(of: entity, having: values[place], for: attribute)
             if let owner, owner != item.id {
                 obstacles.append((item, place, .taken(values[place])))
                 return false
@@ -158,14 +158,10 @@ extension ReadTransaction {
         return record
     }
 
-    /// The identifier of the first record that has all of the values; nil if there is none.
-    func record(of entity: EntityDescription, having values: [(attribute: AttributeDescription, value: Value)]) throws
-        -> UUID?
+    /// The identifier of the first record with a value; nil if there is none.
+    func record(of entity: EntityDescription, having value: Value, for attribute: AttributeDescription) throws -> UUID?
     {
-        let terms = values.map {
-            FilterExpression.compare(.equal, .attribute(AttributePath($0.attribute.name)), .literal($0.value))
-        }
-        let query = RecordQuery(entity: entity.name, filter: terms.count == 1 ? terms[0] : .and(terms), limit: 1)
-        return try records(query).first?.id
+        let filter = FilterExpression.compare(.equal, .attribute(AttributePath(attribute.name)), .literal(value))
+        return try records(RecordQuery(entity: entity.name, filter: filter, limit: 1)).first?.id
     }
 }
