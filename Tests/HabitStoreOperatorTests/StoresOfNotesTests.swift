@@ -129,6 +129,12 @@ struct StoresOfNotesTests {
             "\(metrics.output)"
         )
         #expect(metrics.output.contains("habitstore_old_files_written 1\n"))
+        // It was called damaged, with the advice to remove it.
+        try RawDatabase(path: sandbox.path("app.db")).execute("CREATE TABLE note (id INTEGER PRIMARY KEY)")
+        try sandbox.run("map", "status", "app.db").failed(
+            65,
+            saying: "this is a database; its launch record is in app.db.launch.json"
+        )
         try sandbox.run("map", "status", "none.launch.json").failed(74, saying: "there is no launch record here")
     }
 

@@ -81,6 +81,13 @@ public struct LaunchRecord: Sendable, Hashable, Codable {
         // What cannot be reached may say that the old file is outdated.
         guard stat(path, &status) == 0 || errno != ENOENT else { return nil }
         let data = try FileFailure.mappingErrors { try OpenFile(path, O_RDONLY).contents() }
+        guard !data.starts(with: DatabaseHeader.magic) else {
+            throw HabitStoreError(
+                .notAStore,
+                "this is a database; its launch record is in \(ShellWord.quoted(path + FirstLaunch.recordSuffix))",
+                at: .init(path: path)
+            )
+        }
         struct Format: Decodable { let format: Int }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
