@@ -95,7 +95,7 @@ extension RolloutCommand {
 
     /// A query for the first entity's records.
     public static var exampleQuery: String {
-        "\((try? schema)?.entities.first?.name ?? "ENTITY") --limit 10 --store sqlite:PATH"
+        "\((try? schema)?.entities.first?.name ?? "ENTITY") --limit 10 --store \(Tool.forms((try? engines) ?? .standard)[0])"
     }
 
     /// SQLite and LMDB.
@@ -130,9 +130,10 @@ extension RolloutCommand {
 
     /// How to write stores, and the meaning of exit codes.
     private static var discussion: String {
+        let forms = Tool.forms((try? engines) ?? .standard).joined(separator: ", ")
         let server = servers == nil ? "" : "postgres://SERVER#NAME, "
         return """
-            A store is written as sqlite:PATH, lmdb:PATH, \(server)or as a path whose kind is recognised.
+            A store is written as \(forms), \(server)or as a path whose kind is recognised.
             Exit codes: 0 done, or identical; 1 different, damaged, refused, or something found; 2 only what rules ignore is \
             different; 64 wrong usage; 65 data that cannot be read; 74 a file that cannot be reached; 75 out of time.
             """

@@ -380,9 +380,14 @@ import Testing
         let launch = try LaunchApp()
         guard case .store(let store, _) = try launch.open() else { return #expect(Bool(false)) }
         store.close()
-        for suffix in ["", "-wal", "-shm", "-lock"] {
-            try? FileManager.default.removeItem(atPath: launch.storePath + suffix)
+        let away = launch.app.folder.path("away")
+        try FileManager.default.moveItem(atPath: launch.storePath, toPath: away)
+        func removeStore() {
+            for suffix in ["", "-wal", "-shm", "-lock"] {
+                try? FileManager.default.removeItem(atPath: launch.storePath + suffix)
+            }
         }
+        removeStore()
         if what != "missing" {
             let other = try SQLiteHabitStore(path: launch.storePath, schema: launch.schema, access: .create)
             if what == "another" { try other.save(Label("theirs")) }
@@ -390,6 +395,13 @@ import Testing
         }
         let error = #expect(throws: HabitStoreError.self) { try launch.open() }
         #expect(error?.code == .staleStore && error?.message.contains(launch.launch.recordPath) == true)
+        // The record said that the store serves.
+        #expect(try launch.launch.record?.failure?.code == "staleStore")
+        removeStore()
+        try FileManager.default.moveItem(atPath: away, toPath: launch.storePath)
+        guard case .store(let back, let record) = try launch.open() else { return #expect(Bool(false)) }
+        back.close()
+        #expect(try record.failure == nil && launch.launch.record == record)
     }
 
     /// A record that cannot be read says nothing about which of both is newer.

@@ -106,6 +106,17 @@ import Testing
         #expect(report.isVerified, "\(report.differences)")
         #expect(merged.inserted == 2 && merged.deleted == 1 && merged.differing == 1, "\(merged)")
         #expect(try store.all(Label.self).map(\.name).sorted() == ["food", "new", "renamed"])
+        // Damaged lines were passed over, and renamed records came twice; the end of one that a full disk cut off is no damage.
+        let keys = launch.storePath + ".keys.jsonl"
+        let lines = try String(contentsOfFile: keys, encoding: .utf8)
+        try (lines + #"{"id":"6BA7"#).write(toFile: keys, atomically: true, encoding: .utf8)
+        #expect(try merge(launch, store).merged?.inserted == 0)
+        for damaged in [lines.replacing("\"row\"", with: "\"rOw\":1,"), "damaged\n" + lines] {
+            try damaged.write(toFile: keys, atomically: true, encoding: .utf8)
+            let error = #expect(throws: HabitStoreError.self) { try merge(launch, store) }
+            #expect(error?.code == .corrupt && error?.location.path == keys, "\(error.debugDescription)")
+        }
+        try lines.write(toFile: keys, atomically: true, encoding: .utf8)
         // A store that was made anew knows nothing of it.
         store.close()
         for suffix in ["", "-wal", "-shm", "-lock"] {

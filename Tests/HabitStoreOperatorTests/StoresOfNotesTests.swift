@@ -119,7 +119,7 @@ struct StoresOfNotesTests {
         try FileManager.default.createDirectory(atPath: sandbox.path("users/a"), withIntermediateDirectories: true)
         try sandbox.write("users/a/moved.db.launch.json", record("moved", #", "records": {"Note": 2, "Notebook": 1}"#))
         let moved = try sandbox.run("map", "status", "users").succeeded()
-        #expect(moved.output == "moved.db: the store serves with 3 records of the file\n")
+        #expect(moved.output == "users/a/moved.db: the store serves with 3 records of the file\n")
         try sandbox.write("users/late.launch.json", record("moved", #", "writtenSince": "2026-11-27T08:00:00Z""#))
         let late = try sandbox.run("map", "status", "users")
         #expect(late.status == 1 && late.output.contains("--into STORE --merge` adds what is new"), "\(late.output)")
@@ -129,6 +129,15 @@ struct StoresOfNotesTests {
             "\(metrics.output)"
         )
         #expect(metrics.output.contains("habitstore_old_files_written 1\n"))
+        // It was said to serve.
+        let failure = #", "failure": {"code": "staleStore", "message": "the store is missing"}"#
+        try sandbox.write("failing.db.launch.json", record("moved", failure))
+        let failing = try sandbox.run("map", "status", "failing.db.launch.json")
+        #expect(failing.status == 1)
+        #expect(
+            failing.output
+                == "failing.db.launch.json (moved.db): the last launch failed (staleStore: the store is missing); a store has replaced the file\n"
+        )
         // It was called damaged, with the advice to remove it.
         try RawDatabase(path: sandbox.path("app.db")).execute("CREATE TABLE note (id INTEGER PRIMARY KEY)")
         try sandbox.run("map", "status", "app.db").failed(

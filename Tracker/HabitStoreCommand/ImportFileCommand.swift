@@ -49,7 +49,7 @@ struct ImportFileCommand: ReportingCommand {
     )
     var suggestMapping = false
 
-    @Option(help: "The store to import into: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
+    @Option(help: "The store to import into: \(Tool.storeForms), or a path. [default: the user's]")
     var into: String?
 
     @Option(help: ArgumentHelp("Tells sources of one kind apart, such as two people's phones.", valueName: "name"))

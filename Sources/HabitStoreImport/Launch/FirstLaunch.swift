@@ -67,21 +67,23 @@ public struct FirstLaunch: Sendable {
     ///   ``HabitStoreError/Code/notFound`` if the file is missing; always: the errors of ``record``.
     public func open<Store>(inPlace open: () throws -> Store, needsFile: Bool = true) throws -> Outcome<Store> {
         func serve(_ record: LaunchRecord) throws -> Outcome<Store> {
-            guard record.source?.store == nil else {
-                throw HabitStoreError(
-                    .staleStore,
-                    "the records of this file were imported into a store at an earlier launch, and the file is outdated",
-                    at: .init(path: file)
-                )
+            try noting(record) { record in
+                guard record.source?.store == nil else {
+                    throw HabitStoreError(
+                        .staleStore,
+                        "the records of this file were imported into a store at an earlier launch, and the file is outdated",
+                        at: .init(path: file)
+                    )
+                }
+                guard !needsFile || record.source?.stamp == nil || SourceStamps(following: file) != nil else {
+                    throw HabitStoreError(
+                        .notFound,
+                        "the file that the store served is missing; restore it, or open it with needsFile: false if the user's rollout is complete",
+                        at: .init(path: file)
+                    )
+                }
+                return try open()
             }
-            guard !needsFile || record.source?.stamp == nil || SourceStamps(following: file) != nil else {
-                throw HabitStoreError(
-                    .notFound,
-                    "the file that the store served is missing; restore it, or open it with needsFile: false if the user's rollout is complete",
-                    at: .init(path: file)
-                )
-            }
-            return .store(try open(), record)
         }
         if let record = try record, record.state == .moved { return try serve(record) }
         // Such a file is outdated, and serves no one.
@@ -153,26 +155,50 @@ public struct FirstLaunch: Sendable {
         _ way: WayIn,
         _ open: () throws -> Store
     ) throws -> Outcome<Store> {
-        guard let lineage = record.source?.store else {
-            throw HabitStoreError(
-                .staleStore,
-                "a store serves this file in place since an earlier launch; open it by that",
-                at: .init(path: file)
-            )
-        }
-        let store = try open()
-        do {
-            guard try store.lineage == lineage else {
+        try noting(record) { record in
+            guard let lineage = record.source?.store else {
                 throw HabitStoreError(
                     .staleStore,
-                    "this is not the store that the records of \(file) are in: that is missing, or was replaced; restore it, or remove "
-                        + "\(recordPath) to begin again with the outdated records of the file",
-                    at: .init(path: (store as? any MaintainableStore)?.path)
+                    "a store serves this file in place since an earlier launch; open it by that",
+                    at: .init(path: file)
                 )
             }
-            return .store(store, way.look(record))
+            let store = try open()
+            do {
+                guard try store.lineage == lineage else {
+                    throw HabitStoreError(
+                        .staleStore,
+                        "this is not the store that the records of \(file) are in: that is missing, or was replaced; restore it, or remove "
+                            + "\(recordPath) to begin again with the outdated records of the file",
+                        at: .init(path: (store as? any MaintainableStore)?.path)
+                    )
+                }
+                record = way.look(record)
+                return store
+            } catch {
+                closeIfPossible(store)
+                throw error
+            }
+        }
+    }
+
+    /// Opens the store that serves, and notes in the record what has changed, or why that failed.
+    private func noting<Store>(
+        _ known: LaunchRecord,
+        _ open: (inout LaunchRecord) throws -> Store
+    ) throws -> Outcome<Store> {
+        var record = known
+        record.failure = nil
+        func write() throws { if record != known { try record.write(recordPath) } }
+        do {
+            let store = try open(&record)
+            // The store serves, whether or not this can be written.
+            do { try write() } catch { record.reason = LaunchRecord.Reason(error) }
+            return .store(store, record)
         } catch {
-            closeIfPossible(store)
+            record.failure = LaunchRecord.Reason(error)
+            // The caller gets the error itself.
+            try? write()
             throw error
         }
     }
@@ -453,11 +479,6 @@ private struct WayIn {
             // The store serves; only what became of the file is unknown, and is not asked again before the file changes.
             record.reason = LaunchRecord.Reason(error)
             record.source?.stamp = stamps.text
-        }
-        do {
-            if record != known { try record.write(launch.recordPath) }
-        } catch {
-            record.reason = LaunchRecord.Reason(error)
         }
         return record
     }

@@ -59,6 +59,8 @@ public struct LaunchRecord: Sendable, Hashable, Codable {
     public internal(set) var lastAttempt: Date?
     /// Why the last one left the user with the old file, or why it is unknown what became of the file since; nil also if it was killed.
     public internal(set) var reason: Reason?
+    /// Why the last launch could not open the store that serves; nil if it could.
+    public internal(set) var failure: Reason?
     /// Whether a launch has seen the old file. The user is then not a new one, even if the file is missing.
     public internal(set) var hasSeenFile = false
     /// The number of records of each entity that the old file gave.

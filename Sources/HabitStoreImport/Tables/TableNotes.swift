@@ -200,15 +200,29 @@ private final class KeyFile {
         struct Match: Decodable {
             let table: String
             let id: UUID
-            let row: UUID
-            let store: UUID
+            let row: UUID?
+            let store: UUID?
         }
         var result: [TableWitness.Row: UUID] = [:]
+        var number = 0
         try AppendedFile(path: path).forEachLine { line in
-            guard line.contains("\"row\""),
-                let match = try? JSONDecoder().decode(Match.self, from: Data(line.utf8)), match.store == store
-            else { return }
-            result[TableWitness.Row(table: match.table.sqlName, id: match.row)] = match.id
+            number += 1
+            let match: Match
+            do {
+                match = try JSONDecoder().decode(Match.self, from: Data(line.utf8))
+            } catch {
+                // What a crash has cut off was not remembered, and its row is recognized by its natural key again.
+                guard !line.hasPrefix("{") || line.hasSuffix("}") else { return }
+                throw HabitStoreError(
+                    .corrupt,
+                    "line \(number) is damaged, so it is unknown which records the rows of earlier merges are; restore the file, or remove it "
+                        + "if no natural key has changed since",
+                    at: .init(path: path),
+                    underlying: error
+                )
+            }
+            guard let row = match.row, match.store == store else { return }
+            result[TableWitness.Row(table: match.table.sqlName, id: row)] = match.id
         }
         return result
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 @_spi(Engines) import HabitStore
+import HabitStoreMapped
 import HabitStoreRollout
 import StandardEngines
 import Synchronization
@@ -165,6 +166,18 @@ extension Tool {
 extension Tool {
     /// The name to type.
     package static var name: String { OperatorCommand.name }
+
+    /// How stores in files are written: `sqlite:PATH, lmdb:PATH`.
+    package static var storeForms: String { forms(current.engines).joined(separator: ", ") }
+
+    /// How new stores are written; an app's own file is never a new one.
+    static var newStoreForms: [String] { forms(current.known, isNew: true) }
+
+    /// How the stores of some engines are written, those on servers only if there are no others.
+    static func forms(_ engines: Engines, isNew: Bool = false) -> [String] {
+        let names = engines.providers.filter { !$0.isShared && !(isNew && $0.name == .mapped) }.map(\.name)
+        return names.isEmpty ? ["postgres://SERVER#NAME"] : names.map { "\($0):PATH" }
+    }
 
     /// The prefix of the environment variables.
     package static var environment: String { CommandName.environment(of: name) }

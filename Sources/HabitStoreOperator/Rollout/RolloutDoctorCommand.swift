@@ -89,7 +89,11 @@ struct DoctorReport {
             }
             open += left.count
         }
-        lines.append("\(results.count.counted("user")) checked, \(mended.counted("finding")) repaired, \(open) open")
+        let failures = results.failures().count
+        let notChecked = failures == 0 ? "" : ", \(failures) not checked"
+        lines.append(
+            "\(users.count.counted("user")) checked\(notChecked), \(mended.counted("finding")) repaired, \(open) open"
+        )
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
     }
 

@@ -40,7 +40,7 @@ struct RolloutRetireCommand: ReportingCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A backup of the store that the user has left, made since, to verify if that cannot be read: sqlite:PATH, lmdb:PATH, or a path.",
+            "A backup of the store that the user has left, made since, to verify if that cannot be read: \(Tool.storeForms), or a path.",
             valueName: "store"
         )
     )

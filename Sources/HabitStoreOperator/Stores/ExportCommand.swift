@@ -27,7 +27,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "The format of the export.")
     var format: InterchangeFormat
 
-    @Option(help: "The store: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
+    @Option(help: "The store: \(Tool.storeForms), or a path. [default: the user's]")
     var store: String?
 
     @Flag(help: "Show no progress.")
@@ -78,7 +78,7 @@ struct ImportExportCommand: ReportingCommand {
     @Argument(help: "The file, or the folder of an export.")
     var file: String
 
-    @Option(help: "The store to import into: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
+    @Option(help: "The store to import into: \(Tool.storeForms), or a path. [default: the user's]")
     var into: String?
 
     @Flag(help: "Overwrite what is different here.")

@@ -13,7 +13,7 @@ struct HistoryCommand: ReportingCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
+    @Argument(help: "The store: \(Tool.storeForms), or a path.")
     var store: String
 
     @Option(

@@ -30,7 +30,7 @@ struct ImportCoreDataCommand: ReportingCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The store, created if it is missing: sqlite:PATH, lmdb:PATH, or a path.",
+            "The store, created if it is missing: \(Tool.storeForms), or a path.",
             valueName: "store"
         )
     )
@@ -78,7 +78,7 @@ struct ImportCoreDataCommand: ReportingCommand {
             }
         } else if into == nil, mapping == nil {
             throw ValidationError(
-                "say where to: --into sqlite:PATH for a store of the file's own model, --mapping FILE for the user's store"
+                "say where to: --into \(Tool.newStoreForms[0]) for a store of the file's own model, --mapping FILE for the user's store"
             )
         }
     }
@@ -144,11 +144,11 @@ struct ImportCoreDataCommand: ReportingCommand {
         _ session: UserSession?
     ) throws -> CoreDataMirror.Update {
         guard let mapping else {
-            let address = try parsedTarget(into ?? "")
+            let address = try StoreAddress(destination: into ?? "")
             return CoreDataMirror.derived { try Self.open(address, for: $0) }
         }
         if let into {
-            let address = try parsedTarget(into)
+            let address = try StoreAddress(destination: into)
             return { file, options, progress in
                 if !FileManager.default.fileExists(atPath: address.path) {
                     try mapping.require(fits: file, schema: Tool.current.schema)
@@ -178,17 +178,6 @@ struct ImportCoreDataCommand: ReportingCommand {
             let notes = folder + "/coredata-" + file.metadata.storeID.lowercased().filter { $0.isHexDigit || $0 == "-" }
             return try CoreDataImporter(file, mapping, into: store, notesPath: notes, options).run(
                 progress: progress
-            )
-        }
-    }
-
-    private func parsedTarget(_ text: String) throws -> StoreAddress {
-        do {
-            return try StoreAddress(argument: text)
-        } catch let error as HabitStoreError where error.code == .notFound {
-            throw CommandFailure.usage(
-                "\(text): there is no store here to recognise the kind of; "
-                    + "name the kind of the new one, as sqlite:PATH or lmdb:PATH"
             )
         }
     }

@@ -94,7 +94,7 @@ struct MapCheckCommand: ReportingCommand {
         }
         lines.append(
             report.isClean
-                ? "clean: `\(Tool.name) map import \(ShellWord.quoted(file)) \(ShellWord.quoted(mapping)) --into sqlite:PATH` imports it"
+                ? "clean: `\(Tool.name) map import \(ShellWord.quoted(file)) \(ShellWord.quoted(mapping)) --into \(Tool.newStoreForms[0])` imports it"
                 : "\(report.findings.count.counted("finding")); nothing is imported"
         )
         return lines.map { TerminalText.escaped($0) }.joined(separator: "\n") + "\n"
@@ -123,7 +123,7 @@ struct MapImportCommand: ReportingCommand {
     @Argument(help: "The mapping, a JSON file.")
     var mapping: String
 
-    @Option(help: "The store to fill: sqlite:PATH, lmdb:PATH, or a path.")
+    @Option(help: "The store to fill: \(Tool.newStoreForms.joined(separator: ", ")), or a path.")
     var into: String
 
     @Flag(help: "Set rows aside whose values do not have their form, in a file next to the store.")
@@ -228,7 +228,7 @@ struct MapVerifyCommand: ReportingCommand {
     @Argument(help: "The mapping, a JSON file.")
     var mapping: String
 
-    @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
+    @Argument(help: "The store: \(Tool.storeForms), or a path.")
     var store: String
 
     func run() async throws {

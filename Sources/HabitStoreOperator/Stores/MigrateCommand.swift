@@ -31,7 +31,7 @@ struct MigrateCommand: ReportingCommand {
     @OptionGroup var userOptions: UserOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
+    @Argument(help: "The store: \(Tool.storeForms), or a path.")
     var store: String?
 
     @Flag(help: "Change nothing; migrate a copy, and report what would change.")

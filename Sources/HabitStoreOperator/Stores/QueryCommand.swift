@@ -31,7 +31,7 @@ struct QueryCommand: ReportingCommand {
     @Argument(help: "The condition. [default: all records]")
     var filter = ""
 
-    @Option(help: "The store: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
+    @Option(help: "The store: \(Tool.storeForms), or a path. [default: the user's]")
     var store: String?
 
     @Option(

@@ -13,7 +13,7 @@ struct InfoCommand: ReportingCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
+    @Argument(help: "The store: \(Tool.storeForms), or a path.")
     var store: String
 
     func run() async throws {
@@ -68,7 +68,7 @@ struct CheckCommand: ReportingCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
+    @Argument(help: "The store: \(Tool.storeForms), or a path.")
     var store: String
 
     @Flag(help: "Recompute the stored digests from the records before the check.")
@@ -183,10 +183,10 @@ struct CopyCommand: ReportingCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The source: sqlite:PATH, lmdb:PATH, or a path.")
+    @Argument(help: "The source: \(Tool.storeForms), or a path.")
     var source: String
 
-    @Argument(help: "The destination, created if it is missing: sqlite:PATH, lmdb:PATH, or a path.")
+    @Argument(help: "The destination, created if it is missing: \(Tool.storeForms), or a path.")
     var destination: String
 
     @Flag(help: "Show no progress.")
@@ -272,7 +272,7 @@ extension StoreAddress {
         } catch let error as HabitStoreError where error.code == .notFound {
             throw CommandFailure.usage(
                 "\(text): there is no store here to recognise the kind of; "
-                    + "name the kind of the new one, as sqlite:PATH or lmdb:PATH"
+                    + "name the kind of the new one, as \(Tool.newStoreForms.joined(separator: " or "))"
             )
         }
     }

@@ -42,7 +42,7 @@ struct VerifyCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var comparison: ComparisonOptions
 
-    @Argument(help: "Two stores, each sqlite:PATH, lmdb:PATH, or a path; either may be another program's SQLite file.")
+    @Argument(help: "Two stores, each \(Tool.storeForms), or a path; either may be another program's SQLite file.")
     var stores: [String] = []
 
     @Option(help: "A folder of fixtures.")

@@ -9,6 +9,8 @@ import LedgerModel
 @main
 enum LedgerApp {
     static func main() async {
+        // Advice in messages is for the operator.
+        OperatorCommand.name = "ledger-ops"
         do {
             try await run(Array(CommandLine.arguments.dropFirst()))
         } catch {
@@ -46,7 +48,11 @@ enum LedgerApp {
         case .oldFile(let record):
             // An app would run its old code here.
             let reason = record.reason?.message ?? "the last launch was killed"
-            throw HabitStoreError(.busy, "version 1 continues with its file: \(reason)")
+            throw HabitStoreError(
+                .busy,
+                record.hasSeenFile
+                    ? "version 1 continues with its file: \(reason)" : "there is no file of version 1 yet: \(reason)"
+            )
         }
     }
 
