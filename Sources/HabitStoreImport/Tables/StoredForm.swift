@@ -387,7 +387,12 @@ public struct DatePattern: Sendable, Hashable {
 
     /// The instant; nil if the text does not have exactly these digits, or the calendar has no such day or time.
     func date(_ text: String) -> Date? {
-        var bytes = text.utf8[...]
+        var text = text
+        return text.withUTF8 { date($0[...]) }
+    }
+
+    private func date(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Date? {
+        var bytes = text
         func take(_ count: Int) -> Int? {
             var number = 0
             for _ in 0..<count {
@@ -442,23 +447,30 @@ public struct DatePattern: Sendable, Hashable {
         let seconds = units.flooredDivision(scale)
         let (day, time) = (seconds.flooredDivision(86_400), seconds.flooredRemainder(86_400))
         guard let civil = CivilDay(day + CivilDay.of2001), (0...9_999).contains(civil.year) else { return nil }
-        func digits(_ number: Int, _ count: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: count - text.count) + text
-        }
-        return parts.map { part in
-            switch part {
-            case .year: digits(civil.year, 4)
-            case .month: digits(civil.month, 2)
-            case .day: digits(civil.day, 2)
-            case .hour: digits(time / 3_600, 2)
-            case .minute: digits(time / 60 % 60, 2)
-            case .second: digits(time % 60, 2)
-            case .fraction(let count): digits(units.flooredRemainder(scale), count)
-            case .zone: "Z"
-            case .literal(let bytes): String(decoding: bytes, as: UTF8.self)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(32)
+        func put(_ number: Int, _ count: Int) {
+            var divisor = 1
+            for _ in 1..<count { divisor *= 10 }
+            for _ in 0..<count {
+                bytes.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+                divisor /= 10
             }
-        }.joined()
+        }
+        for part in parts {
+            switch part {
+            case .year: put(civil.year, 4)
+            case .month: put(civil.month, 2)
+            case .day: put(civil.day, 2)
+            case .hour: put(time / 3_600, 2)
+            case .minute: put(time / 60 % 60, 2)
+            case .second: put(time % 60, 2)
+            case .fraction(let count): put(units.flooredRemainder(scale), count)
+            case .zone: bytes.append(UInt8(ascii: "Z"))
+            case .literal(let literal): bytes += literal
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 
