@@ -172,17 +172,25 @@ public enum DerivedID {
     /// The identifier for a name.
     ///
     /// - Parameter parts: the name from general to specific: the kind of source, the source, and its record.
-    public static func make(_ parts: [String]) -> UUID {
-        var hash = SHA256()
-        for part in parts {
-            let bytes = Array(part.utf8)
-            withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { hash.update(bufferPointer: $0) }
-            hash.update(data: bytes)
+    public static func make(_ parts: [String]) -> UUID { Name(parts).identifier }
+
+    /// A name whose first parts many others share.
+    package struct Name: Sendable {
+        private var bytes: [UInt8] = []
+
+        package init(_ parts: [String]) { for part in parts { append(part) } }
+
+        package mutating func append(_ part: String) {
+            withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: part.utf8)
         }
-        var bytes = Array(hash.finalize().prefix(16))
-        bytes[6] = bytes[6] & 0x0F | 0x80
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+
+        package var identifier: UUID {
+            var digest = SHA256.hash(data: bytes).prefix(16).map { $0 }
+            digest[6] = digest[6] & 0x0F | 0x80
+            digest[8] = digest[8] & 0x3F | 0x80
+            return digest.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+        }
     }
 
     /// Whether an identifier may be one of these; no random one is.
