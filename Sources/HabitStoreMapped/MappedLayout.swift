@@ -245,7 +245,7 @@ struct MappedLayout: Sendable {
 
     private init(_ schema: Schema) {
         self.schema = schema
-        plan = TablePlan(schema: schema, namespace: "")
+        plan = TablePlan(schema: schema)
         (tables, linkTables, entities, triggers, comparesBytes, logWidth) = ([], [], [], [:], false, 0)
     }
 
@@ -371,6 +371,9 @@ struct MappedCatalog {
         let names = Set(key.map(\.sqlName))
         let refused = { (message: String) in
             HabitStoreError(.unsupported, "\(table) \(message)", at: .init(path: connection.path))
+        }
+        if source.identity != nil, source.keyForm == nil {
+            throw refused("has its identifiers in another column than its key, which only imports can read")
         }
         if source.keyForm == nil, key.contains(where: { source.table.column($0)?.isUntyped ?? true }) {
             throw refused("has a key without a type, in which 1 and '1' are different rows; give it a type")

@@ -99,7 +99,7 @@ extension TableMapping {
 
     /// Tables that become one entity, by keys that are identifiers, may have one in common.
     private func requireDifferentIdentifiers(_ rows: TableRows, _ report: inout TableMappingReport) throws {
-        let sources = rows.plan.sources.filter { $0.keyForm != nil }
+        let sources = rows.plan.sources.filter { $0.identity != nil }
         for (index, entity) in rows.plan.schema.entities.enumerated() {
             let shared = sources.filter { $0.parts.contains { $0.entity == index } }
             guard shared.count > 1 else { continue }
@@ -109,7 +109,7 @@ extension TableMapping {
                 var own: Set<UUID> = []
                 try rows.forEachRow(source) { row in
                     guard source.parts(of: row).parts.contains(where: { $0.entity == index }),
-                        let id = rows.plan.identifier(rows.key(row, source), of: source)
+                        let id = rows.plan.identifier(ofRow: row, source)
                     else { return }
                     if known.contains(id) { found.note(id.uuidString) }
                     own.insert(id)
@@ -259,8 +259,20 @@ private struct TableRowCheck {
 
     /// A declared key may hold NULL more than once, and a UUID in two spellings.
     private func requireDifferentKeys(_ report: inout TableMappingReport) throws {
-        let columns = source.key.map { SourceConnection.quoted(source.columns[$0]) }
-        let isText = if case .uuid? = source.keyForm { true } else { false }
+        try requireDifferent(source.key, isUUID: source.keyForm != nil, "key", &report)
+        if let place = source.identity?.place, source.keyForm == nil {
+            try requireDifferent([place], isUUID: true, "identifier", &report)
+        }
+    }
+
+    private func requireDifferent(
+        _ places: [Int],
+        isUUID: Bool,
+        _ what: String,
+        _ report: inout TableMappingReport
+    ) throws {
+        let columns = places.map { SourceConnection.quoted(source.columns[$0]) }
+        let isText = if isUUID, case .uuid? = source.identity?.form { true } else { false }
         let terms = columns.map { isText ? "replace(replace(replace(lower(\($0)), '-', ''), '{', ''), '}', '')" : $0 }
         let list = terms.joined(separator: ", ")
         let table = SourceConnection.quoted(source.table.name)
@@ -274,14 +286,16 @@ private struct TableRowCheck {
         }
         guard found.count > 0 else { return }
         report.findings.append(
-            MappingFinding(message: "\(source.table.name): \(found.words("key")) belong to more than one row")
+            MappingFinding(message: "\(source.table.name): \(found.words(what)) belong to more than one row")
         )
     }
 
     private func words(_ field: TablePlan.Field) -> String {
         switch field {
         case .missing: return "nothing"
-        case .identifier:
+        case .identifier(let place?):
+            return "\(source.columns[place]), \(source.identity.map(\.form.name) ?? "")"
+        case .identifier(nil):
             let columns = source.key.map { source.columns[$0] }.joined(separator: ", ")
             return source.keyForm.map { "\(columns), \($0.name)" } ?? columns
         case .constant(let value): return "always \(value)"

@@ -27,6 +27,17 @@ public struct TableMapping: Sendable, Hashable {
         case constant(MappedConstant)
     }
 
+    /// The column of the identifier, where that is not the key.
+    public struct Identifier: Sendable, Hashable {
+        /// The column.
+        public var column: String
+        /// The form of its values, one of a UUID.
+        public var form: StoredForm
+
+        /// Names the column, and the form of its values.
+        public init(column: String, form: StoredForm) { (self.column, self.form) = (column, form) }
+    }
+
     /// The columns of a to-one relationship, in the order of the other table's key.
     public struct Reference: Sendable, Hashable {
         /// The columns of this table.
@@ -71,8 +82,10 @@ public struct TableMapping: Sendable, Hashable {
         public var entity: String?
         /// The columns that identify a row.
         public var key: [String]
-        /// The form of a key that is the identifier itself; nil to derive identifiers from keys.
+        /// The form of a key that is the identifier itself; nil to derive identifiers from keys, unless a column has them.
         public var keyForm: StoredForm?
+        /// The column of the identifier beside the key, by which other tables refer to a row; nil if there is none.
+        public var identifier: Identifier?
         /// The attributes by which a row is the same record as one that the store has already; empty if only the identifier says so.
         public var naturalKey: [String]
         /// By the entity's attributes.
@@ -92,7 +105,7 @@ public struct TableMapping: Sendable, Hashable {
 
         /// A mapping of a table, without columns.
         public init(_ table: String, entity: String?, key: [String] = []) {
-            (self.table, self.entity, self.key, keyForm) = (table, entity, key, nil)
+            (self.table, self.entity, self.key, keyForm, identifier) = (table, entity, key, nil, nil)
             (naturalKey, attributes, relationships, links, rows) = ([], [:], [:], [:], [:])
             (excluded, questions, about) = ([], [], [:])
         }
@@ -102,7 +115,8 @@ public struct TableMapping: Sendable, Hashable {
     public static let format = 2
     /// The keys that a table's mapping may have.
     static let members = [
-        "table", "entity", "key", "naturalKey", "attributes", "relationships", "links", "rows", "excluded", "questions",
+        "table", "entity", "key", "identifier", "naturalKey", "attributes", "relationships", "links", "rows",
+        "excluded", "questions",
         "about",
     ]
 
@@ -159,6 +173,11 @@ extension TableMapping.Table {
             members["key"] = .object(["column": Self.list(key), "form": .string(keyForm.name)])
         } else if !key.isEmpty {
             members["key"] = Self.list(key)
+        }
+        if let identifier {
+            members["identifier"] = .object([
+                "column": .string(identifier.column), "form": .string(identifier.form.name),
+            ])
         }
         if !naturalKey.isEmpty { members["naturalKey"] = Self.list(naturalKey) }
         func add(_ name: String, _ parts: [String: JSON]) { if !parts.isEmpty { members[name] = .object(parts) } }
@@ -353,6 +372,7 @@ private struct MappingReader {
                 result.key = texts(key)
             }
         }
+        result.identifier = node.member("identifier").flatMap { identifier($0.value) }
         result.naturalKey = node.member("naturalKey").map { texts($0.value) } ?? []
         for part in parts(node, "attributes") { result.attributes[part.key] = origin(part.value) }
         for part in parts(node, "relationships") { result.relationships[part.key] = reference(part.value) }
@@ -362,6 +382,18 @@ private struct MappingReader {
         result.questions = node.member("questions").map { texts($0.value) } ?? []
         for part in parts(node, "about") { result.about[part.key] = text(part.value) }
         return result
+    }
+
+    private mutating func identifier(_ node: JSONNode) -> TableMapping.Identifier? {
+        guard case .object(let members) = node.value, let column = node.member("column"),
+            let named = node.member("form")
+        else {
+            find(node, "an identifier is an object with a \"column\" and its \"form\"")
+            return nil
+        }
+        requireKnown(members, ["column", "form"])
+        guard let name = text(column.value), let form = form(named.value) else { return nil }
+        return TableMapping.Identifier(column: name, form: form)
     }
 
     private mutating func origin(_ node: JSONNode) -> TableMapping.Origin? {

@@ -10,7 +10,8 @@ package struct TablePlan: Sendable {
     /// Where an attribute's value comes from.
     package enum Field: Sendable {
         case missing
-        case identifier
+        /// The place is nil for an identifier that the key says.
+        case identifier(Place?)
         case constant(Value)
         case column(Place, StoredForm, nulls: [MappedConstant])
         case cases(Place, [String: Value], nulls: [MappedConstant])
@@ -49,39 +50,49 @@ package struct TablePlan: Sendable {
         package let declared: [TableFile.Column?]
         package let affinities: [TableFile.Affinity]
         package let key: [Place]
-        package let keyForm: StoredForm?
+        /// The column of the identifier; nil if identifiers are derived from keys.
+        package let identity: (place: Place, form: StoredForm)?
         package let parts: [Part]
         /// The conditions of the mappings that leave rows out.
         package let leftOut: [[(place: Place, condition: TableMapping.Condition)]]
+        /// What the names of derived identifiers begin with.
+        let keyName: DerivedID.Name
 
         init(
+            namespace: String,
             table: TableFile.Table,
             columns: [String],
             key: [Place],
-            keyForm: StoredForm?,
+            identity: (place: Place, form: StoredForm)?,
             parts: [Part],
             leftOut: [[(place: Place, condition: TableMapping.Condition)]]
         ) {
-            (self.table, self.columns, self.key, self.keyForm) = (table, columns, key, keyForm)
+            (self.table, self.columns, self.key, self.identity) = (table, columns, key, identity)
             (self.parts, self.leftOut) = (parts, leftOut)
             declared = columns.map { table.column($0) }
             affinities = declared.map { $0?.affinity ?? .none }
+            keyName = DerivedID.Name(["habitstore table", namespace, table.name.sqlName.text])
         }
     }
 
     package let schema: Schema
-    package let namespace: String
-    package private(set) var sources: [Source] = []
+    package let sources: [Source]
 
-    package init(schema: Schema, namespace: String, sources: [Source] = []) {
-        (self.schema, self.namespace, self.sources) = (schema, namespace, sources)
-    }
+    package init(schema: Schema, sources: [Source] = []) { (self.schema, self.sources) = (schema, sources) }
 
     /// The table of a name, in any case.
     package func source(_ table: String) -> Source? { sources.first { $0.table.name.sqlName == table.sqlName } }
 
-    /// The identifier of a key: the key itself if it has the form of one, else the first 128 bits of SHA-256 over `habitstore table`, the
-    /// namespace, the table's name in small letters, and the parts of the key with a letter for their storage class (``DerivedID``).
+    /// The identifier of a row; nil if it has none.
+    package func identifier(ofRow row: [SourceValue], _ source: Source) -> UUID? {
+        guard let (place, form) = source.identity else { return identifier(source.key.map { row[$0] }, of: source) }
+        guard case .uuid(let id)? = form.value(row[place], as: .uuid) else { return nil }
+        return id
+    }
+
+    /// The identifier that a key says, by which a row that is not there is called: the key itself if it is the identifier, else the first 128 bits of
+    /// SHA-256 over `habitstore table`, the namespace, the table's name in small letters, and the parts of the key with a letter for their storage
+    /// class (``DerivedID``).
     ///
     /// - Returns: nil for a key with a part that is NULL, a fraction or no text, or that does not have the form.
     package func identifier(_ key: [SourceValue], of source: Source) -> UUID? {
@@ -89,16 +100,16 @@ package struct TablePlan: Sendable {
             guard key.count == 1, case .uuid(let id)? = form.value(key[0], as: .uuid) else { return nil }
             return id
         }
-        var parts = ["habitstore table", namespace, source.table.name.sqlName.text]
+        var name = source.keyName
         for value in key {
             switch value {
-            case .int(let number): parts.append("i\(number)")
-            case .text(let text): parts.append("t\(text)")
-            case .blob(let bytes): parts.append("b\(bytes.base64EncodedString())")
+            case .int(let number): name.append("i\(number)")
+            case .text(let text): name.append("t\(text)")
+            case .blob(let bytes): name.append("b\(bytes.base64EncodedString())")
             case .null, .real, .malformedText: return nil
             }
         }
-        return DerivedID.make(parts)
+        return name.identifier
     }
 }
 
@@ -118,6 +129,9 @@ extension TablePlan.LinkTable {
 }
 
 extension TablePlan.Source {
+    /// The form of a key that is the identifier itself; nil if it is not.
+    package var keyForm: StoredForm? { identity.flatMap { key == [$0.place] ? $0.form : nil } }
+
     /// The tables of links of its records.
     var linkTables: [TablePlan.LinkTable] {
         var tables: [[SQLName]: TablePlan.LinkTable] = [:]
@@ -132,7 +146,8 @@ extension TablePlan.Field {
         switch self {
         case .column(let place, _, _), .cases(let place, _, _): [place]
         case .reference(let places, _): places
-        case .missing, .identifier, .constant, .links: []
+        case .identifier(let place): place.map { [$0] } ?? []
+        case .missing, .constant, .links: []
         }
     }
 }
@@ -216,7 +231,7 @@ package struct TablePlanner {
             if let source = source(table, mapped) { sources.append(source) }
         }
         accountForAll()
-        return TablePlan(schema: schema, namespace: mapping.namespace, sources: sources)
+        return TablePlan(schema: schema, sources: sources)
     }
 
     // MARK: Tables
@@ -237,8 +252,19 @@ package struct TablePlanner {
         }
         for name in key { _ = place(name, table, first.offset, "key", &columns) }
         if Set(key.map(\.sqlName)).count != key.count { find(first.offset, "key", "a column is in the key twice") }
-        if let form = first.element.keyForm, key.count != 1 || !form.kinds.contains(.uuid) {
-            find(first.offset, "key", "a key's form is one of a UUID, and of one column")
+        var identity: (place: Int, form: StoredForm)?
+        if let form = first.element.keyForm {
+            if key.count != 1 || !form.kinds.contains(.uuid) {
+                find(first.offset, "key", "a key's form is one of a UUID, and of one column")
+            }
+            identity = (0, form)
+        }
+        if let (column, form) = first.element.identifier.map({ ($0.column, $0.form) }) {
+            if identity != nil {
+                find(first.offset, "identifier", "\(table.name) has an identifier already: its key, which has a form")
+            }
+            if !form.kinds.contains(.uuid) { find(first.offset, "identifier", "an identifier's form is one of a UUID") }
+            if let place = place(column, table, first.offset, "identifier", &columns) { identity = (place, form) }
         }
         var parts: [TablePlan.Part] = []
         var leftOut: [[(place: Int, condition: TableMapping.Condition)]] = []
@@ -258,6 +284,9 @@ package struct TablePlanner {
             }
             if !element.key.isEmpty, element.key != key || element.keyForm != first.element.keyForm {
                 find(index, "key", "\(table.name) has another key in another mapping of it")
+            }
+            if element.identifier != first.element.identifier {
+                find(index, "identifier", "\(table.name) has another identifier in another mapping of it")
             }
             guard let entity = schema.entities.firstIndex(where: { $0.name == name }) else {
                 let question = NearMiss.question(name, among: schema.entities.map(\.name))
@@ -281,10 +310,11 @@ package struct TablePlanner {
             )
         }
         return TablePlan.Source(
+            namespace: mapping.namespace,
             table: table,
             columns: columns,
             key: Array(key.indices),
-            keyForm: first.element.keyForm,
+            identity: identity,
             parts: parts,
             leftOut: leftOut
         )
@@ -298,7 +328,9 @@ package struct TablePlanner {
         _ columns: inout [String]
     ) -> [TablePlan.Field] {
         var fields = Array(repeating: TablePlan.Field.missing, count: entity.attributes.count)
-        fields[0] = .identifier
+        fields[0] = .identifier(
+            mapped.identifier.flatMap { identifier in columns.firstIndex { $0.sqlName == identifier.column.sqlName } }
+        )
         var isSet = Set([0])
         func attribute(_ name: String) -> Int? { entity.position(of: name) }
         for (name, origin) in mapped.attributes.sorted(by: { $0.key < $1.key }) {
@@ -651,6 +683,7 @@ package struct TablePlanner {
     private func columns(_ mapped: TableMapping.Table, _ table: TableFile.Table) -> Set<SQLName> {
         guard mapped.entity != nil else { return [] }
         var names = mapped.key.isEmpty ? table.primaryKey : mapped.key
+        if let identifier = mapped.identifier { names.append(identifier.column) }
         for case .column(let name, _, _, _) in mapped.attributes.values { names.append(name) }
         names += mapped.relationships.values.flatMap(\.columns)
         // The rows of any other condition differ in the column.

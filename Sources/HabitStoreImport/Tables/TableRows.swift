@@ -50,7 +50,7 @@ final class TableRows {
 
     /// The record of a row; nil if its key is none.
     func make(_ row: [SourceValue], _ part: TablePlan.Part, of source: TablePlan.Source) throws -> Made? {
-        guard let id = plan.identifier(key(row, source), of: source) else { return nil }
+        guard let id = plan.identifier(ofRow: row, source) else { return nil }
         let attributes = plan.schema.entities[part.entity].attributes
         var problems: [(attribute: Int, Problem, SourceValue)] = []
         var values: [Value] = []
@@ -63,7 +63,13 @@ final class TableRows {
             }
             switch field {
             case .missing: values.append(attribute.kind == .links ? .links([]) : .null)
-            case .identifier: values.append(.uuid(id))
+            case .identifier(let place):
+                values.append(.uuid(id))
+                if let place, let form = source.identity?.form,
+                    !isSame(form.stored(.uuid(id)), row[place], source.affinities[place])
+                {
+                    problems.append((position, .rewritten, row[place]))
+                }
             case .constant(let value): values.append(value)
             case .column(let place, let form, let nulls):
                 let stored = row[place]
@@ -181,7 +187,7 @@ final class TableRows {
         guard let source = plan.source(table) else { return nil }
         let found: Target?
         if let row = try row(key, of: source) {
-            found = plan.identifier(self.key(row, source), of: source).map {
+            found = plan.identifier(ofRow: row, source).map {
                 ($0, !source.parts(of: row).parts.isEmpty)
             }
         } else {

@@ -75,7 +75,8 @@ struct TableWitness {
     ) throws -> (compared: Int, missing: Int) {
         let entity = schema.entities[index]
         let key = keyColumns(table)
-        var terms = key.map { quoted($0) }
+        let identity = identityColumns(table)
+        var terms = (key + identity).map { quoted($0) }
         var readers: [(position: Int, terms: Range<Int>, reader: Reader)] = []
         for (position, attribute) in entity.attributes.enumerated().dropFirst() {
             let start = terms.count
@@ -93,7 +94,7 @@ struct TableWitness {
             func name() -> String {
                 "\(table.table) \(values.prefix(key.count).map(\.summary).joined(separator: ", "))"
             }
-            let own = identifier(Array(values.prefix(key.count)), table)
+            let own = identifier(Array(values[key.count..<(key.count + identity.count)]), table)
             if let own, merged?.excepted.contains(Row(table: table.table.sqlName, id: own)) == true { continue }
             guard let id = merge(own, table), let record = try replica.record(entity: index, id: id)
             else {
@@ -313,9 +314,8 @@ struct TableWitness {
         return Reader { row, value in
             let own = Array(row.prefix(columns.count))
             guard !own.contains(.null) else { return value.isNull }
-            let found = Array(row.dropFirst(columns.count))
-            return merge(identifier(found.contains(.null) ? own : found, other), other).map { value == .uuid($0) }
-                ?? value.isNull
+            return merge(identifier(own, found: Array(row.dropFirst(columns.count)), other), other)
+                .map { value == .uuid($0) } ?? value.isNull
         }
     }
 
@@ -340,19 +340,21 @@ struct TableWitness {
             var ids: Set<UUID> = []
             try query.bind(row)
             while try query.step() {
-                let all = (0..<(2 * columns.count)).map { query.value($0) }
+                let all = (0..<query.columnCount).map { query.value($0) }
                 let (own, found) = (Array(all.prefix(columns.count)), Array(all.dropFirst(columns.count)))
-                if let id = merge(identifier(found.contains(.null) ? own : found, other), other) { ids.insert(id) }
+                if let id = merge(identifier(own, found: found, other), other) { ids.insert(id) }
             }
             return ids == Set(there) && there.count == ids.count
         }
     }
 
-    /// The key of the row that columns refer to, as that row has it.
+    /// What identifies the row that columns refer to, as that row has it.
     private func joined(_ columns: [String], _ other: TableMapping.Table) -> [String] {
         let key = keyColumns(other).map { "other.\(quoted($0))" }
         let conditions = zip(key, columns).map { "\($0) = \($1)" }.joined(separator: " AND ")
-        return key.map { "(SELECT \($0) FROM \(quoted(other.table)) AS other WHERE \(conditions) LIMIT 1)" }
+        return identityColumns(other).map { "other.\(quoted($0))" }.map {
+            "(SELECT \($0) FROM \(quoted(other.table)) AS other WHERE \(conditions) LIMIT 1)"
+        }
     }
 
     private func target(_ named: String?, _ entity: String?) -> TableMapping.Table? {
@@ -368,14 +370,26 @@ struct TableWitness {
         table.key.isEmpty ? file.table(table.table)?.primaryKey ?? [] : table.key
     }
 
+    /// The columns that say a row's identifier.
+    private func identityColumns(_ table: TableMapping.Table) -> [String] {
+        table.identifier.map { [$0.column] } ?? keyColumns(table)
+    }
+
+    /// The identifier of the row that a key leads to, or else the one that the key says.
+    private func identifier(_ key: [SourceValue], found: [SourceValue], _ table: TableMapping.Table) -> UUID? {
+        guard found.contains(.null) else { return identifier(found, table) }
+        return table.keyForm == nil ? derived(key, table) : identifier(key, table)
+    }
+
     /// The identifier of the record that a row is.
     private func merge(_ id: UUID?, _ table: TableMapping.Table) -> UUID? {
         id.map { merged?.identifiers[Row(table: table.table.sqlName, id: $0)] ?? $0 }
     }
 
-    private func identifier(_ key: [SourceValue], _ table: TableMapping.Table) -> UUID? {
-        if table.keyForm != nil {
-            switch key.first {
+    /// The identifier in the columns that say it.
+    private func identifier(_ values: [SourceValue], _ table: TableMapping.Table) -> UUID? {
+        if table.keyForm != nil || table.identifier != nil {
+            switch values.first {
             case .text(let text)?:
                 let hex = text.lowercased().filter { $0 != "-" && $0 != "{" && $0 != "}" }
                 guard hex.utf8.count == 32 else { return nil }
@@ -389,6 +403,10 @@ struct TableWitness {
             default: return nil
             }
         }
+        return derived(values, table)
+    }
+
+    private func derived(_ key: [SourceValue], _ table: TableMapping.Table) -> UUID? {
         var hash = SHA256()
         func add(_ text: String) {
             let count = UInt64(text.utf8.count)
