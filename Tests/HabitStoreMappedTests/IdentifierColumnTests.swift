@@ -42,6 +42,15 @@ struct IdentifierColumnTests {
         #expect(errorCode { try app.adopt() } == .invalidValue)
     }
 
+    /// The second reader would have looked for other identifiers of missing rows.
+    @Test func theKeyIsNoOtherColumn() throws {
+        let app = try LedgerApp(Self.tables, adopts: false, mapping: Self.mapping)
+        var mapping = app.mapping
+        mapping.tables[2].key = ["UUID"]
+        let report = try mapping.check(try TableFile(path: app.path), schema: LedgerApp.schema)
+        #expect(report.findings.contains { $0.message == "uuid is the key: give the key a form instead" })
+    }
+
     @Test func anImportProvesThem() throws {
         let app = try LedgerApp(Self.tables, adopts: false, mapping: Self.mapping)
         let work = try TableImport(try TableFile(path: app.path), app.mapping, schema: LedgerApp.schema)

@@ -84,7 +84,7 @@ public struct TableMapping: Sendable, Hashable {
         public var key: [String]
         /// The form of a key that is the identifier itself; nil to derive identifiers from keys, unless a column has them.
         public var keyForm: StoredForm?
-        /// The column of the identifier beside the key, by which other tables refer to a row; nil if there is none.
+        /// The column of the identifier, if it is not the key; nil if there is none.
         public var identifier: Identifier?
         /// The attributes by which a row is the same record as one that the store has already; empty if only the identifier says so.
         public var naturalKey: [String]

@@ -211,7 +211,7 @@ private final class KeyFile {
             do {
                 match = try JSONDecoder().decode(Match.self, from: Data(line.utf8))
             } catch {
-                // What a crash has cut off was not remembered, and its row is recognized by its natural key again.
+                // A crash cut the line off. The next merge recognizes its row by the natural key again.
                 guard !line.hasPrefix("{") || line.hasSuffix("}") else { return }
                 throw HabitStoreError(
                     .corrupt,

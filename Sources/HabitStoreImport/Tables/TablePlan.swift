@@ -55,7 +55,7 @@ package struct TablePlan: Sendable {
         package let parts: [Part]
         /// The conditions of the mappings that leave rows out.
         package let leftOut: [[(place: Place, condition: TableMapping.Condition)]]
-        /// What the names of derived identifiers begin with.
+        /// The first parts of the names of derived identifiers.
         let keyName: DerivedID.Name
 
         init(
@@ -262,6 +262,9 @@ package struct TablePlanner {
         if let (column, form) = first.element.identifier.map({ ($0.column, $0.form) }) {
             if identity != nil {
                 find(first.offset, "identifier", "\(table.name) has an identifier already: its key, which has a form")
+            }
+            if key.map(\.sqlName) == [column.sqlName] {
+                find(first.offset, "identifier", "\(column) is the key: give the key a form instead")
             }
             if !form.kinds.contains(.uuid) { find(first.offset, "identifier", "an identifier's form is one of a UUID") }
             if let place = place(column, table, first.offset, "identifier", &columns) { identity = (place, form) }
